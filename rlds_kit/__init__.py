@@ -1,0 +1,33 @@
+"""Record, transform, share and replay episodes of agents in environments."""
+
+from rlds_kit._version import __version__
+from rlds_kit.dataset import Dataset
+from rlds_kit.dataset import open_dataset as open  # noqa: A004  `rlds_kit.open` reads as what it does
+from rlds_kit.episode import Episode
+from rlds_kit.errors import (
+    DamagedError,
+    DatasetExistsError,
+    FormatError,
+    NotADatasetError,
+    RecordingError,
+    RldsKitError,
+    SpecError,
+    UnsupportedTypeError,
+)
+from rlds_kit.step import EpisodeEnd
+
+__all__ = [
+    "DamagedError",
+    "Dataset",
+    "DatasetExistsError",
+    "Episode",
+    "EpisodeEnd",
+    "FormatError",
+    "NotADatasetError",
+    "RecordingError",
+    "RldsKitError",
+    "SpecError",
+    "UnsupportedTypeError",
+    "__version__",
+    "open",
+]

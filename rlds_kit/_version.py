@@ -1,0 +1,3 @@
+"""The version of the distribution, in the one place that `setup.py` and the code both read."""
+
+__version__ = "0.1.0"

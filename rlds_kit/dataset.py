@@ -1,0 +1,325 @@
+"""Opens a dataset: an immutable snapshot of its episodes, read lazily."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Self, overload
+
+import numpy as np
+
+from rlds_kit import spec as specs
+from rlds_kit.episode import Episode, Step
+from rlds_kit.errors import NotADatasetError
+from rlds_kit.riegeli.recovery import SkippedRegion
+from rlds_kit.step import FLAGS
+from rlds_kit.storage import digest, value
+from rlds_kit.storage import directory as directories
+from rlds_kit.storage.amendment import union
+from rlds_kit.storage.block_cache import BlockCache, ColumnStore
+from rlds_kit.storage.contents import ShardContents, contents
+from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_reader import EpisodeReader
+from rlds_kit.storage.shard_file import ShardFile
+
+OPEN_FILES: Final = 128
+"""Shards that are kept open at once."""
+
+
+def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) -> "Dataset":
+    """Opens the dataset in a directory, as it is now.
+
+    Args:
+      path: the directory.
+      include_open: also list episodes that are being recorded; their `end` is None.
+
+    Raises:
+      NotADatasetError: there is no dataset at `path`.
+      FormatError: a shard is not one of ours, or of a newer major version.
+    """
+    directory = Path(path)
+    if not directories.is_dataset(directory):
+        what = "is no directory" if not directory.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
+        raise NotADatasetError(f"{directory}: expected a dataset, but it {what}; check the path")
+    return Dataset(directory, _look(directory, {}), include_open=include_open)
+
+
+class _Files:
+    """The open shards and the cache of a dataset and its views; made anew in every process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[str, ShardFile] = {}
+        self._store = ColumnStore()
+
+    def get(self, directory: Path, name: str) -> tuple[ShardFile, BlockCache]:
+        """A shard, opened if need be."""
+        with self._lock:
+            file = self._open.pop(name, None) or ShardFile(directory / name)
+            self._open[name] = file
+            if len(self._open) > OPEN_FILES:
+                del self._open[next(iter(self._open))]  # closed when nobody reads it any more
+        return file, BlockCache(self._store, name)
+
+    def __reduce__(self) -> tuple[type["_Files"], tuple[()]]:
+        return _Files, ()
+
+
+class Dataset:
+    """A snapshot of the episodes in a directory. Made by `rlds_kit.open`.
+
+    Safe to use from several threads, and cheap to pickle: what travels is where the episodes are, not what they hold.
+    Recording into the directory does not change it; `refresh` gives a snapshot that has what was added.
+
+    Attributes:
+      path: the directory.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        shards: dict[str, ShardContents],
+        *,
+        include_open: bool = False,
+        known: Sequence[bytes] = (),
+        order: np.ndarray | None = None,
+        selected: tuple[str, ...] | None = None,
+        files: _Files | None = None,
+    ) -> None:
+        self.path = path
+        self._shards, self._include_open, self._selected = shards, include_open, selected
+        self._files = files or _Files()
+        self._all = _listed(shards, known, include_open=include_open)
+        self._order = np.arange(len(self._all)) if order is None else order
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.path}: {len(self.episodes)} episodes, {len(self.steps)} steps>"
+
+    @property
+    def episodes(self) -> "Episodes":
+        """The episodes, in the order they were found."""
+        return Episodes(self, self._order)
+
+    @property
+    def steps(self) -> "DatasetSteps":
+        """All steps of all episodes, one after the other."""
+        return DatasetSteps(self)
+
+    @property
+    def spec(self) -> specs.Dict:
+        """What every field holds: what was declared, and what turned up."""
+        parts: list[specs.Spec] = []
+        for shard in self._shards.values():
+            if shard.header is not None:
+                parts.append(specs.from_message(shard.header.spec))
+            parts += [specs.from_message(amendment) for amendment in shard.amendments]
+        return union(parts)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the first run said of itself; `episode.run_metadata` has each run's own."""
+        return self._of_first_run("metadata")
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """What the first run said of its environment; `episode.provenance` has each episode's own."""
+        return self._of_first_run("environment")
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The content of dataset.json: for people, nothing here depends on it."""
+        return directories.description(self.path)
+
+    @property
+    def damage(self) -> dict[str, tuple[SkippedRegion, ...]]:
+        """Shards with damaged bytes that opening went over. `rlds-kit verify` reads everything and finds all."""
+        return {name: shard.skipped for name, shard in self._shards.items() if shard.skipped}
+
+    @property
+    def content_digest(self) -> bytes:
+        """16 bytes that are equal for datasets of equal episodes, in whatever order."""
+        return digest.combine(episode.content_digest for episode in self.episodes)
+
+    def where(self, predicate: Callable[[dict[str, Any]], bool]) -> "Dataset":
+        """The episodes whose metadata satisfy `predicate`, which is asked now, once for each.
+
+        >>> ds.where(lambda metadata: metadata["score"] > 200)  # doctest: +SKIP
+        """
+        chosen = [
+            index for index, episode in zip(self._order, self.episodes, strict=True) if predicate(episode.metadata)
+        ]
+        return self._view(order=np.array(chosen, np.int64))
+
+    def select(self, *names: str) -> "Dataset":
+        """The same episodes with these fields only; the others are not read.
+
+        Raises:
+          KeyError: there is no such field.
+        """
+        known = {*self.spec.fields, *FLAGS}
+        for name in names:
+            if name not in known and name.split("/")[0] not in known:
+                raise KeyError(f"there is no field {name!r}; there are {', '.join(sorted(known))}")
+        return self._view(selected=names)
+
+    def refresh(self) -> "Dataset":
+        """A snapshot that also has what was recorded since. Episodes keep their index; new ones come after them."""
+        known = [entry.episode_id for _, entry in self._all]
+        shards = _look(self.path, self._shards)
+        fresh = Dataset(
+            self.path,
+            shards,
+            include_open=self._include_open,
+            known=known,
+            selected=self._selected,
+            files=self._files,
+        )
+        if len(self._order) == len(self._all):
+            return fresh
+        return fresh._view(order=np.concatenate((self._order, np.arange(len(self._all), len(fresh._all)))))
+
+    def make_env(self, **kwargs: Any) -> Any:  # a gymnasium.Env
+        """Makes the Gymnasium environment that the first run recorded.
+
+        Args:
+          **kwargs: replace recorded keyword arguments, for instance `render_mode="human"`.
+
+        Raises:
+          ValueError: the environment is not a Gymnasium one, or has no id.
+        """
+        from rlds_kit.environment import make
+
+        return make(self.environment, **kwargs)
+
+    def lengths(self) -> list[int]:
+        """The number of steps of every episode."""
+        return [self._all[int(index)][1].rows for index in self._order]
+
+    def _of_first_run(self, field: str) -> dict[str, Any]:
+        for shard in self._shards.values():
+            if shard.header is not None:
+                return dict(value.decode(getattr(shard.header, field)))
+        return {}
+
+    def _view(self, *, order: np.ndarray | None = None, selected: tuple[str, ...] | None = None) -> "Dataset":
+        view = object.__new__(Dataset)
+        view.__dict__.update(self.__dict__)
+        view._order = self._order if order is None else order
+        view._selected = self._selected if selected is None else selected
+        return view
+
+    def episode(self, index: int) -> Episode:
+        """An episode by its number in the snapshot, whatever this view leaves out."""
+        name, entry = self._all[index]
+        shard = self._shards[name]
+
+        def reader() -> EpisodeReader:
+            file, cache = self._files.get(self.path, name)
+            return EpisodeReader(file, entry, cache)
+
+        return Episode(
+            entry,
+            shard.header,
+            reader,
+            _declared(shard),
+            self._selected,
+            range(entry.rows),
+            is_open=not entry.end and shard.is_locked,
+        )
+
+
+class Episodes(Sequence[Episode]):
+    """The episodes of a dataset; a slice is again one of these. Iterators are independent of each other."""
+
+    def __init__(self, dataset: Dataset, order: np.ndarray) -> None:
+        self._dataset, self._order = dataset, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, index: int) -> Episode: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+
+    def __getitem__(self, index: int | slice) -> Episode | Self:
+        """An episode, or several.
+
+        Raises:
+          IndexError: there is no such episode.
+        """
+        if isinstance(index, slice):
+            return type(self)(self._dataset, self._order[index])
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"the dataset has {len(self)} episodes, there is no episode {index}")
+        return self._dataset.episode(int(self._order[index]))
+
+    def __iter__(self) -> Iterator[Episode]:
+        return (self._dataset.episode(int(index)) for index in self._order)
+
+
+class DatasetSteps(Sequence[Step]):
+    """All steps of a dataset. Iterators are independent of each other."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._episodes = dataset.episodes
+        lengths = dataset.lengths()
+        self._ends = np.cumsum(np.array(lengths, np.int64))
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Step]: ...
+
+    def __getitem__(self, index: int | slice) -> Step | list[Step]:
+        """A step, or a list of steps.
+
+        Raises:
+          IndexError: there is no such step.
+        """
+        if isinstance(index, slice):
+            return [self[at] for at in range(len(self))[index]]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"the dataset has {len(self)} steps, there is no step {index}")
+        at = index % len(self)
+        number = int(np.searchsorted(self._ends, at, "right"))
+        episode = self._episodes[number]
+        return episode.steps[at - int(self._ends[number]) + len(episode)]
+
+    def __iter__(self) -> Iterator[Step]:
+        return (step for episode in self._episodes for step in episode.steps)
+
+
+def _look(directory: Path, known: dict[str, ShardContents]) -> dict[str, ShardContents]:
+    """What is in every shard; one that was closed when it was last looked at cannot have changed."""
+    found = {}
+    for path in directories.shards_in(directory):
+        before = known.get(path.name)
+        found[path.name] = before if before is not None and before.is_indexed else contents(ShardFile(path))
+    return found
+
+
+def _listed(
+    shards: dict[str, ShardContents], known: Sequence[bytes], *, include_open: bool
+) -> list[tuple[str, EpisodeEntry]]:
+    """Known episodes in their order, then the others by shard and start."""
+    found = {
+        entry.episode_id: (name, entry)
+        for name, shard in shards.items()
+        for entry in shard.episodes
+        if include_open or entry.end or not shard.is_locked
+    }
+    first = [found.pop(episode_id) for episode_id in known if episode_id in found]
+    return first + list(found.values())
+
+
+def _declared(shard: ShardContents) -> specs.Dict:
+    if shard.header is None:
+        return specs.Dict({})
+    spec = specs.from_message(shard.header.spec)
+    return spec if isinstance(spec, specs.Dict) else specs.Dict({})

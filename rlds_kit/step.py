@@ -1,0 +1,51 @@
+"""The words of the data model: the fields of a step, and how an episode ends.
+
+The names are those of RLDS (https://github.com/google-research/rlds#dataset-format).
+"""
+
+import enum
+from typing import Final
+
+OBSERVATION: Final = "observation"
+ACTION: Final = "action"
+REWARD: Final = "reward"
+DISCOUNT: Final = "discount"
+IS_FIRST: Final = "is_first"
+IS_LAST: Final = "is_last"
+IS_TERMINAL: Final = "is_terminal"
+
+STEP_INDEX: Final = "step_index"
+"""Number of the step in the environment's own count; recorded where a scheduler leaves rows out."""
+TIME_NS: Final = "time_ns"
+"""Nanoseconds since the episode started, of a clock that never goes back."""
+INFO: Final = "info"
+"""What a Gymnasium environment returned beside the observation."""
+
+DECLARED_FIELDS: Final = (OBSERVATION, ACTION, REWARD, DISCOUNT)
+"""Fields that a spec describes in advance and every step must fit."""
+ACTED_FIELDS: Final = (ACTION, REWARD, DISCOUNT)
+"""Fields that belong to the action of a step: undefined on the last step and across a gap."""
+FLAGS: Final = (IS_FIRST, IS_LAST, IS_TERMINAL)
+"""Derived from an episode's start and end, never stored."""
+
+
+class EpisodeEnd(enum.Enum):
+    """How an episode ended.
+
+    >>> EpisodeEnd.TERMINATED.is_terminal, EpisodeEnd.TRUNCATED.is_terminal
+    (True, False)
+    """
+
+    TERMINATED = "terminated"
+    """The environment reached a terminal state: the value beyond it is zero."""
+    TRUNCATED = "truncated"
+    """The environment's own limit; the last observation is an ordinary state."""
+    INTERRUPTED = "interrupted"
+    """The caller reset or closed in the middle."""
+    INCOMPLETE = "incomplete"
+    """No end was written and the writer is gone. Only a reader decides this."""
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the last step's `is_terminal` is set."""
+        return self is EpisodeEnd.TERMINATED

@@ -1,0 +1,78 @@
+"""The spec of fields nobody declared, as they turn up."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from rlds_kit import spec as specs
+from rlds_kit.spec.message import from_message, to_message
+from rlds_kit.spec.union import merge
+from rlds_kit.storage import column as columns
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage import value
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.leaf import ColumnKey, elements, unescape
+
+_TEXTS: Final = frozenset((pb.TEXT, pb.NUMPY_TEXT))
+_BYTES: Final = frozenset((pb.BYTES, pb.NUMPY_BYTES))
+_EMPTY_DICT: Final = np.frombuffer(value.encode({}).SerializeToString(), np.uint8)
+
+
+class SeenFields:
+    """What a shard says of its fields so far; says which blocks bring something new."""
+
+    def __init__(self, declared: pb.Spec) -> None:
+        spec = from_message(declared)
+        self._declared = frozenset(spec.fields) if isinstance(spec, specs.Dict) else frozenset()
+        self._seen: set[tuple[ColumnKey, tuple[int, ...] | None, bool]] = set()
+
+    def amendment(self, block: Sequence[Column]) -> pb.Spec | None:
+        """The spec of what is new in a block; None when nothing is."""
+        fresh: list[specs.Spec] = []
+        for column in block:
+            signature = (column.key, None if column.shapes is not None else column.values.shape[1:], _is_empty(column))
+            if signature not in self._seen:
+                self._seen.add(signature)
+                if unescape(elements(column.key.path)[0]) not in self._declared:
+                    fresh.append(_nested(elements(column.key.path), leaf_spec(column)))
+        return to_message(union(fresh)) if fresh else None
+
+
+def union(parts: Iterable[specs.Spec]) -> specs.Dict:
+    """The spec of a dataset from what its shards say: a field that only some of them name is no less required."""
+    fields: dict[str, specs.Spec] = {}
+    for part in parts:
+        for name, spec in part.fields.items() if isinstance(part, specs.Dict) else ():
+            fields[name] = merge(fields[name], spec) if name in fields else spec
+    return specs.Dict(fields)
+
+
+def leaf_spec(column: Column) -> specs.Spec:
+    """What the values of a column have in common."""
+    kind = column.key.kind
+    if kind in _TEXTS:
+        return specs.Text()
+    if kind in _BYTES:
+        return specs.Bytes()
+    if kind == pb.NONE:
+        return specs.NONE
+    if _is_empty(column):
+        return specs.Dict({})
+    if kind in (pb.TREE, pb.BIG_INT):
+        return specs.Any()
+    shape = (None,) * column.key.rank if column.shapes is not None else column.values.shape[1:]
+    return specs.Array(shape, columns.storage_dtype(column.key))
+
+
+def _nested(path: Sequence[str], spec: specs.Spec) -> specs.Spec:
+    for element in reversed(path):
+        spec = specs.Dict({unescape(element): spec})
+    return spec
+
+
+def _is_empty(column: Column) -> bool:
+    """Whether every value is the empty dictionary, which has no leaves and is stored as a tree."""
+    if column.key.kind != pb.TREE or column.shapes is not None or column.values.shape[1] != len(_EMPTY_DICT):
+        return False
+    return bool((column.values == _EMPTY_DICT).all())

@@ -1,0 +1,148 @@
+"""Step blocks as bytes: a small checksummed header, then one payload per column, so that a reader can take some.
+
+A block is a `Record` whose `StepBlock` is laid out by hand: field 1 (header), field 2 (its XXH3-64), then the payloads.
+Any protobuf library reads the same bytes.
+"""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import xxhash
+from google.protobuf.message import DecodeError
+
+from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.riegeli import errors as riegeli_errors
+from rlds_kit.riegeli import varint
+from rlds_kit.storage import column as columns
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.column import Column, FilterChoice
+
+MAJOR_VERSION: Final = 1
+
+_VERSION_TAG: Final = b"\x08"  # Record.version, varint
+_BLOCK_TAG: Final = b"\x22"  # Record.block, length-delimited
+_HEADER_TAG: Final = b"\x0a"  # StepBlock.header, length-delimited
+_HASH_TAG: Final = b"\x11"  # StepBlock.header_xxh3, fixed64
+_PAYLOAD_TAG: Final = b"\x1a"  # StepBlock.payload, length-delimited
+
+PREFIX_BYTES: Final = 4096
+"""How much of a block to read to be fairly sure to have its header."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPrefix:
+    """A block's header, and where in the record its payloads begin."""
+
+    header: pb.BlockHeader
+    payload_base: int
+
+
+class PrefixTooShortError(Exception):
+    """The header goes beyond the bytes at hand; `needed` of them are wanted."""
+
+    def __init__(self, needed: int) -> None:
+        super().__init__(needed)
+        self.needed = needed
+
+
+def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: FilterChoice) -> bytes:
+    """The record of a block.
+
+    Args:
+      episode_id: 16 bytes.
+      rows: the steps whose observations the block brings. What was done in a step comes with the next observation, so
+        columns may begin one row earlier.
+      block: its columns.
+      choose: the recorder's memory of filters.
+    """
+    pairs = [columns.encode(column, choose) for column in block]
+    return assemble(pb.BlockHeader(episode_id=episode_id, first_row=rows.start, end_row=rows.stop), pairs)
+
+
+def assemble(header: pb.BlockHeader, pairs: Sequence[tuple[pb.Column, bytes]]) -> bytes:
+    """The record of a block whose columns are encoded already; sets their offsets and adds them to `header`."""
+    offset, payloads = 0, []
+    for column, payload in pairs:
+        lead = _PAYLOAD_TAG + varint.encode(len(payload))
+        column.offset = offset + len(lead)
+        offset += len(lead) + len(payload)
+        payloads += [lead, payload]
+    header.columns.extend(column for column, _ in pairs)
+    data = header.SerializeToString()
+    checksum = xxhash.xxh3_64_intdigest(data).to_bytes(8, "little")
+    head = _HEADER_TAG + varint.encode(len(data)) + data + _HASH_TAG + checksum
+    size = varint.encode(len(head) + offset)
+    return b"".join((_VERSION_TAG, varint.encode(MAJOR_VERSION), _BLOCK_TAG, size, head, *payloads))
+
+
+def is_block(record: bytes) -> bool:
+    """Whether a record, or the first bytes of one, is a step block; raises on a newer major version.
+
+    Raises:
+      FormatError: the record is of a newer major version, or not an rlds_kit record at all.
+    """
+    if record[:1] != _VERSION_TAG:
+        raise FormatError("expected an rlds_kit record, got something else: the file is no rlds_kit shard")
+    version, at = varint.decode(record, 1)
+    check_version(version)
+    return record[at : at + 1] == _BLOCK_TAG
+
+
+def check_version(version: int) -> None:
+    """Refuses what a later release wrote.
+
+    Raises:
+      FormatError: `version` is newer than this release knows.
+    """
+    if version > MAJOR_VERSION:
+        raise FormatError(
+            f"expected format version {MAJOR_VERSION} or older, got {version}: "
+            "a newer rlds_kit wrote it; run `pip install --upgrade rlds-kit`"
+        )
+
+
+def parse_prefix(record: bytes, place: str) -> BlockPrefix:
+    """The header of a block from the first bytes of its record.
+
+    Raises:
+      PrefixTooShortError: more bytes are needed.
+      DamagedError: the header does not have its checksum.
+    """
+    _, at = varint.decode(record, 1)
+    try:
+        _, at = varint.decode(record, at + 1)
+        if record[at : at + 1] != _HEADER_TAG:
+            raise DamagedError(f"{place}: expected a block header, got other bytes; run `rlds-kit repair`")
+        size, at = varint.decode(record, at + 1)
+    except riegeli_errors.DamagedError as error:
+        raise PrefixTooShortError(PREFIX_BYTES) from error
+    end = at + size + 9
+    if len(record) < end:
+        raise PrefixTooShortError(end)
+    header = record[at : at + size]
+    checksum = int.from_bytes(record[at + size + 1 : end], "little")
+    if record[at + size : at + size + 1] != _HASH_TAG or xxhash.xxh3_64_intdigest(header) != checksum:
+        raise DamagedError(f"{place}: the block header does not match its checksum; run `rlds-kit repair`")
+    try:
+        return BlockPrefix(pb.BlockHeader.FromString(header), end)
+    except DecodeError as error:
+        raise FormatError(f"{place}: the block header is no BlockHeader message") from error
+
+
+def decode(
+    record: bytes, place: str, offsets: Container[int] | None = None
+) -> tuple[pb.BlockHeader, dict[int, Column]]:
+    """The columns of a block by their `Column.offset`; only those in `offsets` if given.
+
+    Raises:
+      DamagedError: a checksum does not match.
+      FormatError: the block contradicts itself.
+    """
+    prefix = parse_prefix(record, place)
+    view = memoryview(record)[prefix.payload_base :]
+    return prefix.header, {
+        header.offset: columns.decode(header, view[header.offset : header.offset + header.length], place)
+        for header in prefix.header.columns
+        if offsets is None or header.offset in offsets
+    }

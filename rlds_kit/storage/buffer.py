@@ -1,0 +1,201 @@
+"""The rows of an open episode that are not on disk yet, column by column."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit.errors import UnsupportedTypeError
+from rlds_kit.storage import column as columns
+from rlds_kit.storage import dtypes, value
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.leaf import ColumnKey, Leaf
+
+_FIRST_CAPACITY: Final = 4
+_SCALAR_BYTES: Final = 16
+"""What one number costs in a list, roughly: for the memory limit only."""
+
+
+class ArrayBuffer:
+    """Arrays of one dtype and rank; copied into one block of memory for as long as their shapes agree."""
+
+    def __init__(self, key: ColumnKey, expected_rows: int) -> None:
+        self.key = key
+        self.rows: list[int] = []
+        self._expected_rows = expected_rows
+        self._dense: np.ndarray | None = None
+        self._items: list[np.ndarray] | None = None
+
+    def append(self, row: int, item: np.ndarray) -> int:
+        """Copies `item`; returns how many bytes that took."""
+        if self._items is not None:
+            self._items.append(np.array(item, order="C"))
+        else:
+            self._append_dense(item)
+        self.rows.append(row)
+        return item.nbytes
+
+    def drop_from(self, row: int) -> None:
+        """Takes back what was appended for `row` and later ones."""
+        while self.rows and self.rows[-1] >= row:
+            self.rows.pop()
+        if self._items is not None:
+            del self._items[len(self.rows) :]
+
+    def _append_dense(self, item: np.ndarray) -> None:
+        count = len(self.rows)
+        if self._dense is None:
+            self._dense = np.empty((max(_FIRST_CAPACITY, self._expected_rows), *item.shape), item.dtype)
+        if item.shape != self._dense.shape[1:]:
+            self._items = [*self._dense[:count].copy(), np.array(item, order="C")]
+            self._dense = None
+            return
+        if count == len(self._dense):
+            self._dense = np.concatenate((self._dense, np.empty_like(self._dense)))
+        self._dense[count] = item
+
+    def seal(self) -> Column:
+        """The column of all rows so far. The buffer must not be used afterwards."""
+        rows = np.array(self.rows, np.int64)
+        if self._dense is not None:
+            return Column(self.key, rows, self._dense[: len(rows)])
+        items = self._items or []
+        shapes = np.array([item.shape for item in items], np.int64).reshape(len(items), self.key.rank)
+        return Column(self.key, rows, np.concatenate([item.reshape(-1) for item in items]), shapes)
+
+
+class NumberBuffer:
+    """Python and NumPy numbers, bool and None: immutable, so kept as they are."""
+
+    def __init__(self, key: ColumnKey) -> None:
+        self.key = key
+        self.rows: list[int] = []
+        self._items: list[Any] = []
+
+    def append(self, row: int, item: object) -> int:
+        """Keeps `item`; returns how many bytes that took."""
+        self._items.append(item)
+        self.rows.append(row)
+        return _SCALAR_BYTES
+
+    def drop_from(self, row: int) -> None:
+        """Takes back what was appended for `row` and later ones."""
+        while self.rows and self.rows[-1] >= row:
+            self.rows.pop()
+        del self._items[len(self.rows) :]
+
+    def seal(self) -> Column:
+        """The column of all rows so far."""
+        rows = np.array(self.rows, np.int64)
+        if self.key.kind == pb.NONE:
+            return Column(self.key, rows, np.empty((len(rows), 0), np.uint8))
+        return Column(self.key, rows, np.array(self._items, columns.storage_dtype(self.key)))
+
+
+class BytesBuffer:
+    """Text, bytes, big integers and trees, as bytes of varying length."""
+
+    def __init__(self, key: ColumnKey) -> None:
+        self.key = key
+        self.rows: list[int] = []
+        self._items: list[bytes] = []
+
+    def append(self, row: int, item: object) -> int:
+        """Keeps `item`; returns how many bytes that took."""
+        data = _as_bytes(self.key.kind, item)
+        self._items.append(data)
+        self.rows.append(row)
+        return len(data) + _SCALAR_BYTES
+
+    def drop_from(self, row: int) -> None:
+        """Takes back what was appended for `row` and later ones."""
+        while self.rows and self.rows[-1] >= row:
+            self.rows.pop()
+        del self._items[len(self.rows) :]
+
+    def seal(self) -> Column:
+        """The column of all rows so far."""
+        rows = np.array(self.rows, np.int64)
+        lengths = np.array([len(item) for item in self._items], np.int64)
+        flat = np.frombuffer(b"".join(self._items), np.uint8)
+        if bool((lengths == lengths[0]).all()):
+            return Column(self.key, rows, flat.reshape(len(rows), int(lengths[0])))
+        return Column(self.key, rows, flat, lengths.reshape(-1, 1))
+
+
+def _as_bytes(kind: int, item: Any) -> bytes:
+    if kind in (pb.TEXT, pb.NUMPY_TEXT):
+        return value.encode_text(item)
+    return value.encode_big_int(item) if kind == pb.BIG_INT else bytes(item)
+
+
+Buffer = ArrayBuffer | NumberBuffer | BytesBuffer
+
+_NUMBERS: Final = frozenset((pb.SCALAR, pb.BOOL, pb.INT, pb.FLOAT, pb.COMPLEX, pb.NONE))
+
+
+def make_buffer(key: ColumnKey, expected_rows: int) -> Buffer:
+    """An empty buffer for a column.
+
+    Raises:
+      UnsupportedTypeError: the dtype is not one that is recorded.
+    """
+    if key.dtype is not None:
+        dtypes.name_of(key.dtype, key.path)
+    if key.kind == pb.ARRAY:
+        return ArrayBuffer(key, expected_rows)
+    if key.kind == pb.SCALAR and key.dtype is not None and key.dtype.hasobject:
+        raise UnsupportedTypeError(key.path, key.dtype)
+    return NumberBuffer(key) if key.kind in _NUMBERS else BytesBuffer(key)
+
+
+class RowBuffer:
+    """The columns of one open episode since its last block.
+
+    Args:
+      block_rows: how many rows are expected at most.
+      block_bytes: how many bytes.
+    """
+
+    def __init__(self, block_rows: int, block_bytes: int) -> None:
+        self.nbytes = 0
+        self._columns: dict[ColumnKey, Buffer] = {}
+        self._block_rows, self._block_bytes = block_rows, block_bytes
+
+    def add(self, row: int, observed: Iterable[Leaf], acted: Iterable[Leaf]) -> None:
+        """Copies in what was observed in `row` and what was done in the row before it: all of it, or nothing.
+
+        Raises:
+          UnsupportedTypeError: a dtype is not one that is recorded.
+        """
+        # Whatever can fail comes first; then only an interrupt (Ctrl-C, SIGTERM) can come between two columns.
+        here = [(self._find(leaf), leaf.value) for leaf in observed]
+        before = [(self._find(leaf), leaf.value) for leaf in acted]
+        nbytes = self.nbytes
+        try:
+            for buffer, item in here:
+                nbytes += buffer.append(row, item)
+            for buffer, item in before:
+                nbytes += buffer.append(row - 1, item)
+        except BaseException:
+            for buffer, _ in here:
+                buffer.drop_from(row)
+            for buffer, _ in before:
+                buffer.drop_from(row - 1)
+            raise
+        self.nbytes = nbytes
+
+    def seal(self) -> list[Column]:
+        """All columns that have rows."""
+        return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
+
+    def _find(self, leaf: Leaf) -> Buffer:
+        buffer = self._columns.get(leaf.key)
+        if buffer is None:
+            buffer = self._columns[leaf.key] = make_buffer(leaf.key, self._expected_rows(leaf))
+        return buffer
+
+    def _expected_rows(self, leaf: Leaf) -> int:
+        size = leaf.value.nbytes if leaf.key.kind == pb.ARRAY else 0
+        return min(self._block_rows, self._block_bytes // size + 1) if size else self._block_rows

@@ -1,0 +1,266 @@
+"""One column of a step block: values of one kind, filtered, compressed and checksummed, and back.
+
+The decoded payload is, in this order: a presence bitmap (`partial`: one bit a covered row, lowest bit first), the
+shapes of the present values (`ragged`: `rank` little-endian uint32 each), and the present values in C order.
+"""
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import xxhash
+import zstandard
+
+from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.storage import dtypes, filters
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.leaf import ColumnKey
+
+ZSTD_LEVEL: Final = 3
+MAX_DECODED_BYTES: Final = 1 << 31
+"""A column that claims more is refused before anything is allocated."""
+
+_DTYPES: Final[dict[int, np.dtype[Any]]] = {
+    pb.BOOL: np.dtype(np.bool_),
+    pb.INT: np.dtype(np.int64),
+    pb.FLOAT: np.dtype(np.float64),
+    pb.COMPLEX: np.dtype(np.complex128),
+    pb.BIG_INT: np.dtype(np.uint8),
+    pb.TEXT: np.dtype(np.uint8),
+    pb.BYTES: np.dtype(np.uint8),
+    pb.TREE: np.dtype(np.uint8),
+    pb.NUMPY_TEXT: np.dtype(np.uint8),
+    pb.NUMPY_BYTES: np.dtype(np.uint8),
+    pb.NONE: np.dtype(np.uint8),
+}
+
+_local = threading.local()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Values of some rows of an episode.
+
+    Attributes:
+      key: path, kind, dtype and rank of the values.
+      rows: `[n]` int64, the rows that have a value, ascending.
+      values: dense, `[n, *shape]`; or of different shapes, an array of all elements one after the other.
+      shapes: None when dense; else `[n, rank]`.
+    """
+
+    key: ColumnKey
+    rows: np.ndarray
+    values: np.ndarray
+    shapes: np.ndarray | None = None
+
+    def items(self) -> list[np.ndarray]:
+        """Each row's value as an array."""
+        if self.shapes is None:
+            return list(self.values)
+        sizes = self.shapes.prod(axis=1, dtype=np.int64)
+        pieces = np.split(self.values, np.cumsum(sizes)[:-1]) if len(sizes) else []
+        return [piece.reshape(shape) for piece, shape in zip(pieces, self.shapes.tolist(), strict=True)]
+
+    def between(self, begin: int, end: int) -> "Column":
+        """The part of the column in rows `[begin, end)`, without copying."""
+        first, last = np.searchsorted(self.rows, (begin, end)).tolist()
+        if first == 0 and last == len(self.rows):
+            return self
+        if self.shapes is None:
+            return Column(self.key, self.rows[first:last], self.values[first:last])
+        ends = np.concatenate(([0], np.cumsum(self.shapes.prod(axis=1, dtype=np.int64))))
+        values = self.values[ends[first] : ends[last]]
+        return Column(self.key, self.rows[first:last], values, self.shapes[first:last])
+
+
+def storage_dtype(key: ColumnKey) -> np.dtype[Any]:
+    """The dtype of a column's values in memory and, but for the byte order of big-endian ones, on disk."""
+    return key.dtype if key.dtype is not None else _DTYPES[key.kind]
+
+
+def encode(column: Column, choose: "FilterChoice") -> tuple[pb.Column, bytes]:
+    """Turns a column into its header entry (without `offset`) and its payload.
+
+    Args:
+      column: at least one row.
+      choose: remembers which filter suited this field before.
+    """
+    first, last = int(column.rows[0]), int(column.rows[-1])
+    count = last - first + 1
+    header = pb.Column(
+        path=column.key.path,
+        kind=column.key.kind,  # type: ignore[arg-type]  # the stub wants its own enum class
+        dtype="" if column.key.dtype is None else dtypes.name_of(column.key.dtype, column.key.path),
+        first_row=first,
+        count=count,
+        partial=len(column.rows) != count,
+        rank=column.key.rank,
+        ragged=column.shapes is not None,
+        shape=() if column.shapes is not None else column.values.shape[1:],
+    )
+    prefix = _presence_bytes(column, count) + _shape_bytes(column)
+    payload = _pack(header, prefix, column, choose)
+    header.length = len(payload)
+    header.xxh3 = xxhash.xxh3_64_intdigest(payload)
+    return header, payload
+
+
+def decode(header: pb.Column, payload: bytes | memoryview, place: str) -> Column:
+    """The inverse of `encode`.
+
+    Args:
+      header: the column's entry in its block.
+      payload: exactly `header.length` bytes.
+      place: which bytes of which file these are, for errors.
+
+    Raises:
+      DamagedError: the payload does not have its checksum.
+      FormatError: it has, and still is not what its header says: the writer was at fault.
+    """
+    if len(payload) != header.length or xxhash.xxh3_64_intdigest(payload) != header.xxh3:
+        raise DamagedError(f"{place}: column {header.path} does not match its checksum; run `rlds-kit repair`")
+    key = key_of(header, place)
+    try:
+        return _unpack(header, key, payload)
+    except (ValueError, zstandard.ZstdError, KeyError) as error:
+        raise FormatError(f"{place}: column {header.path} is not as its header says: {error}") from error
+
+
+def key_of(header: pb.Column, place: str) -> ColumnKey:
+    """The key of a stored column."""
+    try:
+        dtype = dtypes.from_name(header.dtype) if header.dtype else None
+    except ValueError as error:
+        raise FormatError(f"{place}: column {header.path}: {error}") from error
+    if header.kind not in (pb.ARRAY, pb.SCALAR) and header.kind not in _DTYPES:
+        raise FormatError(f"{place}: column {header.path} has kind {header.kind}, which this version does not know")
+    return ColumnKey(header.path, header.kind, dtype, header.rank)
+
+
+def _presence_bytes(column: Column, count: int) -> bytes:
+    if len(column.rows) == count:
+        return b""
+    present = np.zeros(count, np.bool_)
+    present[column.rows - column.rows[0]] = True
+    return np.packbits(present, bitorder="little").tobytes()
+
+
+def _shape_bytes(column: Column) -> bytes:
+    return b"" if column.shapes is None else column.shapes.astype("<u4").tobytes()
+
+
+def _pack(header: pb.Column, prefix: bytes, column: Column, choose: "FilterChoice") -> bytes:
+    """Filters and compresses, and says in `header` how."""
+    plain: bytes | memoryview = prefix
+    values = dtypes.little_endian(column.values)
+    if header.ragged or values.size == 0:
+        plain = prefix + values.tobytes()
+    else:
+        rows = values.view(np.uint8).reshape(len(values), -1)
+        header.filter = choose(column.key, rows, values.dtype)  # type: ignore[assignment]  # the stub's own enum
+        filtered = filters.APPLY[header.filter](rows, values.dtype.itemsize)
+        plain = prefix + filtered.tobytes() if prefix else filtered.reshape(-1).data
+    header.decoded_length = len(plain)
+    compressed = _compressor().compress(plain)
+    if len(compressed) < len(plain):
+        header.codec = pb.ZSTD
+        return compressed
+    return bytes(plain)
+
+
+def _unpack(header: pb.Column, key: ColumnKey, payload: bytes | memoryview) -> Column:
+    plain = _decompress(header, payload)
+    at = 0
+    rows = np.arange(header.first_row, header.first_row + header.count, dtype=np.int64)
+    if header.partial:
+        at = (header.count + 7) // 8
+        rows = rows[np.unpackbits(plain[:at], count=header.count, bitorder="little").astype(np.bool_)]
+    dtype = storage_dtype(key)
+    if header.ragged:
+        size = len(rows) * header.rank * 4
+        shapes = plain[at : at + size].view("<u4").reshape(len(rows), header.rank).astype(np.int64)
+        values = _as_dtype(plain[at + size :], dtype)
+        if int(shapes.prod(axis=1, dtype=np.int64).sum()) != len(values):
+            raise ValueError("the shapes do not add up to the values")
+        return Column(key, rows, values, shapes)
+    return Column(key, rows, _dense(header, plain[at:], len(rows), dtype))
+
+
+def _dense(header: pb.Column, stored: np.ndarray, count: int, dtype: np.dtype[Any]) -> np.ndarray:
+    shape = (count, *header.shape)
+    row_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+    if row_bytes == 0:
+        return np.zeros(shape, dtype)
+    if header.filter == pb.REPEAT:
+        return np.repeat(_as_dtype(stored, dtype).reshape(1, *shape[1:]), count, axis=0)
+    rows = filters.UNDO[header.filter](stored.reshape(count, row_bytes), dtype.itemsize)
+    return _as_dtype(rows, dtype).reshape(shape)
+
+
+def _as_dtype(stored: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    values = np.ascontiguousarray(stored).reshape(-1).view(dtype.newbyteorder("<") if dtype.itemsize > 1 else dtype)
+    return values.astype(dtype, copy=False)
+
+
+def _decompress(header: pb.Column, payload: bytes | memoryview) -> np.ndarray:
+    if header.decoded_length > MAX_DECODED_BYTES:
+        raise ValueError(f"it claims {header.decoded_length} bytes; at most {MAX_DECODED_BYTES} are allowed")
+    if header.codec == pb.ZSTD:
+        payload = _decompressor().decompress(payload, max_output_size=header.decoded_length)
+    elif header.codec != pb.STORED:
+        raise ValueError(f"codec {header.codec} is not known to this version")
+    if len(payload) != header.decoded_length:
+        raise ValueError(f"{header.decoded_length} bytes were announced, {len(payload)} came")
+    return np.frombuffer(payload, np.uint8)
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """One per thread: they are not safe to share, and slow to make."""
+    if not hasattr(_local, "compressor"):
+        _local.compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_content_size=False)
+    return _local.compressor  # type: ignore[no-any-return]
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    if not hasattr(_local, "decompressor"):
+        _local.decompressor = zstandard.ZstdDecompressor()
+    return _local.decompressor  # type: ignore[no-any-return]
+
+
+class FilterChoice:
+    """Picks a column's filter by trying, and tries again only now and then.
+
+    What suits a field seldom changes, and trying costs a compression per candidate.
+    """
+
+    TRY_EVERY: Final = 32
+    SAMPLE_BYTES: Final = 1 << 18
+
+    def __init__(self) -> None:
+        self._chosen: dict[ColumnKey, tuple[int, int]] = {}
+
+    def __call__(self, key: ColumnKey, rows: filters.Rows, dtype: np.dtype[Any]) -> int:
+        """The filter for `rows`, `[n, bytes]`, n >= 1."""
+        if _all_equal(rows):
+            return pb.REPEAT
+        chosen, uses = self._chosen.get(key, (0, 0))
+        if uses == 0:
+            chosen = self._try(rows, dtype)
+        self._chosen[key] = (chosen, (uses + 1) % self.TRY_EVERY)
+        return chosen
+
+    def _try(self, rows: filters.Rows, dtype: np.dtype[Any]) -> int:
+        sample = rows[-max(2, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
+
+        def size(candidate: int) -> int:
+            filtered = filters.APPLY[candidate](sample, dtype.itemsize)
+            return len(_compressor().compress(filtered.reshape(-1).data))
+
+        return min(filters.candidates(dtype.kind, dtype.itemsize), key=size)
+
+
+def _all_equal(rows: filters.Rows) -> bool:
+    if len(rows) == 1:
+        return True
+    return bool(np.array_equal(rows[0], rows[-1])) and bool((rows[1:] == rows[:-1]).all())

@@ -1,0 +1,177 @@
+"""Reads the rows of an episode, only the columns that are wanted, and nothing that does not match its checksum."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
+
+from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.storage import block, shard_file
+from rlds_kit.storage import column as columns
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.block import BlockPrefix
+from rlds_kit.storage.block_cache import BlockCache
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.contents import parse_record
+from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.leaf import elements
+from rlds_kit.storage.shard_file import ShardFile
+
+Wanted: TypeAlias = Callable[[str], bool]
+"""Tells of a column's path whether to read it."""
+
+_WHOLE_CHUNK_SHARE: Final = 0.5
+"""Above this share of a block's bytes one read of all of it beats one read for each column."""
+
+
+def everything(_: str) -> bool:
+    """Wants every column."""
+    return True
+
+
+def fields(names: Iterable[str]) -> Wanted:
+    """Wants the columns at or below these paths.
+
+    >>> fields(["observation"])("observation/pixels"), fields(["observation"])("observation_valid")
+    (True, False)
+    """
+    chosen = [elements(name) for name in names]
+    return lambda path: any(elements(path)[: len(one)] == one for one in chosen)
+
+
+class EpisodeReader:
+    """Reads one episode of one shard.
+
+    Args:
+      file: the shard.
+      entry: where in it the episode lies.
+      cache: keeps decoded columns for the next read.
+    """
+
+    def __init__(self, file: ShardFile, entry: EpisodeEntry, cache: BlockCache) -> None:
+        self._file, self._entry, self._cache = file, entry, cache
+
+    def start(self) -> pb.EpisodeStart:
+        """What was recorded at the episode's start.
+
+        Raises:
+          DamagedError: it is damaged.
+        """
+        if not self._entry.start:
+            raise DamagedError(f"{self._file.path}: the start of the episode, with its metadata, is damaged")
+        return self._message(self._entry.start).start
+
+    def end(self) -> pb.EpisodeEnd | None:
+        """What was recorded at its end; None without an end.
+
+        Raises:
+          DamagedError: it is damaged, or may have been in bytes that are.
+        """
+        if self._entry.end:
+            return self._message(self._entry.end).end
+        if self._entry.is_cut:
+            raise DamagedError(
+                f"{self._file.path}: the end of the episode may lie in damaged bytes; `rlds-kit verify` lists them, "
+                "`rlds-kit repair` makes a copy in which the episode is incomplete"
+            )
+        return None
+
+    def _message(self, position: int) -> pb.Record:
+        return parse_record(self._file.record(position), self._file.place(position))
+
+    def columns(self, begin: int, end: int, wanted: Wanted) -> dict[str, list[Column]]:
+        """The columns that have values in rows `[begin, end)`, by path; they may have values in other rows too.
+
+        Raises:
+          DamagedError: a column that is wanted is damaged, or its block is missing.
+        """
+        found: dict[str, list[Column]] = {}
+        for part in self.blocks(begin, end, wanted):
+            for column in part:
+                if len(column.rows) and column.rows[0] < end and column.rows[-1] >= begin:
+                    found.setdefault(column.key.path, []).append(column)
+        return found
+
+    def paths(self, begin: int, end: int) -> list[str]:
+        """The paths of all columns in the blocks that touch rows `[begin, end)`, without reading any column.
+
+        Raises:
+          DamagedError: a block's header is damaged.
+        """
+        numbers = self._entry.overlapping(begin, min(end + 1, self._entry.rows))
+        found = {
+            column.path: None
+            for number in numbers
+            for column in self._prefix(number, int(self._entry.blocks[number])).header.columns
+        }
+        return list(found)
+
+    def blocks(self, begin: int, end: int, wanted: Wanted) -> Iterator[list[Column]]:
+        """The wanted columns of each block that touches rows `[begin, end)`.
+
+        Raises:
+          DamagedError: a column that is wanted is damaged, or its block is missing.
+        """
+        # What was done in a step is written with the observation after it.
+        end = min(end + 1, self._entry.rows)
+        numbers = self._entry.overlapping(begin, end)
+        self._require_complete(begin, end, numbers)
+        for number in numbers:
+            yield self._block(number, wanted)
+
+    def _require_complete(self, begin: int, end: int, numbers: range) -> None:
+        at = begin
+        for number in numbers:
+            if int(self._entry.first_row[number]) > at:
+                break
+            at = int(self._entry.end_row[number])
+        if at < end:
+            raise DamagedError(
+                f"{self._file.path}: steps {at} and following of the episode are in damaged bytes; `rlds-kit verify` "
+                "lists them, `rlds-kit repair` saves the rest"
+            )
+
+    def _block(self, number: int, wanted: Wanted) -> list[Column]:
+        position = int(self._entry.blocks[number])
+        prefix = self._prefix(number, position)
+        headers = [header for header in prefix.header.columns if wanted(header.path)]
+        found = self._cache.columns(position, headers)
+        missing = [header for header in headers if header.offset not in found]
+        if missing:
+            fresh = self._read(position, prefix, missing)
+            self._cache.add(position, fresh)
+            found |= fresh
+        return [found[header.offset] for header in headers]
+
+    def _prefix(self, number: int, position: int) -> BlockPrefix:
+        prefix = self._cache.prefix(position)
+        if prefix is None:
+            prefix = shard_file.read_block_prefix(self._file, position)
+            self._cache.add_prefix(position, prefix)
+        header = prefix.header
+        rows = (int(self._entry.first_row[number]), int(self._entry.end_row[number]))
+        if header.episode_id != self._entry.episode_id or (header.first_row, header.end_row) != rows:
+            raise DamagedError(
+                f"{self._file.place(position)}: the block is not the one that the index names; run `rlds-kit repair`"
+            )
+        return prefix
+
+    def _read(self, position: int, prefix: BlockPrefix, headers: list[pb.Column]) -> dict[int, Column]:
+        place = self._file.place(position)
+        _check_layout(prefix.header, place)
+        total = sum(header.length for header in prefix.header.columns)
+        if sum(header.length for header in headers) > total * _WHOLE_CHUNK_SHARE:
+            try:
+                return block.decode(self._file.record(position), place, {header.offset for header in headers})[1]
+            except DamagedError:
+                pass  # perhaps the damage is in a column that nobody asked for
+        return {header.offset: self._read_column(position, prefix, header, place) for header in headers}
+
+    def _read_column(self, position: int, prefix: BlockPrefix, header: pb.Column, place: str) -> Column:
+        offset = prefix.payload_base + header.offset
+        return columns.decode(header, shard_file.read_payload(self._file, position, offset, header.length), place)
+
+
+def _check_layout(header: pb.BlockHeader, place: str) -> None:
+    """Every column must lie in the rows that the block may touch."""
+    for column in header.columns:
+        if column.first_row + 1 < header.first_row or column.first_row + column.count > header.end_row:
+            raise FormatError(f"{place}: column {column.path} has rows outside its block")

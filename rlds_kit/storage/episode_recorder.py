@@ -1,0 +1,166 @@
+"""One episode while it is recorded."""
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rlds_kit.errors import RecordingError
+from rlds_kit.step import EpisodeEnd
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage import value
+from rlds_kit.storage.buffer import RowBuffer
+from rlds_kit.storage.declared import DeclaredFields
+from rlds_kit.storage.intake import Intake
+from rlds_kit.storage.jobs import Block, Discard, End, Start
+from rlds_kit.storage.leaf import Leaf
+
+_ENDINGS: Final = {
+    EpisodeEnd.TERMINATED: pb.TERMINATED,
+    EpisodeEnd.TRUNCATED: pb.TRUNCATED,
+    EpisodeEnd.INTERRUPTED: pb.INTERRUPTED,
+}
+
+
+class EpisodeRecorder:
+    """Takes the rows of an episode. Made by `Recorder.start_episode`; not safe to share between threads.
+
+    Attributes:
+      id: identifies the episode for ever.
+      rows: steps given so far.
+      oldest: when the first row was given that is in no block yet (`time.monotonic`); None: there is none.
+    """
+
+    def __init__(self, intake: Intake, fields: DeclaredFields, start: pb.EpisodeStart) -> None:
+        self.id = uuid.UUID(bytes=start.episode_id)
+        self.rows = 0
+        self.oldest: float | None = None
+        self._intake, self._fields, self._start = intake, fields, start
+        self._started = self._ended = False
+        self._buffer = self._new_buffer()
+        self._first_waiting = 0
+        intake.add(start.episode_id, self)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of the rows that are in no block yet."""
+        return self._buffer.nbytes
+
+    def append(self, observed: Mapping[str, Any], acted: Mapping[str, Any] | None = None) -> None:
+        """Adds a row, copying everything in it.
+
+        Args:
+          observed: the observation and whatever belongs with it.
+          acted: action, reward, discount and whatever else the action that led here brought; stored with the row
+            before. None on the first row, and where rows were left out before this one.
+
+        Raises:
+          SpecError: a declared field does not fit; nothing of the row is recorded.
+          UnsupportedTypeError: a value cannot be recorded; nothing of the row is.
+          RecordingError: the episode has ended, or the recorder cannot write.
+        """
+        self._check()
+        if acted is not None and self.rows == 0:
+            raise RecordingError("the first row of an episode has no action before it; pass acted=None")
+        self._add(self._fields.leaves(observed), self._fields.leaves(acted) if acted else [])
+
+    def end(
+        self,
+        ending: EpisodeEnd,
+        *,
+        terminated: bool = False,
+        truncated: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+        acted: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Ends the episode. One that never had a row leaves nothing.
+
+        Args:
+          ending: TERMINATED, TRUNCATED or INTERRUPTED.
+          terminated: Gymnasium's flag as it was.
+          truncated: Gymnasium's flag as it was; both may be set.
+          metadata: what is known only now; added to what the start had.
+          acted: the last action of data whose final observation is missing; that observation is then undefined.
+
+        Raises:
+          ValueError: `ending` is INCOMPLETE, which only a reader decides.
+          RecordingError: the episode has ended already, or the recorder cannot write.
+        """
+        if ending not in _ENDINGS:
+            raise ValueError(f"expected TERMINATED, TRUNCATED or INTERRUPTED, got {ending.name}")
+        self._check()
+        message = pb.EpisodeEnd(
+            episode_id=self.id.bytes,
+            ending=_ENDINGS[ending],
+            terminated=terminated or ending is EpisodeEnd.TERMINATED,
+            truncated=truncated or ending is EpisodeEnd.TRUNCATED,
+            metadata=value.encode(dict(metadata or {}), "metadata"),
+        )
+        if acted:
+            self._add([], self._fields.leaves(acted))
+        with self._intake.monitor:
+            self._finish(message)
+        if self._intake.policy.each_episode:
+            self._intake.flush()
+
+    def discard(self) -> None:
+        """Keeps nothing of the episode: no reader shows it. Bytes already on disk go with the next `rlds-kit rechunk`.
+
+        Raises:
+          RecordingError: the episode has ended already, or the recorder cannot write.
+        """
+        self._check()
+        with self._intake.monitor:
+            self._intake.took(0, -self._buffer.nbytes)
+            self._buffer = self._new_buffer()
+            if self._started:
+                self._intake.put(Discard(self.id.bytes, self.rows))
+            self._intake.took(-self.rows if not self._started else 0, 0)
+            self._close()
+
+    def cut(self) -> None:
+        """Makes a block of the waiting rows. The intake's monitor must be held."""
+        if not self._started:
+            self._intake.put(Start(self._start))
+            self._started = True
+        self._intake.put(Block(self.id.bytes, range(self._first_waiting, self.rows), self._buffer))
+        self._buffer = self._new_buffer()
+        self._first_waiting, self.oldest = self.rows, None
+
+    def interrupt(self) -> None:
+        """Ends the episode as INTERRUPTED. The intake's monitor must be held."""
+        self._finish(pb.EpisodeEnd(episode_id=self.id.bytes, ending=pb.INTERRUPTED, metadata=value.encode({})))
+
+    def _check(self) -> None:
+        self._intake.check()
+        if self._ended:
+            raise RecordingError("the episode has ended; start another one")
+
+    def _new_buffer(self) -> RowBuffer:
+        policy = self._intake.policy
+        return RowBuffer(policy.block_rows, policy.block_bytes)
+
+    def _add(self, observed: list[Leaf], acted: list[Leaf]) -> None:
+        with self._intake.monitor:
+            before = self._buffer.nbytes
+            self._buffer.add(self.rows, observed, acted)
+            self.rows += 1
+            self._intake.took(1, self._buffer.nbytes - before)
+            if self.oldest is None:
+                self.oldest = time.monotonic()
+            policy = self._intake.policy
+            if self.rows - self._first_waiting >= policy.block_rows or self.waiting_bytes >= policy.block_bytes:
+                self.cut()
+            self._intake.after_row()
+
+    def _finish(self, end: pb.EpisodeEnd) -> None:
+        if self.rows:
+            if self.oldest is not None:
+                self.cut()
+            end.rows = self.rows
+            self._intake.put(End(end))
+        self._close()
+
+    def _close(self) -> None:
+        self._ended, self.oldest = True, None
+        self._intake.remove(self.id.bytes)

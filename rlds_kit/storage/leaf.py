@@ -1,0 +1,167 @@
+"""A step as leaves: what each value is, and where in the nest it stands.
+
+A leaf's path is the text of `Column.path` in the format: keys joined by "/", "(0)" for an element of a tuple, "[0]" of
+a list. Containers of declared fields, and dictionaries with text keys, become paths; every other container is one leaf
+of kind TREE.
+"""
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rlds_kit import spec as specs
+from rlds_kit.errors import UnsupportedTypeError
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage import value as values
+
+Kind: TypeAlias = int
+"""A number of `rlds_kit_pb2.Kind`."""
+
+
+class ColumnKey(NamedTuple):
+    """What all values of one column share."""
+
+    path: str
+    kind: Kind
+    dtype: np.dtype[Any] | None
+    rank: int
+
+
+class Leaf(NamedTuple):
+    """One value of one step, and the column it goes to."""
+
+    key: ColumnKey
+    value: Any  # as given; of a TREE the serialized message
+
+
+_PYTHON_KINDS: Final[dict[type, Kind]] = {
+    bool: pb.BOOL,
+    float: pb.FLOAT,
+    complex: pb.COMPLEX,
+    str: pb.TEXT,
+    bytes: pb.BYTES,
+    type(None): pb.NONE,
+    np.str_: pb.NUMPY_TEXT,
+    np.bytes_: pb.NUMPY_BYTES,
+}
+_RANKS: Final[dict[Kind, int]] = {
+    pb.TEXT: 1,
+    pb.BYTES: 1,
+    pb.BIG_INT: 1,
+    pb.TREE: 1,
+    pb.NUMPY_TEXT: 1,
+    pb.NUMPY_BYTES: 1,
+    pb.NONE: 1,
+}
+_ARRAY_TYPES: Final = (np.ndarray, np.memmap)
+
+
+def leaves(path: str, value: object, spec: specs.Spec | None) -> Iterator[Leaf]:
+    """Takes a field apart.
+
+    Args:
+      path: where `value` stands.
+      value: what was given.
+      spec: what the field was declared to be; None for a dynamic field.
+
+    Raises:
+      UnsupportedTypeError: something inside cannot be recorded.
+
+    >>> [leaf.key.path for leaf in leaves("info", {"lives": 3, "a/b": {"t": 0.5}}, None)]
+    ['info/lives', 'info/a~1b/t']
+    """
+    if type(value) in _ARRAY_TYPES:
+        yield Leaf(ColumnKey(path, pb.ARRAY, value.dtype, value.ndim), value)  # type: ignore[attr-defined]
+    elif isinstance(value, dict | Mapping) and value and all(type(key) is str for key in value):
+        yield from _mapping_leaves(path, value, spec)
+    elif isinstance(value, tuple | list) and isinstance(spec, specs.Tuple | specs.List) and value:
+        yield from _sequence_leaves(path, value, spec)
+    else:
+        yield scalar_leaf(path, value)
+
+
+def scalar_leaf(path: str, value: object) -> Leaf:
+    """The leaf of a value that is not taken apart further."""
+    kind = _PYTHON_KINDS.get(type(value))
+    if kind is not None:
+        return Leaf(ColumnKey(path, kind, None, _RANKS.get(kind, 0)), value)
+    if isinstance(value, np.generic):
+        return Leaf(ColumnKey(path, pb.SCALAR, value.dtype, 0), value)
+    if isinstance(value, int):
+        return _int_leaf(path, int(value))
+    message = values.encode(value, path)
+    return Leaf(ColumnKey(path, pb.TREE, None, 1), message.SerializeToString())
+
+
+def as_tree(path: str, value: object) -> Leaf:
+    """The whole of `value` as one leaf, however it is nested."""
+    return Leaf(ColumnKey(path, pb.TREE, None, 1), values.encode(value, path).SerializeToString())
+
+
+def _int_leaf(path: str, value: int) -> Leaf:
+    if values.INT64_MIN <= value <= values.INT64_MAX:
+        return Leaf(ColumnKey(path, pb.INT, None, 0), value)
+    return Leaf(ColumnKey(path, pb.BIG_INT, None, 1), value)
+
+
+def _mapping_leaves(path: str, value: Mapping[str, Any], spec: specs.Spec | None) -> Iterator[Leaf]:
+    fields = spec.fields if isinstance(spec, specs.Dict) else {}
+    for key, item in value.items():
+        yield from leaves(f"{path}/{escape(key)}", item, fields.get(key))
+
+
+def _sequence_leaves(path: str, value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List) -> Iterator[Leaf]:
+    opening, closing = "()" if isinstance(spec, specs.Tuple) else "[]"
+    for index, (item, item_spec) in enumerate(zip(value, spec.items, strict=True)):
+        yield from leaves(f"{path}/{opening}{index}{closing}", item, item_spec)
+
+
+@functools.lru_cache(maxsize=4096)
+def escape(key: str) -> str:
+    """A dictionary's key as an element of a path.
+
+    >>> escape("a/b"), escape("(0)"), escape("~")
+    ('a~1b', '~2(0)', '~0')
+    """
+    if type(key) is not str:
+        raise UnsupportedTypeError("a key", key)
+    escaped = key.replace("~", "~0").replace("/", "~1")
+    return f"~2{escaped}" if escaped[:1] in ("(", "[") else escaped
+
+
+_INDEX: Final = re.compile(r"[(\[](\d+)[)\]]")
+
+
+def elements(path: str) -> list[str]:
+    """The escaped elements of a path."""
+    return path.split("/")
+
+
+def unescape(element: str) -> str:
+    """The inverse of `escape`."""
+    return element.removeprefix("~2").replace("~1", "/").replace("~0", "~")
+
+
+def nest(flat: Mapping[str, Any]) -> Any:  # the nest of recorded values has any type
+    """Puts leaves together again: the inverse of `leaves` for paths relative to one field.
+
+    >>> nest({"a/(0)": 1, "a/(1)": 2, "b~1c": 3})
+    {'a': (1, 2), 'b/c': 3}
+    >>> nest({"": 5})
+    5
+    """
+    if "" in flat:
+        return flat[""]
+    groups: dict[str, dict[str, Any]] = {}
+    for path, item in flat.items():
+        head, _, rest = path.partition("/")
+        groups.setdefault(head, {})[rest] = item
+    first = next(iter(groups))
+    if not _INDEX.fullmatch(first):
+        return {unescape(head): nest(group) for head, group in groups.items()}
+    ordered = sorted(groups, key=lambda head: int(head[1:-1]))
+    items = [nest(groups[head]) for head in ordered]
+    return tuple(items) if first[0] == "(" else items

@@ -1,0 +1,53 @@
+"""Who is writing a shard: a lock that the system drops when its holder dies, however it dies."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _LOCK_BYTE: Final = 1 << 62
+    """Far beyond any data: Windows also denies reading what is locked."""
+
+    def acquire(descriptor: int) -> None:
+        """Locks an open shard for its writer."""
+        _at_lock_byte(descriptor, msvcrt.LK_NBLCK)
+
+    def is_held(path: Path) -> bool:
+        """Whether some process, this one included, has the shard open for writing."""
+        with path.open("r+b") as file:
+            try:
+                _at_lock_byte(file.fileno(), msvcrt.LK_NBLCK)
+            except OSError:
+                return True
+            _at_lock_byte(file.fileno(), msvcrt.LK_UNLCK)
+            return False
+
+    def _at_lock_byte(descriptor: int, operation: int) -> None:
+        position = os.lseek(descriptor, 0, os.SEEK_CUR)
+        os.lseek(descriptor, _LOCK_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, operation, 1)
+        finally:
+            os.lseek(descriptor, position, os.SEEK_SET)
+
+else:
+    import fcntl
+
+    def acquire(descriptor: int) -> None:
+        """Locks an open shard for its writer."""
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def is_held(path: Path) -> bool:
+        """Whether some process, this one included, has the shard open for writing."""
+        # flock, not lockf: a POSIX record lock would be lost when this very process closes a reader of the file.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False

@@ -1,0 +1,63 @@
+"""When what was given is put on disk."""
+
+import dataclasses
+from typing import Final
+
+BLOCK_ROWS: Final = 64
+BLOCK_BYTES: Final = 4 << 20
+TIMER_SECONDS: Final = 1.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FlushPolicy:
+    """When rows are cut into blocks, and when blocks are made durable. The default loses at most a second.
+
+    Attributes:
+      block_rows: a block has at most so many rows of an episode.
+      block_bytes: a block closes when it holds so many bytes before compression.
+      interval: seconds after which the background thread writes what waits and makes it durable; None: never.
+      each_step: `append` returns when its row is durable.
+      each_episode: `end` returns when the episode is durable.
+      each_bytes: make durable whenever so many bytes were given; None: never.
+
+    >>> FlushPolicy.seconds(0.5).interval
+    0.5
+    """
+
+    block_rows: int = BLOCK_ROWS
+    block_bytes: int = BLOCK_BYTES
+    interval: float | None = TIMER_SECONDS
+    each_step: bool = False
+    each_episode: bool = False
+    each_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("block_rows", "block_bytes", "interval", "each_bytes"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"{name}: expected a number above 0, got {value}")
+
+    @classmethod
+    def every_step(cls) -> "FlushPolicy":
+        """Every step is durable before the call that gave it returns: safest, and slowest."""
+        return cls(interval=None, each_step=True)
+
+    @classmethod
+    def every_episode(cls) -> "FlushPolicy":
+        """Every episode is durable when it has ended."""
+        return cls(interval=None, each_episode=True)
+
+    @classmethod
+    def seconds(cls, interval: float) -> "FlushPolicy":
+        """What is older than `interval` seconds is durable."""
+        return cls(interval=interval)
+
+    @classmethod
+    def bytes(cls, count: int) -> "FlushPolicy":
+        """All but the last `count` bytes given are durable."""
+        return cls(interval=None, each_bytes=count)
+
+    @classmethod
+    def manual(cls) -> "FlushPolicy":
+        """Only `flush()` and `close()` make anything durable."""
+        return cls(interval=None)

@@ -1,0 +1,140 @@
+"""Records episodes: takes rows from the caller, and lets a background thread compress and write them."""
+
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from rlds_kit import spec as specs
+from rlds_kit.spec.message import to_message
+from rlds_kit.storage import directory as directories
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage import value
+from rlds_kit.storage.declared import DeclaredFields
+from rlds_kit.storage.episode_recorder import EpisodeRecorder
+from rlds_kit.storage.intake import Intake
+from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.shard_set import ShardSet
+
+MEMORY_LIMIT: Final = 256 << 20
+MAX_SHARD_BYTES: Final = 1 << 30
+
+
+class Recorder:
+    """Owns the shards that one writer adds to one directory. Episodes may be recorded from several threads.
+
+    Args:
+      directory: made if it is not there.
+      declared: the fields that every step must fit; None: there are none.
+      mode: "append" adds to a dataset that is there; "error" refuses one; "new" records beside it, in the first of
+        `directory-2`, `directory-3`, ... that is free.
+      policy: when what was given is put on disk.
+      metadata: of this run; any recordable dict.
+      environment: id, keyword arguments, wrappers, versions: any recordable dict.
+      about: name, description, citation and licence for dataset.json.
+      max_shard_bytes: a shard that has reached this size takes no new episode.
+      max_shard_episodes: a shard that has so many episodes takes no new one; None: no such limit.
+      memory_limit: bytes of rows that may wait, over all open episodes; the caller waits when they are reached.
+
+    Raises:
+      DatasetExistsError: the mode forbids the dataset that is there.
+      SpecError: `declared` contradicts the dataset that is there.
+      OSError: the directory cannot be made or written.
+    """
+
+    def __init__(  # noqa: PLR0913  each is a keyword of its own, and most are left alone
+        self,
+        directory: str | os.PathLike[str],
+        declared: specs.Dict | None = None,
+        *,
+        mode: str = "append",
+        policy: FlushPolicy | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        environment: Mapping[str, Any] | None = None,
+        about: Mapping[str, str] | None = None,
+        max_shard_bytes: int = MAX_SHARD_BYTES,
+        max_shard_episodes: int | None = None,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> None:
+        self.policy = policy or FlushPolicy()
+        self.declared = declared or specs.Dict({})
+        header = pb.ShardHeader(
+            spec=to_message(self.declared),
+            metadata=value.encode(dict(metadata or {}), "metadata"),
+            environment=value.encode(dict(environment or {}), "environment"),
+        )
+        self.directory: Path = directories.prepare(Path(directory), mode, self.declared, about or {}, header)
+        shards = ShardSet(self.directory, header, max_shard_bytes, max_shard_episodes)
+        self._intake = Intake(shards, self.policy, memory_limit)
+
+    def start_episode(
+        self,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        seed: object = None,
+        options: object = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> EpisodeRecorder:
+        """Begins an episode; any number may be open at once.
+
+        Raises:
+          UnsupportedTypeError: metadata, seed, options or provenance hold something that cannot be recorded.
+          RecordingError: the recorder is closed, has failed, or belongs to another process.
+        """
+        self._intake.check()
+        start = pb.EpisodeStart(
+            episode_id=uuid.uuid4().bytes,
+            metadata=value.encode(dict(metadata or {}), "metadata"),
+            seed=value.encode(seed, "seed"),
+            options=value.encode(options, "options"),
+            provenance=value.encode(dict(provenance or {}), "provenance"),
+            started_unix_ns=time.time_ns(),
+        )
+        return EpisodeRecorder(self._intake, DeclaredFields(self.declared), start)
+
+    def flush(self) -> None:
+        """Returns when everything that was given is durable.
+
+        Raises:
+          RecordingError: it could not be written.
+        """
+        self._intake.flush()
+
+    @property
+    def durable(self) -> dict[uuid.UUID, int]:
+        """For each open episode how many of its rows are on disk, whatever happens next."""
+        return {uuid.UUID(bytes=key): rows for key, rows in self._intake.durable().items()}
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._intake.closed
+
+    def close(self) -> None:
+        """Ends open episodes as INTERRUPTED, writes everything and closes the shards. Does nothing the second time.
+
+        In a forked child it does nothing at all: the shards are the parent's.
+
+        Raises:
+          RecordingError: steps were lost; the message says how many.
+        """
+        self._intake.close()
+
+    def check(self) -> None:
+        """Raises if nothing can be recorded any more.
+
+        Raises:
+          RecordingError: closed, failed, or used in a forked child.
+        """
+        self._intake.check()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

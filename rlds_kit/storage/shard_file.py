@@ -1,0 +1,153 @@
+"""Reads parts of a shard by position, from any thread."""
+
+import os
+import threading
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.riegeli import blocks, codec, simple, varint
+from rlds_kit.riegeli import chunk as chunks
+from rlds_kit.riegeli.chunk import ChunkHeader
+from rlds_kit.riegeli.chunk_reader import Chunk, read_chunk
+from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
+from rlds_kit.riegeli.recovery import ChunkDamage
+from rlds_kit.storage import block
+from rlds_kit.storage.block import PREFIX_BYTES, BlockPrefix, PrefixTooShortError
+
+_FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
+
+
+class ShardFile:
+    """An open shard. Reads are positional, so that threads do not disturb each other. Closed when nobody has it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._file = path.open("rb", buffering=0)
+
+    def read(self, begin: int, size: int) -> bytes:
+        """Up to `size` bytes at file position `begin`; fewer only at the end of the file."""
+        raw = self._read(begin, size)
+        while len(raw) < size and (more := self._read(begin + len(raw), size - len(raw))):
+            raw += more
+        return raw
+
+    if hasattr(os, "pread"):
+
+        def _read(self, begin: int, size: int) -> bytes:
+            return os.pread(self._file.fileno(), size, begin)
+
+    else:
+
+        def _read(self, begin: int, size: int) -> bytes:
+            with self._lock:
+                self._file.seek(begin)
+                return self._file.read(size)
+
+    def size(self) -> int:
+        """Bytes in the file now."""
+        return os.fstat(self._file.fileno()).st_size
+
+    def reaches(self, position: int) -> bool:
+        """Whether the file has so many bytes by now."""
+        return position <= self.size()
+
+    def place(self, position: int) -> str:
+        """How an error names the chunk at `position`."""
+        return f"{self.path}, chunk at byte {position}"
+
+    def record(self, position: int) -> bytes:
+        """The one record of the chunk at `position`, its hash checked.
+
+        Raises:
+          DamagedError: the chunk is damaged, or the file ends inside it.
+        """
+        return self.record_of(self.chunk(position))
+
+    def chunk(self, position: int) -> Chunk:
+        """The chunk at `position`, its hash checked.
+
+        Raises:
+          DamagedError: the chunk is damaged, or the file ends inside it.
+        """
+        try:
+            chunk = read_chunk(self, position)
+        except ChunkDamage as damage:
+            raise DamagedError(f"{self.place(position)}: {damage.message}; run `rlds-kit repair`") from damage
+        if not isinstance(chunk, Chunk):
+            raise DamagedError(f"{self.place(position)}: the file ends before the chunk does; run `rlds-kit repair`")
+        return chunk
+
+    def record_of(self, chunk: Chunk) -> bytes:
+        """The record in a chunk that has one.
+
+        Raises:
+          DamagedError: the chunk's data are not one record.
+        """
+        header = chunk.header
+        place = self.place(chunk.begin)
+        if header.chunk_type != chunks.SIMPLE or header.num_records != 1:
+            raise FormatError(f"{place}: expected a simple chunk of one record; the file is no rlds_kit shard")
+        try:
+            return simple.decode(chunk.data, 1, header.decoded_data_size)[0]
+        except RiegeliDamagedError as error:
+            raise DamagedError(f"{place}: {error.message}; run `rlds-kit repair`") from error
+
+
+def read_prefix(file: ShardFile, position: int) -> tuple[ChunkHeader, int, bytes]:
+    """The header of a chunk, where its one record begins (payload offset), and the first bytes of that record.
+
+    Raises:
+      DamagedError: the chunk's header is damaged, or the file ends before it does.
+    """
+    payload = blocks.unframe(file.read(position, _FIRST_READ), position)
+    place = file.place(position)
+    try:
+        header = ChunkHeader.parse(payload[: blocks.CHUNK_HEADER_SIZE])
+        if header.chunk_type != chunks.SIMPLE or header.num_records != 1:
+            raise FormatError(f"{place}: expected a simple chunk of one record; the file is no rlds_kit shard")
+        at = blocks.CHUNK_HEADER_SIZE
+        sizes_length, at = varint.decode(payload, at + 1)
+        size, end = varint.decode(payload, at)
+    except RiegeliDamagedError as error:
+        raise DamagedError(f"{place}: {error.message}; run `rlds-kit repair`") from error
+    consistent = end == at + sizes_length and size == header.decoded_data_size
+    whole = end - blocks.CHUNK_HEADER_SIZE + size == header.data_size
+    if payload[blocks.CHUNK_HEADER_SIZE] != codec.Codec.NONE or not consistent or not whole:
+        raise DamagedError(f"{place}: the chunk's sizes contradict each other; run `rlds-kit repair`")
+    return header, end, payload[end : end + size]
+
+
+def read_block_prefix(file: ShardFile, position: int) -> BlockPrefix:
+    """The header of the step block at `position`; `payload_base` counts from the chunk's payload.
+
+    Raises:
+      DamagedError: chunk header or block header are damaged.
+    """
+    header, base, record = read_prefix(file, position)
+    if not block.is_block(record):
+        raise DamagedError(f"{file.place(position)}: expected a step block; run `rlds-kit repair`")
+    try:
+        prefix = block.parse_prefix(record, file.place(position))
+    except PrefixTooShortError as short:
+        if short.needed > header.decoded_data_size:
+            raise DamagedError(f"{file.place(position)}: the block header is longer than its block") from short
+        prefix = block.parse_prefix(read_payload(file, position, base, short.needed), file.place(position))
+    return BlockPrefix(prefix.header, base + prefix.payload_base)
+
+
+def read_payload(file: ShardFile, position: int, offset: int, size: int) -> bytes:
+    """`size` bytes at payload offset `offset` of the chunk at `position`; not checked.
+
+    Raises:
+      DamagedError: the file ends before.
+    """
+    if size == 0:
+        return b""
+    begin = blocks.physical(position, offset)
+    end = blocks.physical(position, offset + size - 1) + 1
+    data = blocks.unframe(file.read(begin, end - begin), begin)
+    if len(data) != size:
+        raise DamagedError(f"{file.place(position)}: the file ends before the chunk does; run `rlds-kit repair`")
+    return data

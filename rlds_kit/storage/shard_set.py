@@ -1,0 +1,124 @@
+"""The shards that one writer has open: where each episode goes, and when a shard is full."""
+
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rlds_kit._version import __version__
+from rlds_kit.storage import directory as directories
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.amendment import SeenFields
+from rlds_kit.storage.column import FilterChoice
+from rlds_kit.storage.digest import EpisodeDigest
+from rlds_kit.storage.jobs import Block, Discard, End, Start
+from rlds_kit.storage.shard_writer import ShardWriter
+
+
+@dataclass(slots=True)
+class OpenEpisode:
+    """What the writing side knows of an episode that has not ended."""
+
+    shard: ShardWriter
+    start: pb.EpisodeStart
+    digest: EpisodeDigest = field(default_factory=EpisodeDigest)
+
+
+class ShardSet:
+    """Writes episodes into shards. Not safe to share between threads.
+
+    An episode lies in one shard; a full shard takes no new ones and closes when the last of its episodes has ended.
+    """
+
+    def __init__(
+        self, directory: Path, header: pb.ShardHeader, max_shard_bytes: int, max_shard_episodes: int | None
+    ) -> None:
+        self.episodes: dict[bytes, OpenEpisode] = {}
+        self._directory = directory
+        self._header = header
+        self._max_bytes, self._max_episodes = max_shard_bytes, max_shard_episodes
+        self._names = directories.shard_paths(directory)
+        self._shards: dict[ShardWriter, SeenFields] = {}
+        self._current: ShardWriter | None = None
+        self._unsynced: set[ShardWriter] = set()
+        self._choose = FilterChoice()
+
+    def start(self, job: Start) -> None:
+        """Begins an episode, in a new shard if the current one is full."""
+        if self._current is None or self._is_full(self._current):
+            previous, self._current = self._current, self._new_shard()
+            if previous is not None and not previous.open_episodes:
+                self._close(previous)
+        self._current.start(job.start)
+        self.episodes[job.start.episode_id] = OpenEpisode(self._current, job.start)
+        self._unsynced.add(self._current)
+
+    def block(self, job: Block) -> None:
+        """Writes rows, after the spec of what is new in them."""
+        episode = self.episodes[job.episode_id]
+        columns = job.buffer.seal()
+        amendment = self._shards[episode.shard].amendment(columns)
+        if amendment is not None:
+            episode.shard.amend(amendment)
+        episode.shard.block(job.episode_id, job.rows, columns, self._choose)
+        episode.digest.update(columns)
+        self._unsynced.add(episode.shard)
+
+    def end(self, job: End) -> None:
+        """Ends an episode, and its shard when that is full and this was its last."""
+        episode = self.episodes.pop(job.end.episode_id)
+        job.end.content_digest = episode.digest.digest(episode.start, job.end)
+        self._end(episode, job.end)
+
+    def discard(self, job: Discard) -> None:
+        """Ends an episode so that readers leave it out."""
+        episode = self.episodes.pop(job.episode_id)
+        self._end(episode, pb.EpisodeEnd(episode_id=job.episode_id, ending=pb.DISCARDED, rows=job.rows))
+
+    def _end(self, episode: OpenEpisode, end: pb.EpisodeEnd) -> None:
+        episode.shard.end(end)
+        self._unsynced.add(episode.shard)
+        if episode.shard is not self._current and not episode.shard.open_episodes:
+            self._close(episode.shard)
+
+    def sync(self) -> None:
+        """Returns when everything written is durable."""
+        for shard in list(self._unsynced):
+            shard.sync()
+            self._unsynced.discard(shard)
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether something written is not known to be durable."""
+        return bool(self._unsynced)
+
+    def close(self) -> None:
+        """Closes every shard with its index and footer."""
+        for shard in list(self._shards):
+            self._close(shard)
+
+    def abandon(self) -> None:
+        """Closes the files as they are, as if the process had died."""
+        for shard in self._shards:
+            shard.abandon()
+        self._shards.clear()
+
+    def _is_full(self, shard: ShardWriter) -> bool:
+        return shard.size >= self._max_bytes or (
+            self._max_episodes is not None and shard.episodes >= self._max_episodes
+        )
+
+    def _new_shard(self) -> ShardWriter:
+        header = pb.ShardHeader()
+        header.CopyFrom(self._header)
+        header.shard_id = uuid.uuid4().bytes
+        header.writer = f"rlds_kit {__version__}"
+        header.created_unix_ns = time.time_ns()
+        shard = ShardWriter(next(self._names), header)
+        self._shards[shard] = SeenFields(header.spec)
+        return shard
+
+    def _close(self, shard: ShardWriter) -> None:
+        del self._shards[shard]
+        self._unsynced.discard(shard)
+        shard.close()

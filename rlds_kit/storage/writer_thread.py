@@ -1,0 +1,166 @@
+"""The background thread of a recorder: takes jobs in order, writes, syncs, and keeps the time."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from rlds_kit.errors import RecordingError
+from rlds_kit.storage.jobs import Block, Discard, End, Job, Start, Sync
+from rlds_kit.storage.shard_set import ShardSet
+
+
+class WriterThread:
+    """Runs until `close`, or until writing fails.
+
+    Args:
+      monitor: guards everything here that both sides touch; notified when something changed.
+      shards: where to write.
+      interval: seconds after which waiting rows are written and made durable; None: never by time.
+      cut_waiting: called with the monitor held and a number of seconds: turns rows that have waited so long into jobs.
+    """
+
+    def __init__(
+        self,
+        monitor: threading.Condition,
+        shards: ShardSet,
+        interval: float | None,
+        cut_waiting: Callable[[float], None],
+    ) -> None:
+        self.held_bytes = 0
+        """Bytes of rows that are not written yet, in open blocks and in jobs. Guarded by the monitor."""
+        self.rows_given = 0
+        self.rows_written = 0
+        self.written: dict[bytes, int] = {}
+        self.durable: dict[bytes, int] = {}
+        self._monitor, self._shards, self._interval, self._cut_waiting = monitor, shards, interval, cut_waiting
+        self._jobs: deque[Job] = deque()
+        self._error: BaseException | None = None
+        self._closing = False
+        self._last_ticket = self._synced_ticket = 0
+        self._next_tick = time.monotonic() + (interval or 0) / 2
+        self._thread = threading.Thread(target=self._run, name="rlds_kit writer", daemon=True)
+        self._thread.start()
+
+    def put(self, job: Job) -> None:
+        """Queues a job. The monitor must be held."""
+        self._jobs.append(job)
+        self._monitor.notify_all()
+
+    def request_sync(self) -> int:
+        """Asks that everything put so far be made durable; returns a ticket to wait for. The monitor must be held."""
+        self._last_ticket += 1
+        self.put(Sync(self._last_ticket))
+        return self._last_ticket
+
+    def wait_for_sync(self, ticket: int) -> None:
+        """Waits, with the monitor held, until `ticket` is done.
+
+        Raises:
+          RecordingError: writing failed first.
+        """
+        self._monitor.wait_for(lambda: self._synced_ticket >= ticket or self._error is not None)
+        self.check()
+
+    def wait_for_room(self, limit: int) -> None:
+        """Waits, with the monitor held, until less than `limit` bytes wait, or nothing is left to be written."""
+        self._monitor.wait_for(lambda: self.held_bytes < limit or not self._jobs or self._error is not None)
+
+    def check(self) -> None:
+        """Raises what went wrong in the background.
+
+        Raises:
+          RecordingError: writing failed; says how many steps are kept and lost.
+        """
+        if self._error is not None:
+            lost = self.rows_given - self.rows_written
+            raise RecordingError(
+                f"recording stopped: {self._error}. {self.rows_written} steps are kept and {lost} are lost. "
+                "Make room or mend the disk, then record into the same directory again."
+            ) from self._error
+
+    def close(self) -> None:
+        """Writes what is queued, closes the shards and ends the thread.
+
+        Raises:
+          RecordingError: something could not be written.
+        """
+        with self._monitor:
+            self._closing = True
+            self._monitor.notify_all()
+        self._thread.join()
+        self.check()
+
+    def _run(self) -> None:
+        try:
+            while (job := self._next_job()) is not None:
+                self._do(job)
+            self._shards.close()
+            with self._monitor:
+                self.durable.update(self.written)
+        except BaseException as error:  # noqa: BLE001  whatever it is, the caller must hear of it
+            self._fail(error)
+
+    def _next_job(self) -> Job | None:
+        """Waits for a job; None when closing and nothing is left. Cuts waiting rows when their time has come."""
+        with self._monitor:
+            while not self._jobs:
+                if self._closing:
+                    return None
+                self._monitor.wait(self._seconds_to_tick())
+                self._tick()
+            self._tick()
+            return self._jobs.popleft()
+
+    def _seconds_to_tick(self) -> float | None:
+        return None if self._interval is None else max(0.0, self._next_tick - time.monotonic())
+
+    def _tick(self) -> None:
+        if self._interval is None or time.monotonic() < self._next_tick:
+            return
+        self._next_tick = time.monotonic() + self._interval / 2
+        self._cut_waiting(self._interval / 2)
+        if (self._jobs or self._shards.is_dirty) and not any(isinstance(job, Sync) for job in self._jobs):
+            self.request_sync()
+
+    def _do(self, job: Job) -> None:
+        match job:
+            case Start():
+                self._shards.start(job)
+            case Block():
+                self._write_block(job)
+            case End():
+                self._shards.end(job)
+            case Discard():
+                self._discard(job)
+            case Sync():
+                self._sync(job)
+
+    def _write_block(self, job: Block) -> None:
+        self._shards.block(job)
+        with self._monitor:
+            self.held_bytes -= job.buffer.nbytes
+            self.rows_written += len(job.rows)
+            self.written[job.episode_id] = job.rows.stop
+            self._monitor.notify_all()
+
+    def _discard(self, job: Discard) -> None:
+        self._shards.discard(job)
+        with self._monitor:
+            self.rows_written += job.rows - self.written.get(job.episode_id, 0)
+
+    def _sync(self, job: Sync) -> None:
+        self._shards.sync()
+        with self._monitor:
+            self.durable.update(self.written)
+            for ended in self.durable.keys() - self._shards.episodes.keys():
+                del self.durable[ended], self.written[ended]
+            self._synced_ticket = job.ticket
+            self._monitor.notify_all()
+
+    def _fail(self, error: BaseException) -> None:
+        with self._monitor:
+            self._error = error
+            self._jobs.clear()
+            self._monitor.notify_all()
+        self._shards.abandon()
