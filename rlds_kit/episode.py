@@ -202,14 +202,20 @@ class Episode:
         if name in FLAGS:
             return self._flag(name), np.ones(self.length, np.bool_)
         begin, end = self._rows.start, self._rows.stop
-        columns = self._reader().columns(begin, end, fields((leaves.escape(name), name))) if self._rows else {}
-        # A name with a slash is a path into a nest, unless it is a field's own name.
-        own = name in self._declared.fields or any(path.partition("/")[0] == leaves.escape(name) for path in columns)
-        path = leaves.escape(name) if own or "/" not in name else name
+        path = self._path(name)
         spec = spec_at(self._declared, path)
-        if not columns and spec is None:
-            raise KeyError(f"no step has the field {name!r}; there are {', '.join(self.fields)}")
-        return stack_field(path, columns, spec, begin, end)
+        columns = (column for block in self._reader().blocks(begin, end, fields((path,))) for column in block)
+        stacked, present = stack_field(path, columns if self._rows else (), spec, begin, end)
+        if spec is None and not present.any() and self._rows:
+            raise KeyError(f"none of these steps has the field {name!r}; there are {', '.join(self.fields)}")
+        return stacked, present
+
+    def _path(self, name: str) -> str:
+        """Where a field lies. A name with a slash is a path into a nest, unless it is a field's own name."""
+        own = leaves.escape(name)
+        if "/" not in name or name in self._declared.fields:
+            return own
+        return own if any(leaves.elements(path)[0] == own for path in self._headers()) else name
 
     def is_last(self, row: int) -> bool:
         """Whether a row, counted from the episode's start, is its last; False while the episode is being recorded."""

@@ -1,18 +1,18 @@
 """Columns of an episode as stacked arrays, in the shape and dtype that the spec promises."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.storage import restore
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import elements, nest, unescape
+from rlds_kit.storage.restore import Stack
 
 
 def stack_field(
-    path: str, columns: Mapping[str, Sequence[Column]], spec: specs.Spec | None, begin: int, end: int
+    path: str, columns: Iterable[Column], spec: specs.Spec | None, begin: int, end: int
 ) -> tuple[Any, np.ndarray]:
     """A field, or a part of one, over rows `[begin, end)`.
 
@@ -27,15 +27,16 @@ def stack_field(
       A nest of arrays `[end - begin, ...]`, with zeros of the spec where nothing is defined; and `[end - begin]` bool,
       the rows where anything of the field is.
     """
+    building: dict[str, Stack] = {}
+    for column in columns:
+        building.setdefault(column.key.path[len(path) + 1 :], Stack(begin, end)).add(column)
     present = np.zeros(end - begin, np.bool_)
     stacks = {}
-    for column_path, parts in columns.items():
-        below = column_path[len(path) + 1 :]
-        leaf = None if spec is None else spec_at(spec, below)
-        stacks[below], defined = restore.stack(parts, begin, end)
-        stacks[below] = as_declared(stacks[below], leaf)
+    for below, stack in building.items():
+        values, defined = stack.result()
+        stacks[below] = as_declared(values, None if spec is None else spec_at(spec, below))
         present |= defined
-    if not stacks:
+    if not present.any():
         return _undefined(spec, end - begin), present
     if "" in stacks and len(stacks) > 1:
         return _mixed(stacks, end - begin), present

@@ -9,6 +9,7 @@ from rlds_kit.errors import UnsupportedTypeError
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import dtypes, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey, Leaf
 
@@ -20,10 +21,10 @@ _SCALAR_BYTES: Final = 16
 class ArrayBuffer:
     """Arrays of one dtype and rank; copied into one block of memory for as long as their shapes agree."""
 
-    def __init__(self, key: ColumnKey, expected_rows: int) -> None:
+    def __init__(self, key: ColumnKey, expected_rows: int, pool: ArrayPool) -> None:
         self.key = key
         self.rows: list[int] = []
-        self._expected_rows = expected_rows
+        self._expected_rows, self._pool = expected_rows, pool
         self._dense: np.ndarray | None = None
         self._items: list[np.ndarray] | None = None
 
@@ -46,7 +47,7 @@ class ArrayBuffer:
     def _append_dense(self, item: np.ndarray) -> None:
         count = len(self.rows)
         if self._dense is None:
-            self._dense = np.empty((max(_FIRST_CAPACITY, self._expected_rows), *item.shape), item.dtype)
+            self._dense = self._pool.take((max(_FIRST_CAPACITY, self._expected_rows), *item.shape), item.dtype)
         if item.shape != self._dense.shape[1:]:
             self._items = [*self._dense[:count].copy(), np.array(item, order="C")]
             self._dense = None
@@ -54,6 +55,12 @@ class ArrayBuffer:
         if count == len(self._dense):
             self._dense = np.concatenate((self._dense, np.empty_like(self._dense)))
         self._dense[count] = item
+
+    def release(self) -> None:
+        """Gives the memory back."""
+        if self._dense is not None:
+            self._pool.give(self._dense)
+            self._dense = None
 
     def seal(self) -> Column:
         """The column of all rows so far. The buffer must not be used afterwards."""
@@ -135,7 +142,7 @@ Buffer = ArrayBuffer | NumberBuffer | BytesBuffer
 _NUMBERS: Final = frozenset((pb.SCALAR, pb.BOOL, pb.INT, pb.FLOAT, pb.COMPLEX, pb.NONE))
 
 
-def make_buffer(key: ColumnKey, expected_rows: int) -> Buffer:
+def make_buffer(key: ColumnKey, expected_rows: int, pool: ArrayPool) -> Buffer:
     """An empty buffer for a column.
 
     Raises:
@@ -144,7 +151,7 @@ def make_buffer(key: ColumnKey, expected_rows: int) -> Buffer:
     if key.dtype is not None:
         dtypes.name_of(key.dtype, key.path)
     if key.kind == pb.ARRAY:
-        return ArrayBuffer(key, expected_rows)
+        return ArrayBuffer(key, expected_rows, pool)
     if key.kind == pb.SCALAR and key.dtype is not None and key.dtype.hasobject:
         raise UnsupportedTypeError(key.path, key.dtype)
     return NumberBuffer(key) if key.kind in _NUMBERS else BytesBuffer(key)
@@ -154,14 +161,15 @@ class RowBuffer:
     """The columns of one open episode since its last block.
 
     Args:
-      block_rows: how many rows are expected at most.
-      block_bytes: how many bytes.
+      expected_rows: how many rows it is likely to get.
+      max_bytes: how many bytes it gets at most, but for the last row.
+      pool: where to get memory.
     """
 
-    def __init__(self, block_rows: int, block_bytes: int) -> None:
+    def __init__(self, expected_rows: int, max_bytes: int, pool: ArrayPool) -> None:
         self.nbytes = 0
         self._columns: dict[ColumnKey, Buffer] = {}
-        self._block_rows, self._block_bytes = block_rows, block_bytes
+        self._rows, self._max_bytes, self._pool = expected_rows, max_bytes, pool
 
     def add(self, row: int, observed: Iterable[Leaf], acted: Iterable[Leaf]) -> None:
         """Copies in what was observed in `row` and what was done in the row before it: all of it, or nothing.
@@ -186,6 +194,12 @@ class RowBuffer:
             raise
         self.nbytes = nbytes
 
+    def release(self) -> None:
+        """Gives the memory back; columns that `seal` returned must not be used any more."""
+        for buffer in self._columns.values():
+            if isinstance(buffer, ArrayBuffer):
+                buffer.release()
+
     def seal(self) -> list[Column]:
         """All columns that have rows."""
         return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
@@ -193,9 +207,9 @@ class RowBuffer:
     def _find(self, leaf: Leaf) -> Buffer:
         buffer = self._columns.get(leaf.key)
         if buffer is None:
-            buffer = self._columns[leaf.key] = make_buffer(leaf.key, self._expected_rows(leaf))
+            buffer = self._columns[leaf.key] = make_buffer(leaf.key, self._expected_rows(leaf), self._pool)
         return buffer
 
     def _expected_rows(self, leaf: Leaf) -> int:
         size = leaf.value.nbytes if leaf.key.kind == pb.ARRAY else 0
-        return min(self._block_rows, self._block_bytes // size + 1) if size else self._block_rows
+        return min(self._rows, self._max_bytes // size + 1) if size else self._rows

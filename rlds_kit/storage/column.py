@@ -6,7 +6,7 @@ shapes of the present values (`ragged`: `rank` little-endian uint32 each), and t
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xxhash
@@ -17,7 +17,10 @@ from rlds_kit.storage import dtypes, filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.leaf import ColumnKey
 
-ZSTD_LEVEL: Final = 3
+FAST_LEVEL: Final = 3
+THOROUGH_LEVEL: Final = 7
+THOROUGH_RATIO: Final = 8
+"""What shrinks to less than an eighth (frames of a game) is worth a closer look; sensor noise is not."""
 MAX_DECODED_BYTES: Final = 1 << 31
 """A column that claims more is refused before anything is allocated."""
 
@@ -34,6 +37,9 @@ _DTYPES: Final[dict[int, np.dtype[Any]]] = {
     pb.NUMPY_BYTES: np.dtype(np.uint8),
     pb.NONE: np.dtype(np.uint8),
 }
+
+_SMALL_ROW: Final = 256
+"""Below so many bytes one comparison of everything is quicker than one for each row."""
 
 _local = threading.local()
 
@@ -153,16 +159,18 @@ def _shape_bytes(column: Column) -> bytes:
 def _pack(header: pb.Column, prefix: bytes, column: Column, choose: "FilterChoice") -> bytes:
     """Filters and compresses, and says in `header` how."""
     plain: bytes | memoryview = prefix
+    level = FAST_LEVEL
     values = dtypes.little_endian(column.values)
     if header.ragged or values.size == 0:
         plain = prefix + values.tobytes()
     else:
         rows = values.view(np.uint8).reshape(len(values), -1)
-        header.filter = choose(column.key, rows, values.dtype)  # type: ignore[assignment]  # the stub's own enum
+        choice = choose(column.key, rows, values.dtype)
+        header.filter, level = choice.filter, choice.level  # type: ignore[assignment]  # the stub's own enum
         filtered = filters.APPLY[header.filter](rows, values.dtype.itemsize)
         plain = prefix + filtered.tobytes() if prefix else filtered.reshape(-1).data
     header.decoded_length = len(plain)
-    compressed = _compressor().compress(plain)
+    compressed = _compressor(level).compress(plain)
     if len(compressed) < len(plain):
         header.codec = pb.ZSTD
         return compressed
@@ -215,11 +223,12 @@ def _decompress(header: pb.Column, payload: bytes | memoryview) -> np.ndarray:
     return np.frombuffer(payload, np.uint8)
 
 
-def _compressor() -> zstandard.ZstdCompressor:
+def _compressor(level: int) -> zstandard.ZstdCompressor:
     """One per thread: they are not safe to share, and slow to make."""
-    if not hasattr(_local, "compressor"):
-        _local.compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_content_size=False)
-    return _local.compressor  # type: ignore[no-any-return]
+    compressors: dict[int, zstandard.ZstdCompressor] = _local.__dict__.setdefault("compressors", {})
+    if level not in compressors:
+        compressors[level] = zstandard.ZstdCompressor(level=level, write_content_size=False)
+    return compressors[level]
 
 
 def _decompressor() -> zstandard.ZstdDecompressor:
@@ -228,8 +237,15 @@ def _decompressor() -> zstandard.ZstdDecompressor:
     return _local.decompressor  # type: ignore[no-any-return]
 
 
+class Choice(NamedTuple):
+    """How to compress a column."""
+
+    filter: int
+    level: int
+
+
 class FilterChoice:
-    """Picks a column's filter by trying, and tries again only now and then.
+    """Picks a column's filter and level by trying, and tries again only now and then.
 
     What suits a field seldom changes, and trying costs a compression per candidate.
     """
@@ -238,29 +254,32 @@ class FilterChoice:
     SAMPLE_BYTES: Final = 1 << 18
 
     def __init__(self) -> None:
-        self._chosen: dict[ColumnKey, tuple[int, int]] = {}
+        self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
 
-    def __call__(self, key: ColumnKey, rows: filters.Rows, dtype: np.dtype[Any]) -> int:
-        """The filter for `rows`, `[n, bytes]`, n >= 1."""
+    def __call__(self, key: ColumnKey, rows: filters.Rows, dtype: np.dtype[Any]) -> Choice:
+        """What to do with `rows`, `[n, bytes]`, n >= 1."""
         if _all_equal(rows):
-            return pb.REPEAT
-        chosen, uses = self._chosen.get(key, (0, 0))
-        if uses == 0:
-            chosen = self._try(rows, dtype)
-        self._chosen[key] = (chosen, (uses + 1) % self.TRY_EVERY)
-        return chosen
+            return Choice(pb.REPEAT, FAST_LEVEL)
+        choice, left = self._chosen.get(key, (None, 0))
+        if choice is None or left == 0:
+            choice, left = self._try(rows, dtype), self.TRY_EVERY
+        self._chosen[key] = (choice, left - 1)
+        return choice
 
-    def _try(self, rows: filters.Rows, dtype: np.dtype[Any]) -> int:
+    def _try(self, rows: filters.Rows, dtype: np.dtype[Any]) -> Choice:
         sample = rows[-max(2, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
 
         def size(candidate: int) -> int:
-            filtered = filters.APPLY[candidate](sample, dtype.itemsize)
-            return len(_compressor().compress(filtered.reshape(-1).data))
+            return len(
+                _compressor(FAST_LEVEL).compress(filters.APPLY[candidate](sample, dtype.itemsize).reshape(-1).data)
+            )
 
-        return min(filters.candidates(dtype.kind, dtype.itemsize), key=size)
+        sizes = {candidate: size(candidate) for candidate in filters.candidates(dtype.kind, dtype.itemsize)}
+        best = min(sizes, key=sizes.__getitem__)
+        return Choice(best, THOROUGH_LEVEL if sizes[best] * THOROUGH_RATIO < sample.nbytes else FAST_LEVEL)
 
 
 def _all_equal(rows: filters.Rows) -> bool:
-    if len(rows) == 1:
-        return True
-    return bool(np.array_equal(rows[0], rows[-1])) and bool((rows[1:] == rows[:-1]).all())
+    if rows.shape[1] < _SMALL_ROW:
+        return bool((rows[1:] == rows[:-1]).all())
+    return all(np.array_equal(rows[0], row) for row in rows[:0:-1])  # the last row differs soonest

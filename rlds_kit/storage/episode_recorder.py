@@ -37,8 +37,8 @@ class EpisodeRecorder:
         self.oldest: float | None = None
         self._intake, self._fields, self._start = intake, fields, start
         self._started = self._ended = False
+        self._last_block = range(0)
         self._buffer = self._new_buffer()
-        self._first_waiting = 0
         intake.add(start.episode_id, self)
 
     @property
@@ -123,9 +123,9 @@ class EpisodeRecorder:
         if not self._started:
             self._intake.put(Start(self._start))
             self._started = True
-        self._intake.put(Block(self.id.bytes, range(self._first_waiting, self.rows), self._buffer))
-        self._buffer = self._new_buffer()
-        self._first_waiting, self.oldest = self.rows, None
+        self._last_block = range(self._last_block.stop, self.rows)
+        self._intake.put(Block(self.id.bytes, self._last_block, self._buffer))
+        self._buffer, self.oldest = self._new_buffer(), None
 
     def interrupt(self) -> None:
         """Ends the episode as INTERRUPTED. The intake's monitor must be held."""
@@ -137,8 +137,9 @@ class EpisodeRecorder:
             raise RecordingError("the episode has ended; start another one")
 
     def _new_buffer(self) -> RowBuffer:
-        policy = self._intake.policy
-        return RowBuffer(policy.block_rows, policy.block_bytes)
+        # Under memory pressure blocks are cut early: then the next one is likely to be as short.
+        expected = len(self._last_block) or self._intake.policy.block_rows
+        return RowBuffer(expected, self._intake.policy.block_bytes, self._intake.pool)
 
     def _add(self, observed: list[Leaf], acted: list[Leaf]) -> None:
         with self._intake.monitor:
@@ -149,7 +150,7 @@ class EpisodeRecorder:
             if self.oldest is None:
                 self.oldest = time.monotonic()
             policy = self._intake.policy
-            if self.rows - self._first_waiting >= policy.block_rows or self.waiting_bytes >= policy.block_bytes:
+            if self.rows - self._last_block.stop >= policy.block_rows or self.waiting_bytes >= policy.block_bytes:
                 self.cut()
             self._intake.after_row()
 

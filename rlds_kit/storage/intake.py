@@ -7,6 +7,7 @@ import weakref
 from typing import Protocol
 
 from rlds_kit.errors import RecordingError
+from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.jobs import Job
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.shard_set import ShardSet
@@ -41,13 +42,16 @@ class Intake:
     def __init__(self, shards: ShardSet, policy: FlushPolicy, memory_limit: int) -> None:
         self.monitor = threading.Condition()
         self.policy = policy
+        self.pool = ArrayPool()
         self.closed = False
         self._pid = os.getpid()
+        self._in_child = False
         self._open: dict[bytes, OpenEpisode] = {}
         self._memory_limit = memory_limit
         self._bytes_since_sync = 0
         self._thread = WriterThread(self.monitor, shards, policy.interval, self._cut_waiting)
-        _opened.add(shards)
+        _opened.add(self)
+        self._shards = shards
 
     def add(self, episode_id: bytes, episode: OpenEpisode) -> None:
         """Makes an episode known."""
@@ -98,7 +102,7 @@ class Intake:
         """
         if self.closed:
             raise RecordingError("the recorder is closed; open another one on the same directory to add episodes")
-        if os.getpid() != self._pid:
+        if self._in_child:
             raise RecordingError(
                 f"this recorder belongs to process {self._pid}; open another one in this process (both may record into "
                 "the same directory at once)"
@@ -111,13 +115,18 @@ class Intake:
         Raises:
           RecordingError: something could not be written.
         """
-        if self.closed or os.getpid() != self._pid:
+        if self.closed or self._in_child:
             return
         self.closed = True
         with self.monitor:
             for episode in list(self._open.values()):
                 episode.interrupt()
         self._thread.close()
+
+    def leave_to_parent(self) -> None:
+        """Called in a forked child: its copies of the files would hold the parent's locks."""
+        self._in_child = True
+        self._shards.abandon()
 
     def _flush(self) -> None:
         self._cut_waiting(0)
@@ -145,14 +154,14 @@ class Intake:
         self._thread.wait_for_room(self._memory_limit)
 
 
-_opened: "weakref.WeakSet[ShardSet]" = weakref.WeakSet()
+_opened: "weakref.WeakSet[Intake]" = weakref.WeakSet()
 
 
-def _leave_files_to_parent() -> None:
-    """Closes inherited shards in a forked child: its copies of the descriptors would hold the parent's locks."""
-    for shards in _opened:
-        shards.abandon()
+def _after_fork_in_child() -> None:
+    for intake in list(_opened):
+        intake.leave_to_parent()
 
 
+# Not a look at the process id with every row: a system call would cost more than the rest of the row.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_files_to_parent)
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -8,6 +8,7 @@ import numpy as np
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.leaf import ColumnKey
 
 
 def exact(column: Column) -> list[Any]:
@@ -50,33 +51,69 @@ _EXACT: Final[dict[int, Callable[[Column], list[Any]]]] = {
 NUMERIC: Final = frozenset((pb.ARRAY, pb.SCALAR, pb.BOOL, pb.INT, pb.FLOAT, pb.COMPLEX))
 
 
-def stack(columns: Sequence[Column], begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-    """The values of one leaf in rows `[begin, end)` as one array.
+class Stack:
+    """The values of one leaf in rows `[begin, end)` as one array, put together column by column.
 
-    Args:
-      columns: every column of the leaf that touches these rows; no row has a value in two of them.
-      begin: first row.
-      end: one past the last row.
-
-    Returns:
-      `[end - begin, *shape]` of the values' dtype, with zeros where there is none; an object array of the exact values
-      where they have no common dtype and shape. And `[end - begin]` bool, which rows have a value.
+    Columns are copied into place as they come, so that no two blocks of a long episode are in memory at once.
     """
-    present = np.zeros(end - begin, np.bool_)
-    parts = [column.between(begin, end) for column in columns]
-    parts = [part for part in parts if len(part.rows)]
-    for part in parts:
-        present[part.rows - begin] = True
-    dtype = _common_dtype(parts)
-    shapes = {part.values.shape[1:] for part in parts}
-    if dtype is None or len(shapes) != 1 or any(part.shapes is not None for part in parts):
-        return _stack_objects(parts, begin, end), present
-    if bool(present.all()) and len({part.key for part in parts}) == 1:
-        return np.concatenate([part.values for part in parts]), present
-    stacked = np.zeros((end - begin, *shapes.pop()), dtype)
-    for part in parts:
-        stacked[part.rows - begin] = part.values
-    return stacked, present
+
+    def __init__(self, begin: int, end: int) -> None:
+        self._begin, self._end = begin, end
+        self._present = np.zeros(end - begin, np.bool_)
+        self._key: ColumnKey | None = None
+        self._dense: np.ndarray | None = None
+        self._others: list[Column] = []
+
+    def add(self, column: Column) -> None:
+        """Adds the rows that a column has; no row may have a value in two columns."""
+        part = column.between(self._begin, self._end)
+        if not len(part.rows):
+            return
+        if self._key is None and part.shapes is None and part.key.kind in NUMERIC:
+            self._key = part.key
+            self._dense = np.zeros((self._end - self._begin, *part.values.shape[1:]), part.values.dtype)
+        rows = part.rows - self._begin
+        if self._dense is not None and part.key == self._key and part.values.shape[1:] == self._dense.shape[1:]:
+            self._dense[slice(rows[0], rows[-1] + 1) if len(rows) == rows[-1] - rows[0] + 1 else rows] = part.values
+        else:
+            self._others.append(part)
+        self._present[rows] = True
+
+    def result(self) -> tuple[np.ndarray, np.ndarray]:
+        """The stacked values, and which rows have one.
+
+        Returns:
+          `[end - begin, *shape]` with zeros where there is no value; an object array of the exact values where they
+          have no common dtype and shape. And `[end - begin]` bool.
+        """
+        if self._dense is not None and not self._others:
+            return self._dense, self._present
+        parts = [*self._first_parts(), *self._others]
+        dtype = _common_dtype(parts)
+        shapes = {part.values.shape[1:] for part in parts}
+        if dtype is None or len(shapes) != 1 or any(part.shapes is not None for part in parts):
+            return self._objects(parts), self._present
+        stacked = np.zeros((self._end - self._begin, *shapes.pop()), dtype)
+        for part in parts:
+            stacked[part.rows - self._begin] = part.values
+        return stacked, self._present
+
+    def _first_parts(self) -> list[Column]:
+        """What was copied into place already, as a column again."""
+        if self._dense is None or self._key is None:
+            return []
+        mine = self._present.copy()
+        for other in self._others:
+            mine[other.rows - self._begin] = False
+        rows = np.flatnonzero(mine)
+        return [Column(self._key, rows + self._begin, self._dense[rows])]
+
+    def _objects(self, parts: Sequence[Column]) -> np.ndarray:
+        stacked = np.empty(self._end - self._begin, object)
+        for part in parts:
+            for row, item in zip(part.rows.tolist(), exact(part), strict=True):
+                stacked[row - self._begin] = item
+        return stacked
 
 
 def _common_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
@@ -96,11 +133,3 @@ def _common_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
 def _holds(common: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
     # NumPy calls int64 to float64 safe although 2**53 + 1 does not survive it.
     return dtype.kind not in "iu" or common.kind in "iu" or dtype.itemsize * 2 <= common.itemsize
-
-
-def _stack_objects(parts: Sequence[Column], begin: int, end: int) -> np.ndarray:
-    stacked = np.empty(end - begin, object)
-    for part in parts:
-        for row, item in zip(part.rows.tolist(), exact(part), strict=True):
-            stacked[row - begin] = item
-    return stacked

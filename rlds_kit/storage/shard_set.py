@@ -99,7 +99,7 @@ class ShardSet:
 
     def abandon(self) -> None:
         """Closes the files as they are, as if the process had died."""
-        for shard in self._shards:
+        for shard in list(self._shards):
             shard.abandon()
         self._shards.clear()
 

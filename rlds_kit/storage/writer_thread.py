@@ -140,6 +140,7 @@ class WriterThread:
         self._shards.block(job)
         with self._monitor:
             self.held_bytes -= job.buffer.nbytes
+            job.buffer.release()
             self.rows_written += len(job.rows)
             self.written[job.episode_id] = job.rows.stop
             self._monitor.notify_all()
