@@ -6,6 +6,7 @@ from rlds_kit.dataset import open_dataset as open  # noqa: A004  `rlds_kit.open`
 from rlds_kit.episode import Episode
 from rlds_kit.errors import (
     DamagedError,
+    DamageWarning,
     DatasetExistsError,
     FormatError,
     NotADatasetError,
@@ -17,6 +18,7 @@ from rlds_kit.errors import (
 from rlds_kit.step import EpisodeEnd
 
 __all__ = [
+    "DamageWarning",
     "DamagedError",
     "Dataset",
     "DatasetExistsError",

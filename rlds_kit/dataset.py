@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Self, overload
@@ -10,7 +11,7 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.episode import Episode, Step
-from rlds_kit.errors import NotADatasetError
+from rlds_kit.errors import DamageWarning, NotADatasetError
 from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.step import FLAGS
 from rlds_kit.storage import digest, value
@@ -301,7 +302,19 @@ def _look(directory: Path, known: dict[str, ShardContents]) -> dict[str, ShardCo
     for path in directories.shards_in(directory):
         before = known.get(path.name)
         found[path.name] = before if before is not None and before.is_indexed else contents(ShardFile(path))
+        if found[path.name].skipped and before is None:
+            _warn_of_damage(path, found[path.name])
     return found
+
+
+def _warn_of_damage(path: Path, shard: ShardContents) -> None:
+    count = sum(region.end - region.begin for region in shard.skipped)
+    warnings.warn(
+        f"{path}: {count} bytes in {len(shard.skipped)} places are damaged; episodes wholly in them are not listed. "
+        "`rlds-kit verify` names the damage, `rlds-kit repair` saves the rest.",
+        DamageWarning,
+        stacklevel=4,
+    )
 
 
 def _listed(

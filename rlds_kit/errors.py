@@ -32,6 +32,10 @@ class DamagedError(RldsKitError, riegeli.errors.DamagedError):
     """Stored bytes do not match their checksum, or are missing."""
 
 
+class DamageWarning(UserWarning):
+    """Opening went over damaged bytes; episodes that were wholly in them are not listed."""
+
+
 class RecordingError(RldsKitError, RuntimeError):
     """Recording stopped; the message says how many steps are kept and how many are lost."""
 

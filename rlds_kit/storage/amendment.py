@@ -25,18 +25,27 @@ class SeenFields:
     def __init__(self, declared: pb.Spec) -> None:
         spec = from_message(declared)
         self._declared = frozenset(spec.fields) if isinstance(spec, specs.Dict) else frozenset()
-        self._seen: set[tuple[ColumnKey, tuple[int, ...] | None, bool]] = set()
+        self._seen: dict[ColumnKey, specs.Spec] = {}
+        self._latest: dict[ColumnKey, tuple[int, ...] | None] = {}
 
     def amendment(self, block: Sequence[Column]) -> pb.Spec | None:
         """The spec of what is new in a block; None when nothing is."""
-        fresh: list[specs.Spec] = []
-        for column in block:
-            signature = (column.key, None if column.shapes is not None else column.values.shape[1:], _is_empty(column))
-            if signature not in self._seen:
-                self._seen.add(signature)
-                if unescape(elements(column.key.path)[0]) not in self._declared:
-                    fresh.append(_nested(elements(column.key.path), leaf_spec(column)))
+        fresh = [
+            _nested(elements(column.key.path), self._seen[column.key])
+            for column in block
+            if unescape(elements(column.key.path)[0]) not in self._declared and self._is_new(column)
+        ]
         return to_message(union(fresh)) if fresh else None
+
+    def _is_new(self, column: Column) -> bool:
+        """Takes note of a column; True if its values do not fit what was known."""
+        shape = None if column.shapes is not None else column.values.shape[1:]
+        if column.key in self._seen and self._latest[column.key] == shape and column.key.kind != pb.TREE:
+            return False
+        self._latest[column.key] = shape
+        known, found = self._seen.get(column.key), leaf_spec(column)
+        self._seen[column.key] = found if known is None else merge(known, found)
+        return self._seen[column.key] != known
 
 
 def union(parts: Iterable[specs.Spec]) -> specs.Dict:

@@ -118,7 +118,7 @@ class _Scan:
         for position, header in self._chunks():
             if header.chunk_type == chunk.SIMPLE:
                 try:
-                    if self._take(position):
+                    if self._take_checked(position):
                         return
                 except DamagedError as error:
                     self._skip(position, header.end(position), error.message)
@@ -145,6 +145,13 @@ class _Scan:
             yield position, header
             position = end
 
+    def _take_checked(self, position: int) -> bool:
+        try:
+            return self._take(position)
+        except FormatError:
+            self.file.chunk(position)  # raises DamagedError if a flipped bit made it look like another format
+            raise
+
     def _take(self, position: int) -> bool:
         """Takes note of one record; True at the index, after which nothing of ours follows."""
         _, __, head = read_prefix(self.file, position)
@@ -153,7 +160,8 @@ class _Scan:
             self._episode(header.episode_id).add_block(position, header)
             return False
         record = parse_record(self.file.record(position), self.file.place(position))
-        match record.WhichOneof("kind"):
+        kind = str(record.WhichOneof("kind"))
+        match kind:
             case "shard":
                 self.header = record.shard
             case "start":
@@ -163,7 +171,7 @@ class _Scan:
                 episode.end, episode.end_position = record.end, position
             case "amendment":
                 self.amendments.append(record.amendment.spec)
-        return record.WhichOneof("kind") == "index"
+        return kind == "index"
 
     def _episode(self, episode_id: bytes) -> EpisodeBuilder:
         return self.episodes.setdefault(episode_id, EpisodeBuilder(episode_id))

@@ -90,7 +90,9 @@ class Intake:
             self._flush()
 
     def durable(self) -> dict[bytes, int]:
-        """For each open episode how many of its rows are on disk."""
+        """For each open episode how many of its rows are on disk; nothing in a forked child, which has none."""
+        if self._in_child:
+            return {}
         with self.monitor:
             return {key: self._thread.durable.get(key, 0) for key in self._open}
 

@@ -26,6 +26,10 @@ class ShardFile:
         self._lock = threading.Lock()
         self._file = path.open("rb", buffering=0)
 
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):  # it could be opened
+            self._file.close()
+
     def read(self, begin: int, size: int) -> bytes:
         """Up to `size` bytes at file position `begin`; fewer only at the end of the file."""
         raw = self._read(begin, size)
