@@ -1,0 +1,91 @@
+"""How the folders of this repository become the distribution `rlds-kit`.
+
+A room is a top-level folder that is imported as `rlds_kit.<room>`: `package_dir` maps it for installations, and the
+committed link `rlds_kit/<room> -> ../<room>` shows the same path to tools that read the checkout.
+"""
+
+import os
+import re
+import sysconfig
+from pathlib import Path
+
+from setuptools import Extension, find_packages, setup
+
+ROOMS = ("logger",)
+ROOT = Path(__file__).parent
+README = ROOT / "README.md"
+
+# The links must not be followed here, or the files of a room would be packaged twice.
+linked = [f"rlds_kit.{room}{end}" for room in ROOMS for end in ("", ".*")]
+core = find_packages(include=["rlds_kit", "rlds_kit.*"], exclude=linked)
+rooms = [f"rlds_kit.{room}{sub}" for room in ROOMS for sub in ("", *(f".{name}" for name in find_packages(room)))]
+
+# One abi3 wheel serves every CPython from 3.11 on. Free-threaded builds have no limited API and use the Python twin.
+pure = os.environ.get("RLDS_KIT_PURE") == "1" or bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+native = Extension(
+    "rlds_kit.riegeli._native",
+    ["rlds_kit/riegeli/_native.c"],
+    define_macros=[("Py_LIMITED_API", "0x030B0000")],
+    py_limited_api=True,
+    optional=True,  # no compiler, no extension: the Python twin passes the same tests
+)
+
+extras = {
+    "atari": ["ale-py>=0.10"],
+    "compat": ["brotli", "python-snappy>=0.7"],
+    "plot": ["matplotlib", "pillow"],
+}
+extras["all"] = [requirement for requirements in extras.values() for requirement in requirements]
+extras["dev"] = [
+    *extras["all"],
+    "array-record; sys_platform != 'win32'",
+    "build",
+    "hypothesis",
+    "ml_dtypes",
+    "mypy",
+    "pytest>=8",
+    "pytest-xdist",
+    "ruff",
+    "types-protobuf",
+]
+extras["trainers"] = ["stable-baselines3>=2.4"]  # brings torch: only tests marked `slow` use it
+
+setup(
+    name="rlds-kit",
+    version=re.findall(r'__version__ = "(.+)"', (ROOT / "rlds_kit/_version.py").read_text(encoding="utf-8"))[0],
+    description="Record, transform, share and replay episodes of agents in environments.",
+    long_description=README.read_text(encoding="utf-8") if README.exists() else "",
+    long_description_content_type="text/markdown",
+    license_expression="Apache-2.0",
+    license_files=["LICENSE"],
+    classifiers=[
+        "Development Status :: 3 - Alpha",
+        "Intended Audience :: Science/Research",
+        *(f"Programming Language :: Python :: 3.{minor}" for minor in range(11, 15)),
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Typing :: Typed",
+    ],
+    python_requires=">=3.11",
+    packages=[*core, *rooms],
+    package_dir={f"rlds_kit.{room}": room for room in ROOMS},
+    include_package_data=False,
+    package_data={"": ["py.typed", "*.proto", "*.pyi"]},
+    ext_modules=[] if pure else [native],
+    options={} if pure else {"bdist_wheel": {"py_limited_api": "cp311"}},
+    install_requires=[
+        "click",
+        "dm-env",
+        "fsspec",
+        "gymnasium>=1.0",
+        "numpy>=2",
+        "protobuf>=6.31.1,<8",
+        "rich",
+        "xxhash",
+        "zstandard",
+    ],
+    extras_require=extras,
+    entry_points={
+        "console_scripts": ["rlds-kit = rlds_kit.cli:main"],
+        "rlds_kit.commands": ["record = rlds_kit.logger.command:record"],
+    },
+)
