@@ -1,0 +1,24 @@
+"""Riegeli/records: a file of records in chunks, each chunk hashed, damage confined to it.
+
+The format is Google's, https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md.
+Reads simple and transposed chunks, uncompressed or in Brotli, Zstandard or Snappy; writes what any other
+reader accepts.
+"""
+
+from rlds_kit.riegeli.chunk_reader import Truncation
+from rlds_kit.riegeli.errors import DamagedError, MissingCodecError, OptionsError, RiegeliError, TruncatedWarning
+from rlds_kit.riegeli.reader import RecordReader
+from rlds_kit.riegeli.recovery import SkippedRegion
+from rlds_kit.riegeli.writer import RecordWriter
+
+__all__ = [
+    "DamagedError",
+    "MissingCodecError",
+    "OptionsError",
+    "RecordReader",
+    "RecordWriter",
+    "RiegeliError",
+    "SkippedRegion",
+    "TruncatedWarning",
+    "Truncation",
+]

@@ -1,0 +1,16 @@
+from collections.abc import Sequence
+
+from rlds_kit.riegeli._pure_transposed import State
+from rlds_kit.riegeli.buffer import Buffer
+
+def highway_hash64(data: Buffer, /) -> int: ...
+def expand(
+    states: Sequence[State],
+    buffers: bytes,
+    buffer_ends: Sequence[int],
+    transitions: bytes,
+    first: int,
+    num_records: int,
+    decoded_size: int,
+    /,
+) -> list[bytes]: ...

@@ -1,0 +1,77 @@
+"""Unsigned base-128 integers: seven bits to a byte, least significant first.
+
+"varint64" in "Chunk data" of
+https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
+"""
+
+from __future__ import annotations
+
+from rlds_kit.riegeli.buffer import Buffer
+from rlds_kit.riegeli.errors import DamagedError
+
+_SINGLE_BYTES = tuple(bytes((value,)) for value in range(128))
+
+
+def encode(value: int) -> bytes:
+    """Return the shortest varint of `value`.
+
+    >>> encode(150).hex()
+    '9601'
+    """
+    if 0 <= value < 128:
+        return _SINGLE_BYTES[value]
+    if not 0 <= value < 1 << 64:
+        raise ValueError(f"a varint holds 0 to 2**64 - 1, got {value}")
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def decode(data: bytes | memoryview, position: int, *, bits: int = 64) -> tuple[int, int]:
+    """Return the varint at `position` of `data` and the position after it.
+
+    Longer forms than necessary are accepted, values of more than `bits` bits are not.
+
+    Raises:
+        DamagedError: `data` ends inside the varint, or the value needs more than `bits` bits.
+
+    >>> decode(bytes.fromhex("9601"), 0)
+    (150, 2)
+    """
+    value = 0
+    for shift in range(0, bits, 7):
+        if position >= len(data):
+            raise DamagedError("a varint is cut short")
+        byte = data[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            if value >> bits:
+                break
+            return value, position
+    raise DamagedError(f"a varint needs more than {bits} bits")
+
+
+def decode_all(data: Buffer, count: int) -> list[int]:
+    """Return the `count` varints of 64 bits that fill `data` exactly.
+
+    Raises:
+        DamagedError: `data` holds more or fewer of them.
+
+    >>> decode_all(bytes.fromhex("03960100"), 3)
+    [3, 150, 0]
+    """
+    view = memoryview(data)
+    if count > len(view):
+        raise DamagedError(f"{len(view)} bytes cannot hold {count} varints")
+    values = []
+    position = 0
+    for _ in range(count):
+        value, position = decode(view, position)
+        values.append(value)
+    if position != len(view):
+        raise DamagedError(f"{len(view) - position} bytes follow the last of {count} varints")
+    return values

@@ -1,0 +1,198 @@
+"""Damage: what is refused, what is skipped, and that nothing false is ever delivered."""
+
+import io
+import random
+from collections.abc import Callable
+
+import pytest
+
+from rlds_kit.riegeli import DamagedError, RecordReader, RecordWriter, SkippedRegion, blocks
+from rlds_kit.riegeli.chunk import SIMPLE, ChunkHeader, frame_chunk
+
+BLOCK = blocks.BLOCK_SIZE
+
+
+class Example:
+    """A file of several blocks with chunks of all kinds, and where each record and chunk is."""
+
+    def __init__(self) -> None:
+        rng = random.Random(0)
+        file = io.BytesIO()
+        self.chunks: list[tuple[int, int]] = []  # begin and end of chunks with records
+        self.records: dict[int, bytes] = {}  # by position
+        position = 0
+        for options in ("uncompressed", "zstd", "transpose,uncompressed", "brotli:1", "transpose,snappy"):
+            writer = RecordWriter(file, options, position=position)
+            for _ in range(8):
+                begin = writer.position
+                for _ in range(rng.randrange(1, 5)):
+                    record = rng.randbytes(rng.randrange(1, 5000))
+                    self.records[writer.write_record(record)] = record
+                writer.close_chunk()
+                self.chunks.append((begin, writer.position))
+            writer.close()
+            position = writer.position
+        self.raw = file.getvalue()
+
+
+EXAMPLE = Example()
+
+
+def into(regions: list[SkippedRegion], *, go_on: bool = True) -> Callable[[SkippedRegion], bool]:
+    """Return a recovery callback that collects what it is told."""
+
+    def note(region: SkippedRegion) -> bool:
+        regions.append(region)
+        return go_on
+
+    return note
+
+
+def read_all(raw: bytes) -> tuple[dict[int, bytes], list[SkippedRegion]]:
+    """Return the records by position, and what was skipped."""
+    regions: list[SkippedRegion] = []
+    reader = RecordReader(io.BytesIO(raw), recovery=into(regions))
+    found = {}
+    for record in reader:
+        found[reader.last_position] = record
+    return found, regions
+
+
+def flip_bit(raw: bytearray, rng: random.Random) -> tuple[int, int]:
+    """Flip one bit anywhere."""
+    at = rng.randrange(len(raw))
+    raw[at] ^= 1 << rng.randrange(8)
+    return at, at + 1
+
+
+def zero_range(raw: bytearray, rng: random.Random) -> tuple[int, int]:
+    """Zero up to 70 kB, more than a block."""
+    begin = rng.randrange(len(raw))
+    end = min(len(raw), begin + rng.choice([10, 1000, 70_000]))
+    raw[begin:end] = bytes(end - begin)
+    return begin, end
+
+
+def randomize_range(raw: bytearray, rng: random.Random) -> tuple[int, int]:
+    """Replace up to 70 kB by noise."""
+    begin = rng.randrange(len(raw))
+    end = min(len(raw), begin + rng.choice([10, 1000, 70_000]))
+    raw[begin:end] = rng.randbytes(end - begin)
+    return begin, end
+
+
+def hit_a_header(raw: bytearray, rng: random.Random) -> tuple[int, int]:
+    """Flip one bit in the header of a chunk or a block."""
+    header = rng.choice([rng.choice(EXAMPLE.chunks)[0], rng.randrange(0, len(raw), BLOCK)])
+    at = min(header + rng.randrange(64), len(raw) - 1)
+    raw[at] ^= 1 << rng.randrange(8)
+    return at, at + 1
+
+
+def must_survive(begin: int, end: int) -> set[int]:
+    """Return the positions of the records that damage to bytes `begin` to `end` may not cost.
+
+    Those of chunks before it, and those of chunks after the one that the next intact block header interrupts.
+    """
+    resume = end + -end % BLOCK
+    interrupted = [chunk_end for chunk, chunk_end in EXAMPLE.chunks if chunk < resume < chunk_end]
+    resume = max([resume, *interrupted])
+    safe = [(b, e) for b, e in EXAMPLE.chunks if e <= begin or b >= resume]
+    return {position for position in EXAMPLE.records if any(b <= position < e for b, e in safe)}
+
+
+@pytest.mark.parametrize("damage", [flip_bit, zero_range, randomize_range, hit_a_header])
+def test_random_damage(damage: Callable[[bytearray, random.Random], tuple[int, int]], repeats: int) -> None:
+    """No damage makes a false record, or costs more than up to the chunk after the next intact block header."""
+    rng = random.Random(3)
+    for _ in range(repeats):
+        raw = bytearray(EXAMPLE.raw)
+        begin, end = damage(raw, rng)
+        found, regions = read_all(bytes(raw))
+        assert found.items() <= EXAMPLE.records.items(), (begin, end)
+        assert must_survive(begin, end) <= found.keys(), (begin, end)
+        missing = EXAMPLE.records.keys() - found.keys()
+        assert all(any(r.begin <= position < r.end for r in regions) for position in missing), (begin, end)
+
+
+def damaged_data() -> tuple[bytes, int, int]:
+    """Return the example with a flipped bit in the data of a chunk, and that chunk's extent."""
+    begin, end = EXAMPLE.chunks[5]
+    raw = bytearray(EXAMPLE.raw)
+    raw[begin + 100] ^= 1
+    return bytes(raw), begin, end
+
+
+def test_without_recovery_damage_is_an_error_with_its_place() -> None:
+    """The error says which bytes are lost; reading again raises again; seeking to `end` goes on."""
+    raw, begin, end = damaged_data()
+    reader = RecordReader(io.BytesIO(raw))
+    for _ in range(2):
+        with pytest.raises(DamagedError, match=f"hash .* does not match .bytes {begin} to {end} of the file") as caught:
+            list(reader)
+        assert (caught.value.begin, caught.value.end) == (begin, end)
+    reader.seek(end)
+    assert reader.read_record() == EXAMPLE.records[end]
+
+
+def test_recovery_is_told_and_decides() -> None:
+    """True goes on after the region, False ends there until the next seek."""
+    raw, begin, end = damaged_data()
+    told: list[SkippedRegion] = []
+    reader = RecordReader(io.BytesIO(raw), recovery=into(told, go_on=False))
+    before = [record for position, record in EXAMPLE.records.items() if position < begin]
+    assert list(reader) == before
+    assert [(region.begin, region.end) for region in told] == [(begin, end)]
+    assert str(told[0]) == f"the hash of a chunk's data does not match (bytes {begin} to {end} of the file)"
+    assert reader.read_record() is None
+    reader.seek(end)
+    assert reader.read_record() == EXAMPLE.records[end]
+
+
+def test_chunks_that_do_not_decode_are_skipped() -> None:
+    """A chunk with good hashes and nonsense inside, or of an unknown type, costs itself only."""
+    good = io.BytesIO()
+    with RecordWriter(good, "uncompressed") as writer:
+        writer.write_record(b"first")
+        writer.close_chunk()
+        at = writer.position
+    for chunk_type in (SIMPLE, ord("?")):
+        nonsense = frame_chunk(at, ChunkHeader.describe(b"?", chunk_type=chunk_type, num_records=3), b"?")
+        file = io.BytesIO(good.getvalue() + nonsense)
+        end = len(file.getvalue())
+        file.seek(0, io.SEEK_END)
+        with RecordWriter(file, "uncompressed", position=end) as writer:
+            writer.write_record(b"last")
+        found, regions = read_all(file.getvalue())
+        assert list(found.values()) == [b"first", b"last"]
+        assert [(region.begin, region.end) for region in regions] == [(at, end)]
+
+
+def test_a_file_of_something_else() -> None:
+    """A file without signature is an error that says so or names the hash, and recovery finds nothing in it."""
+    with pytest.raises(DamagedError, match="block header"):
+        list(RecordReader(io.BytesIO(b"PK\3\4" * 1000)))
+    assert read_all(b"PK\3\4" * 100_000) == (
+        {},
+        [SkippedRegion(0, 400_000, "the hash of a block header does not match")],
+    )
+    no_signature = frame_chunk(0, ChunkHeader.describe(b"\0\0", chunk_type=SIMPLE), b"\0\0")
+    with pytest.raises(DamagedError, match="signature is missing"):
+        list(RecordReader(io.BytesIO(no_signature)))
+
+
+def test_appending_after_a_crash_with_padding() -> None:
+    """What was appended to a torn file on a block boundary is found, although the torn chunk claims its bytes."""
+    torn = io.BytesIO()
+    with RecordWriter(torn, "uncompressed,chunk_size:1") as writer:
+        writer.write_record(b"first")
+        writer.write_record(bytes(200_000))
+    file = io.BytesIO(torn.getvalue()[:1000])
+    file.seek(0, io.SEEK_END)
+    file.write(bytes(BLOCK - 1000))
+    with RecordWriter(file, "uncompressed", position=BLOCK) as writer:
+        writer.write_record(b"appended")
+    for extra in (b"", bytes(200_000)):  # the torn chunk's end lies beyond the file, and within it
+        found, regions = read_all(file.getvalue() + extra)
+        assert list(found.values()) == [b"first", b"appended"]
+        assert regions[0].end == BLOCK
