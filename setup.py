@@ -22,17 +22,20 @@ rooms = [f"rlds_kit.{room}{sub}" for room in ROOMS for sub in ("", *(f".{name}" 
 
 # One abi3 wheel serves every CPython from 3.11 on. Free-threaded builds have no limited API and use the Python twin.
 pure = os.environ.get("RLDS_KIT_PURE") == "1" or bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-native = Extension(
-    "rlds_kit.riegeli._native",
-    ["rlds_kit/riegeli/_native.c"],
-    define_macros=[("Py_LIMITED_API", "0x030B0000")],
-    py_limited_api=True,
-    optional=True,  # no compiler, no extension: the Python twin passes the same tests
-)
+native = [
+    Extension(
+        f"rlds_kit.{package}._native",
+        [f"rlds_kit/{package}/_native.c"],
+        define_macros=[("Py_LIMITED_API", "0x030B0000")],
+        py_limited_api=True,
+        optional=True,  # no compiler, no extension: the Python twin passes the same tests
+    )
+    for package in ("riegeli", "storage")
+]
 
 extras = {
     "atari": ["ale-py>=0.10"],
-    "compat": ["brotli", "python-snappy>=0.7"],
+    "compat": ["brotli>=1.2", "python-snappy>=0.7"],
     "plot": ["matplotlib", "pillow"],
 }
 extras["all"] = [requirement for requirements in extras.values() for requirement in requirements]
@@ -70,7 +73,7 @@ setup(
     package_dir={f"rlds_kit.{room}": room for room in ROOMS},
     include_package_data=False,
     package_data={"": ["py.typed", "*.proto", "*.pyi"]},
-    ext_modules=[] if pure else [native],
+    ext_modules=[] if pure else native,
     options={} if pure else {"bdist_wheel": {"py_limited_api": "cp311"}},
     install_requires=[
         "click",

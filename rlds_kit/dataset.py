@@ -11,7 +11,7 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.episode import Episode, Step
-from rlds_kit.errors import DamageWarning, NotADatasetError
+from rlds_kit.errors import DamagedError, DamageWarning, NotADatasetError
 from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.step import FLAGS
 from rlds_kit.storage import digest, value
@@ -158,7 +158,8 @@ class Dataset:
           KeyError: there is no such field.
         """
         known = {*self.spec.fields, *FLAGS}
-        for name in names:
+        is_known = all(shard.header is not None for shard in self._shards.values())  # else damage hides some
+        for name in names if is_known else ():
             if name not in known and name.split("/")[0] not in known:
                 raise KeyError(f"there is no field {name!r}; there are {', '.join(sorted(known))}")
         return self._view(selected=names)
@@ -197,10 +198,22 @@ class Dataset:
         return [self._all[int(index)][1].rows for index in self._order]
 
     def _of_first_run(self, field: str) -> dict[str, Any]:
-        for shard in self._shards.values():
+        for name, shard in self._shards.items():
             if shard.header is not None:
                 return dict(value.decode(getattr(shard.header, field)))
+            if shard.skipped:
+                raise DamagedError(f"{self.path / name}: the shard's header, which holds the {field}, is damaged")
         return {}
+
+    def _declared(self, shard: ShardContents) -> specs.Dict:
+        """The declared fields of a shard; where its header is damaged, those of another, or what dataset.json says."""
+        for one in (shard, *self._shards.values()):
+            if one.header is not None:
+                spec = specs.from_message(one.header.spec)
+                return spec if isinstance(spec, specs.Dict) else specs.Dict({})
+        stored = self.description.get("spec")
+        spec = specs.Dict({}) if stored is None else specs.from_json(stored)
+        return spec if isinstance(spec, specs.Dict) else specs.Dict({})
 
     def _view(self, *, order: np.ndarray | None = None, selected: tuple[str, ...] | None = None) -> "Dataset":
         view = object.__new__(Dataset)
@@ -222,7 +235,7 @@ class Dataset:
             entry,
             shard.header,
             reader,
-            _declared(shard),
+            self._declared(shard),
             self._selected,
             range(entry.rows),
             is_open=not entry.end and shard.is_locked,
@@ -329,10 +342,3 @@ def _listed(
     }
     first = [found.pop(episode_id) for episode_id in known if episode_id in found]
     return first + list(found.values())
-
-
-def _declared(shard: ShardContents) -> specs.Dict:
-    if shard.header is None:
-        return specs.Dict({})
-    spec = specs.from_message(shard.header.spec)
-    return spec if isinstance(spec, specs.Dict) else specs.Dict({})

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias, overload
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.errors import DamagedError
 from rlds_kit.stacking import spec_at, stack_field
 from rlds_kit.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL, EpisodeEnd
 from rlds_kit.storage import leaf as leaves
@@ -116,13 +117,18 @@ class Episode:
     @property
     def provenance(self) -> dict[str, Any]:
         """Environment id, keyword arguments, wrappers and package versions that the episode was recorded with."""
-        environment = {} if self._header is None else value.decode(self._header.environment)
+        environment = value.decode(self._shard_header().environment)
         return {**environment, **value.decode(self._reader().start().provenance)}
 
     @property
     def run_metadata(self) -> dict[str, Any]:
         """The metadata of the run that recorded the episode."""
-        return {} if self._header is None else dict(value.decode(self._header.metadata))
+        return dict(value.decode(self._shard_header().metadata))
+
+    def _shard_header(self) -> pb.ShardHeader:
+        if self._header is None:
+            raise DamagedError("the header of the episode's shard is damaged; `rlds-kit verify` says where")
+        return self._header
 
     @property
     def started(self) -> dt.datetime:
@@ -204,8 +210,8 @@ class Episode:
         begin, end = self._rows.start, self._rows.stop
         path = self._path(name)
         spec = spec_at(self._declared, path)
-        columns = (column for block in self._reader().blocks(begin, end, fields((path,))) for column in block)
-        stacked, present = stack_field(path, columns if self._rows else (), spec, begin, end)
+        leaves_found = self._reader().stacks(begin, end, fields((path,))) if self._rows else {}
+        stacked, present = stack_field(path, leaves_found, spec, begin, end)
         if spec is None and not present.any() and self._rows:
             raise KeyError(f"none of these steps has the field {name!r}; there are {', '.join(self.fields)}")
         return stacked, present

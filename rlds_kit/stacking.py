@@ -1,24 +1,23 @@
 """Columns of an episode as stacked arrays, in the shape and dtype that the spec promises."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import elements, nest, unescape
 from rlds_kit.storage.restore import Stack
 
 
 def stack_field(
-    path: str, columns: Iterable[Column], spec: specs.Spec | None, begin: int, end: int
+    path: str, building: Mapping[str, Stack], spec: specs.Spec | None, begin: int, end: int
 ) -> tuple[Any, np.ndarray]:
     """A field, or a part of one, over rows `[begin, end)`.
 
     Args:
       path: the field's.
-      columns: all that lie at or below `path` and touch these rows.
+      building: the leaves at or below `path`, by their paths.
       spec: what was declared for it; None for a dynamic field.
       begin: first row.
       end: one past the last.
@@ -27,15 +26,14 @@ def stack_field(
       A nest of arrays `[end - begin, ...]`, with zeros of the spec where nothing is defined; and `[end - begin]` bool,
       the rows where anything of the field is.
     """
-    building: dict[str, Stack] = {}
-    for column in columns:
-        building.setdefault(column.key.path[len(path) + 1 :], Stack(begin, end)).add(column)
     present = np.zeros(end - begin, np.bool_)
     stacks = {}
-    for below, stack in building.items():
+    for leaf_path, stack in building.items():
+        below = leaf_path[len(path) + 1 :]
         values, defined = stack.result()
-        stacks[below] = as_declared(values, None if spec is None else spec_at(spec, below))
-        present |= defined
+        if defined.any():
+            stacks[below] = as_declared(values, None if spec is None else spec_at(spec, below))
+            present |= defined
     if not present.any():
         return _undefined(spec, end - begin), present
     if "" in stacks and len(stacks) > 1:

@@ -10,7 +10,7 @@ its data) without block headers; a *file position* counts every byte of the file
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rlds_kit.riegeli.buffer import Buffer
 from rlds_kit.riegeli.hash import highway_hash64
@@ -117,38 +117,37 @@ def boundaries(begin: int, end: int) -> range:
     return range(begin + _remaining_in_block(begin), end, BLOCK_SIZE)
 
 
-def frame(begin: int, end: int, payload: Buffer) -> bytes:
-    """Return the file bytes `[begin, end)` of a chunk: `payload`, block headers, then zeros.
+def frame(begin: int, end: int, *payload: Buffer) -> bytes:
+    """Return the file bytes `[begin, end)` of a chunk: the parts of `payload`, block headers, then zeros.
 
     Raises:
         ValueError: `payload` does not fit between `begin` and `end`.
 
-    >>> len(frame(64, 64 + 65600 + 24, bytes(65600)))
+    >>> len(frame(64, 64 + 65600 + 24, bytes(40), bytes(65560)))
     65624
     """
-    view = memoryview(payload)
-    if not boundaries(begin, end):
-        pieces: Iterator[Buffer] = iter((view, bytes(max(0, end - begin - len(view)))))
-    else:
-        pieces = _framed_pieces(begin, end, view)
-    framed = b"".join(pieces)
-    if len(framed) != end - begin or with_overhead(begin, len(view)) > end:
-        raise ValueError(f"a payload of {len(view)} bytes does not fit in file bytes {begin} to {end}")
-    return framed
+    size = sum(memoryview(part).nbytes for part in payload)
+    padding = without_overhead(begin, end) - size
+    if padding < 0 or with_overhead(begin, size + padding) != end:
+        raise ValueError(f"a payload of {size} bytes does not fit in file bytes {begin} to {end}")
+    parts = (*payload, bytes(padding)) if padding else payload
+    return b"".join(_framed_pieces(begin, end, parts) if boundaries(begin, end) else parts)
 
 
-def _framed_pieces(begin: int, end: int, payload: memoryview) -> Iterator[Buffer]:
-    position, done = begin, 0
-    while position < end:
-        if position % BLOCK_SIZE == 0:
-            yield pack_block_header(position - begin, end - position)
-            position += BLOCK_HEADER_SIZE
-        room = min(end - position, BLOCK_SIZE - position % BLOCK_SIZE)
-        piece = payload[done : done + room]
-        yield piece
-        yield bytes(room - len(piece))
-        position += room
-        done += room
+def _framed_pieces(begin: int, end: int, parts: Iterable[Buffer]) -> Iterator[Buffer]:
+    """Yield slices of `parts` and the block headers between them."""
+    position = begin
+    for part in parts:
+        view = memoryview(part)
+        done = 0
+        while done < len(view):
+            if position % BLOCK_SIZE == 0:
+                yield pack_block_header(position - begin, end - position)
+                position += BLOCK_HEADER_SIZE
+            piece = view[done : done + _remaining_in_block(position)]
+            yield piece
+            position += len(piece)
+            done += len(piece)
 
 
 def unframe(raw: Buffer, begin: int) -> bytes:

@@ -100,4 +100,4 @@ def frame_chunk(begin: int, header: ChunkHeader, data: Buffer) -> bytes:
     >>> frame_chunk(0, ChunkHeader.describe(b"", chunk_type=SIGNATURE), b"")[:8].hex()
     '83af70d10d884a3f'
     """
-    return blocks.frame(begin, header.end(begin), b"".join((header.pack(), data)))
+    return blocks.frame(begin, header.end(begin), header.pack(), data)

@@ -86,6 +86,7 @@ class RecordReader:
         self._index = 0  # of the next record in `_records`
         self._next_chunk = 0
         self._next_index = 0  # of the first record wanted from the next chunk
+        self._last_position: int | None = None
         self._ended = False
         self._truncated: Truncation | None = None
         self._warned_at = -1
@@ -119,11 +120,11 @@ class RecordReader:
         """The numeric position of the record delivered last.
 
         Raises:
-            ValueError: no record was delivered since the reader was opened or `seek` was called.
+            ValueError: no record was delivered yet.
         """
-        if not self._index:
+        if self._last_position is None:
             raise ValueError("no record was read yet")
-        return self._chunk_begin + self._index - 1
+        return self._last_position
 
     @property
     def truncated(self) -> Truncation | None:
@@ -156,8 +157,10 @@ class RecordReader:
         while self._index >= len(self._records):
             if not self._read_chunk():
                 return None
+        record = self._records[self._index]
+        self._last_position = self._chunk_begin + self._index
         self._index += 1
-        return self._records[self._index - 1]
+        return record
 
     def seek(self, position: int) -> None:
         """Go to the record at numeric `position`, or to the next one where that hits no record.

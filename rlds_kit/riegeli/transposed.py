@@ -31,6 +31,9 @@ Expand = Callable[[Sequence[State], bytes, Sequence[int], bytes, int, int, int],
 
 _expand: Expand = native.expand if native else _pure_transposed.expand
 
+# Every state becomes a Python object of some hundred bytes; a chunk of ordinary messages needs a few kilobytes.
+MAX_HEADER_SIZE = 1 << 24
+
 # Tags below 8 cannot be tags of protocol buffers, whose field numbers begin at 1.
 _TAG_NO_OP, _TAG_NON_PROTO, _TAG_SUBMESSAGE_START, _TAG_RECORD_START = range(4)
 _FIRST_FIELD_TAG = 8
@@ -67,7 +70,7 @@ def decode(
     view = memoryview(data)
     codec = codecs.parse_codec(view[0])
     packed_header, position = codecs.take_length_prefixed(view, 1)
-    header = _Numbers(codecs.decompress(packed_header, codec, max_size=max_size))
+    header = _Numbers(codecs.decompress(packed_header, codec, max_size=min(max_size, MAX_HEADER_SIZE)))
     buffers, lengths, position = _read_buffers(header, view, position, codec, max_size)
     states, first = _read_states(header, len(lengths))
     transitions = codecs.decompress(view[position:], codec, max_size=max_size)

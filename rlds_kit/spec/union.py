@@ -7,11 +7,13 @@ from itertools import zip_longest
 import numpy as np
 
 from rlds_kit.spec import limits
-from rlds_kit.spec.batches import stacked
 from rlds_kit.spec.tree import Any, Array, Bytes, Dict, Graph, List, OneOf, Optional, Sequence, Spec, Text, Tuple
 
 NOTHING: typing.Final[Spec] = OneOf(())
 """The spec that no value fits: the neutral element of `merge`."""
+
+BATCHED_AS_TUPLES: typing.Final = (Text, Bytes, List, Sequence, OneOf, Graph)
+"""The kinds that `stacked` makes tuples of."""
 
 
 def merge(a: Spec, b: Spec) -> Spec:
@@ -104,8 +106,7 @@ def _tuples(a: Tuple | Sequence, b: Tuple | Sequence) -> Spec:
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         return Tuple(tuple(map(merge, a.items, b.items)))
     if isinstance(a, Sequence) and isinstance(b, Sequence) and a.stacked and b.stacked:
-        element = _batched(a.element, b.element)
-        return Sequence(element, stacked=True) if element is not None else Any()
+        return Sequence(_batched(a.element, b.element), stacked=True)
     if any(isinstance(spec, Sequence) and spec.stacked for spec in (a, b)):
         return Any()
     elements = [each for spec in (a, b) for each in (spec.items if isinstance(spec, Tuple) else (spec.element,))]
@@ -113,13 +114,31 @@ def _tuples(a: Tuple | Sequence, b: Tuple | Sequence) -> Spec:
 
 
 def _graphs(a: Graph, b: Graph) -> Spec:
-    node = _batched(a.node, b.node)
-    edge = _batched(a.edge, b.edge) if a.edge is not None and b.edge is not None else a.edge or b.edge
-    unknown = node is None or (edge is None and (a.edge, b.edge) != (None, None))
-    return Any() if node is None or unknown else Graph(node, edge)
+    if a.edge is None or b.edge is None:  # both None or the graphs differ: edges that carry nothing are no values
+        return Graph(_batched(a.node, b.node)) if a.edge is b.edge else Any()
+    return Graph(_batched(a.node, b.node), _batched(a.edge, b.edge))
 
 
-def _batched(a: Spec, b: Spec) -> Spec | None:
-    """The union of two elements that come in batches; None where batches of the union are laid out differently."""
-    element = merge(a, b)
-    return element if stacked(element) == merge(stacked(a), stacked(b)) else None
+def _batched(a: Spec, b: Spec) -> Spec:
+    """The union of two specs whose values come `stacked`: `Any` unless batches of it have room for batches of both.
+
+    That is another question than `merge` answers: a number and a string have a union, but batches of numbers are
+    arrays and batches of strings are tuples.
+    """
+    if a == b:
+        return a
+    match a, b:
+        case Array(), Array():
+            whole = merge(a, b)
+            return whole if isinstance(whole, Array) else Any()
+        case Tuple(), Tuple() if len(a.items) == len(b.items):
+            return Tuple(tuple(map(_batched, a.items, b.items)))
+        case Dict(), Dict():
+            absent = Any()
+            names = [*a.fields, *(key for key in b.fields if key not in a.fields)]
+            return Dict({key: _batched(a.fields.get(key, absent), b.fields.get(key, absent)) for key in names})
+        case _ if isinstance(a, BATCHED_AS_TUPLES) and isinstance(b, BATCHED_AS_TUPLES):
+            whole = merge(a, b)
+            return whole if isinstance(whole, BATCHED_AS_TUPLES) else Any()
+        case _:
+            return Any()

@@ -75,6 +75,8 @@ def leaf_spec(column: Column) -> specs.Spec:
 
 
 def _nested(path: Sequence[str], spec: specs.Spec) -> specs.Spec:
+    if len(path) > value.MAX_NESTING:
+        path, spec = path[: value.MAX_NESTING], specs.Any()
     for element in reversed(path):
         spec = specs.Dict({unescape(element): spec})
     return spec

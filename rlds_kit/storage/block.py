@@ -102,7 +102,7 @@ def check_version(version: int) -> None:
         )
 
 
-def parse_prefix(record: bytes, place: str) -> BlockPrefix:
+def parse_prefix(record: bytes, place: object) -> BlockPrefix:
     """The header of a block from the first bytes of its record.
 
     Raises:
@@ -131,7 +131,7 @@ def parse_prefix(record: bytes, place: str) -> BlockPrefix:
 
 
 def decode(
-    record: bytes, place: str, offsets: Container[int] | None = None
+    record: bytes, place: object, offsets: Container[int] | None = None
 ) -> tuple[pb.BlockHeader, dict[int, Column]]:
     """The columns of a block by their `Column.offset`; only those in `offsets` if given.
 

@@ -4,6 +4,7 @@ The decoded payload is, in this order: a presence bitmap (`partial`: one bit a c
 shapes of the present values (`ragged`: `rank` little-endian uint32 each), and the present values in C order.
 """
 
+import math
 import threading
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -15,10 +16,11 @@ import zstandard
 from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.storage import dtypes, filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 
 FAST_LEVEL: Final = 3
-THOROUGH_LEVEL: Final = 7
+THOROUGH_LEVEL: Final = 6
 THOROUGH_RATIO: Final = 8
 """What shrinks to less than an eighth (frames of a game) is worth a closer look; sensor noise is not."""
 MAX_DECODED_BYTES: Final = 1 << 31
@@ -112,13 +114,14 @@ def encode(column: Column, choose: "FilterChoice") -> tuple[pb.Column, bytes]:
     return header, payload
 
 
-def decode(header: pb.Column, payload: bytes | memoryview, place: str) -> Column:
+def decode(header: pb.Column, payload: bytes | memoryview, place: object, out: Rows | None = None) -> Column:
     """The inverse of `encode`.
 
     Args:
       header: the column's entry in its block.
       payload: exactly `header.length` bytes.
-      place: which bytes of which file these are, for errors.
+      place: printed in errors: which bytes of which file these are.
+      out: where the values go if they are dense, `[count, bytes of a value]`; None: into a new array.
 
     Raises:
       DamagedError: the payload does not have its checksum.
@@ -128,12 +131,12 @@ def decode(header: pb.Column, payload: bytes | memoryview, place: str) -> Column
         raise DamagedError(f"{place}: column {header.path} does not match its checksum; run `rlds-kit repair`")
     key = key_of(header, place)
     try:
-        return _unpack(header, key, payload)
-    except (ValueError, zstandard.ZstdError, KeyError) as error:
+        return _unpack(header, key, payload, out)
+    except (ValueError, zstandard.ZstdError) as error:
         raise FormatError(f"{place}: column {header.path} is not as its header says: {error}") from error
 
 
-def key_of(header: pb.Column, place: str) -> ColumnKey:
+def key_of(header: pb.Column, place: object) -> ColumnKey:
     """The key of a stored column."""
     try:
         dtype = dtypes.from_name(header.dtype) if header.dtype else None
@@ -177,7 +180,8 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: "FilterChoic
     return bytes(plain)
 
 
-def _unpack(header: pb.Column, key: ColumnKey, payload: bytes | memoryview) -> Column:
+def _unpack(header: pb.Column, key: ColumnKey, payload: bytes | memoryview, out: Rows | None) -> Column:
+    _check_size(header, header.count * 8)
     plain = _decompress(header, payload)
     at = 0
     rows = np.arange(header.first_row, header.first_row + header.count, dtype=np.int64)
@@ -192,18 +196,25 @@ def _unpack(header: pb.Column, key: ColumnKey, payload: bytes | memoryview) -> C
         if int(shapes.prod(axis=1, dtype=np.int64).sum()) != len(values):
             raise ValueError("the shapes do not add up to the values")
         return Column(key, rows, values, shapes)
-    return Column(key, rows, _dense(header, plain[at:], len(rows), dtype))
+    return Column(key, rows, _dense(header, plain[at:], len(rows), dtype, out))
 
 
-def _dense(header: pb.Column, stored: np.ndarray, count: int, dtype: np.dtype[Any]) -> np.ndarray:
+def _dense(header: pb.Column, stored: np.ndarray, count: int, dtype: np.dtype[Any], out: Rows | None) -> np.ndarray:
     shape = (count, *header.shape)
-    row_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
-    if row_bytes == 0:
+    row_bytes = math.prod(header.shape) * dtype.itemsize
+    _check_size(header, count * row_bytes)
+    if row_bytes == 0 or count == 0:
         return np.zeros(shape, dtype)
-    if header.filter == pb.REPEAT:
-        return np.repeat(_as_dtype(stored, dtype).reshape(1, *shape[1:]), count, axis=0)
-    rows = filters.UNDO[header.filter](stored.reshape(count, row_bytes), dtype.itemsize)
-    return _as_dtype(rows, dtype).reshape(shape)
+    if out is None:
+        out = np.empty((count, row_bytes), np.uint8)
+    filters.undo(header.filter, stored, dtype.itemsize, out)
+    return _as_dtype(out, dtype).reshape(shape)
+
+
+def _check_size(header: pb.Column, size: int) -> None:
+    """Refuses what a hostile header would have allocated."""
+    if size > MAX_DECODED_BYTES:
+        raise ValueError(f"{header.path} claims {size} bytes; at most {MAX_DECODED_BYTES} are allowed")
 
 
 def _as_dtype(stored: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
@@ -212,8 +223,7 @@ def _as_dtype(stored: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def _decompress(header: pb.Column, payload: bytes | memoryview) -> np.ndarray:
-    if header.decoded_length > MAX_DECODED_BYTES:
-        raise ValueError(f"it claims {header.decoded_length} bytes; at most {MAX_DECODED_BYTES} are allowed")
+    _check_size(header, header.decoded_length)
     if header.codec == pb.ZSTD:
         payload = _decompressor().decompress(payload, max_output_size=header.decoded_length)
     elif header.codec != pb.STORED:
@@ -256,7 +266,7 @@ class FilterChoice:
     def __init__(self) -> None:
         self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
 
-    def __call__(self, key: ColumnKey, rows: filters.Rows, dtype: np.dtype[Any]) -> Choice:
+    def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any]) -> Choice:
         """What to do with `rows`, `[n, bytes]`, n >= 1."""
         if _all_equal(rows):
             return Choice(pb.REPEAT, FAST_LEVEL)
@@ -266,7 +276,7 @@ class FilterChoice:
         self._chosen[key] = (choice, left - 1)
         return choice
 
-    def _try(self, rows: filters.Rows, dtype: np.dtype[Any]) -> Choice:
+    def _try(self, rows: Rows, dtype: np.dtype[Any]) -> Choice:
         sample = rows[-max(2, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
 
         def size(candidate: int) -> int:
@@ -279,7 +289,7 @@ class FilterChoice:
         return Choice(best, THOROUGH_LEVEL if sizes[best] * THOROUGH_RATIO < sample.nbytes else FAST_LEVEL)
 
 
-def _all_equal(rows: filters.Rows) -> bool:
+def _all_equal(rows: Rows) -> bool:
     if rows.shape[1] < _SMALL_ROW:
         return bool((rows[1:] == rows[:-1]).all())
     return all(np.array_equal(rows[0], row) for row in rows[:0:-1])  # the last row differs soonest

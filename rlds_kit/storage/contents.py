@@ -12,8 +12,8 @@ from rlds_kit.riegeli.array_record import last_chunk
 from rlds_kit.riegeli.chunk import ChunkHeader
 from rlds_kit.riegeli.chunk_reader import Truncation, read_header
 from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
-from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion, resume_position
-from rlds_kit.storage import block, lock
+from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion
+from rlds_kit.storage import block, lock, resync
 from rlds_kit.storage import episode_entry as entries
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.episode_entry import EpisodeBuilder, EpisodeEntry
@@ -89,7 +89,7 @@ def _fits(file: ShardFile, index: pb.ShardIndex) -> bool:
     return bool(first.shard.shard_id == index.shard_id)
 
 
-def parse_record(data: bytes, place: str) -> pb.Record:
+def parse_record(data: bytes, place: object) -> pb.Record:
     """A record from its bytes.
 
     Raises:
@@ -117,6 +117,8 @@ class _Scan:
         """Takes note of every chunk that is whole."""
         for position, header in self._chunks():
             if header.chunk_type == chunk.SIMPLE:
+                if header.num_records != 1 and self.skipped and (self.header or self.episodes):
+                    return  # the footer, after a damaged index
                 try:
                     if self._take_checked(position):
                         return
@@ -129,7 +131,7 @@ class _Scan:
             try:
                 header = read_header(self.file, position)
             except ChunkDamage as damage:
-                resumed = resume_position(self.file, damage.resume)
+                resumed = resync.next_chunk(self.file, damage)
                 self._skip(position, resumed, damage.message)
                 position = resumed
                 continue

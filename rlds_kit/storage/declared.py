@@ -43,7 +43,7 @@ class DeclaredFields:
 
     def _declared(self, name: str, item: object, spec: specs.Spec) -> list[Leaf]:
         try:
-            found = list(leaf_module.leaves(name, item, spec))
+            found = list(leaf_module.leaves(leaf_module.escape(name), item, spec))
         except ValueError as error:  # a tuple of another length than declared
             if name != ACTION:
                 require(spec, item, name)

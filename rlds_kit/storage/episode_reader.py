@@ -1,18 +1,21 @@
 """Reads the rows of an episode, only the columns that are wanted, and nothing that does not match its checksum."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from rlds_kit.errors import DamagedError, FormatError
-from rlds_kit.storage import block, shard_file
+from rlds_kit.riegeli import blocks
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage import shard_file
 from rlds_kit.storage.block import BlockPrefix
 from rlds_kit.storage.block_cache import BlockCache
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import elements
+from rlds_kit.storage.restore import Stack
 from rlds_kit.storage.shard_file import ShardFile
 
 Wanted: TypeAlias = Callable[[str], bool]
@@ -84,10 +87,41 @@ class EpisodeReader:
           DamagedError: a column that is wanted is damaged, or its block is missing.
         """
         found: dict[str, list[Column]] = {}
-        for part in self.blocks(begin, end, wanted):
-            for column in part:
+        for number in self._blocks(begin, end):
+            for column in self._block(number, wanted):
                 if len(column.rows) and column.rows[0] < end and column.rows[-1] >= begin:
                     found.setdefault(column.key.path, []).append(column)
+        return found
+
+    def stacks(self, begin: int, end: int, wanted: Wanted) -> dict[str, Stack]:
+        """The wanted columns of rows `[begin, end)`, each leaf put together, by path.
+
+        Blocks that lie wholly in these rows are decoded into place; they would only fill the cache.
+
+        Raises:
+          DamagedError: a column that is wanted is damaged, or its block is missing.
+        """
+        found: dict[str, Stack] = {}
+        for number in self._blocks(begin, end):
+            position = int(self._entry.blocks[number])
+            prefix = self._prefix(number, position)
+            headers = [header for header in prefix.header.columns if wanted(header.path)]
+            cached = self._cache.columns(position, headers)
+            for column in cached.values():
+                found.setdefault(column.key.path, Stack(begin, end)).add(column)
+            rooms: dict[int, Rows] = {}
+            for header in headers:
+                if header.offset not in cached:
+                    stack = found.setdefault(header.path, Stack(begin, end))
+                    room = stack.room_for(header, columns.key_of(header, self._file.place(position)))
+                    if room is not None:
+                        rooms[header.offset] = room
+            missing = [header for header in headers if header.offset not in cached]
+            fresh = self._read(position, prefix, missing, rooms) if missing else {}
+            others = {offset: column for offset, column in fresh.items() if offset not in rooms}
+            self._cache.add(position, others)
+            for column in others.values():
+                found[column.key.path].add(column)
         return found
 
     def paths(self, begin: int, end: int) -> list[str]:
@@ -104,18 +138,13 @@ class EpisodeReader:
         }
         return list(found)
 
-    def blocks(self, begin: int, end: int, wanted: Wanted) -> Iterator[list[Column]]:
-        """The wanted columns of each block that touches rows `[begin, end)`.
-
-        Raises:
-          DamagedError: a column that is wanted is damaged, or its block is missing.
-        """
+    def _blocks(self, begin: int, end: int) -> range:
+        """The blocks that touch rows `[begin, end)`."""
         # What was done in a step is written with the observation after it.
         end = min(end + 1, self._entry.rows)
         numbers = self._entry.overlapping(begin, end)
         self._require_complete(begin, end, numbers)
-        for number in numbers:
-            yield self._block(number, wanted)
+        return numbers
 
     def _require_complete(self, begin: int, end: int, numbers: range) -> None:
         at = begin
@@ -136,7 +165,7 @@ class EpisodeReader:
         found = self._cache.columns(position, headers)
         missing = [header for header in headers if header.offset not in found]
         if missing:
-            fresh = self._read(position, prefix, missing)
+            fresh = self._read(position, prefix, missing, {})
             self._cache.add(position, fresh)
             found |= fresh
         return [found[header.offset] for header in headers]
@@ -154,23 +183,35 @@ class EpisodeReader:
             )
         return prefix
 
-    def _read(self, position: int, prefix: BlockPrefix, headers: list[pb.Column]) -> dict[int, Column]:
+    def _read(
+        self, position: int, prefix: BlockPrefix, headers: list[pb.Column], rooms: Mapping[int, Rows]
+    ) -> dict[int, Column]:
+        """Columns of a block by their offset, decoded into their room if they have one."""
         place = self._file.place(position)
         _check_layout(prefix.header, place)
+        payload = self._payload(position, prefix, headers)
+        return {
+            header.offset: columns.decode(header, payload(header), place, rooms.get(header.offset))
+            for header in headers
+        }
+
+    def _payload(
+        self, position: int, prefix: BlockPrefix, headers: list[pb.Column]
+    ) -> Callable[[pb.Column], bytes | memoryview]:
+        """Fetches columns: with one read of the whole chunk where most of it is wanted, else one by one."""
         total = sum(header.length for header in prefix.header.columns)
         if sum(header.length for header in headers) > total * _WHOLE_CHUNK_SHARE:
             try:
-                return block.decode(self._file.record(position), place, {header.offset for header in headers})[1]
+                data = memoryview(self._file.chunk(position).data)[prefix.payload_base - blocks.CHUNK_HEADER_SIZE :]
             except DamagedError:
                 pass  # perhaps the damage is in a column that nobody asked for
-        return {header.offset: self._read_column(position, prefix, header, place) for header in headers}
+            else:
+                return lambda header: data[header.offset : header.offset + header.length]
+        base = prefix.payload_base
+        return lambda header: shard_file.read_payload(self._file, position, base + header.offset, header.length)
 
-    def _read_column(self, position: int, prefix: BlockPrefix, header: pb.Column, place: str) -> Column:
-        offset = prefix.payload_base + header.offset
-        return columns.decode(header, shard_file.read_payload(self._file, position, offset, header.length), place)
 
-
-def _check_layout(header: pb.BlockHeader, place: str) -> None:
+def _check_layout(header: pb.BlockHeader, place: object) -> None:
     """Every column must lie in the rows that the block may touch."""
     for column in header.columns:
         if column.first_row + 1 < header.first_row or column.first_row + column.count > header.end_row:

@@ -96,6 +96,8 @@ class EpisodeRecorder:
             truncated=truncated or ending is EpisodeEnd.TRUNCATED,
             metadata=value.encode(dict(metadata or {}), "metadata"),
         )
+        if acted and self.rows == 0:
+            raise RecordingError("an episode without rows has no last action; append its first observation")
         if acted:
             self._add([], self._fields.leaves(acted))
         with self._intake.monitor:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import UnsupportedTypeError
+from rlds_kit.errors import SpecError, UnsupportedTypeError
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value as values
 
@@ -109,8 +109,13 @@ def _int_leaf(path: str, value: int) -> Leaf:
 
 def _mapping_leaves(path: str, value: Mapping[str, Any], spec: specs.Spec | None) -> Iterator[Leaf]:
     fields = spec.fields if isinstance(spec, specs.Dict) else {}
-    for key, item in value.items():
-        yield from leaves(f"{path}/{escape(key)}", item, fields.get(key))
+    try:
+        names = [escape(key) for key in value]
+    except SpecError:  # a path cannot hold such a key; a tree can
+        yield as_tree(path, value)
+        return
+    for name, (key, item) in zip(names, value.items(), strict=True):
+        yield from leaves(f"{path}/{name}", item, fields.get(key))
 
 
 def _sequence_leaves(path: str, value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List) -> Iterator[Leaf]:
@@ -123,15 +128,22 @@ def _sequence_leaves(path: str, value: tuple[Any, ...] | list[Any], spec: specs.
 def escape(key: str) -> str:
     """A dictionary's key as an element of a path.
 
-    >>> escape("a/b"), escape("(0)"), escape("~")
-    ('a~1b', '~2(0)', '~0')
+    Raises:
+      UnsupportedTypeError: the key is no text.
+      SpecError: UTF-8 cannot hold it.
+
+    >>> escape("a/b"), escape("(0)"), escape("~"), escape("")
+    ('a~1b', '~2(0)', '~0', '~2')
     """
     if type(key) is not str:
         raise UnsupportedTypeError("a key", key)
+    if _SURROGATE.search(key):
+        raise SpecError(f"expected a key without lone surrogates, got {key!r}")
     escaped = key.replace("~", "~0").replace("/", "~1")
-    return f"~2{escaped}" if escaped[:1] in ("(", "[") else escaped
+    return f"~2{escaped}" if escaped[:1] in ("(", "[", "") else escaped
 
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INDEX: Final = re.compile(r"[(\[](\d+)[)\]]")
 
 

@@ -38,7 +38,8 @@ else:
 
     def acquire(descriptor: int) -> None:
         """Locks an open shard for its writer."""
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Waiting is right: the file is new, so only a reader that looks at it in passing can hold a lock.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
     def is_held(path: Path) -> bool:
         """Whether some process, this one included, has the shard open for writing."""

@@ -7,7 +7,9 @@ import numpy as np
 
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
-from rlds_kit.storage.column import Column
+from rlds_kit.storage.column import Column, storage_dtype
+from rlds_kit.storage.dtypes import is_big_endian
+from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 
 
@@ -18,7 +20,8 @@ def exact(column: Column) -> list[Any]:
 
 def _arrays(column: Column) -> list[np.ndarray]:
     # A copy of each, so that a row that is kept does not keep its whole block, and 0-d arrays stay arrays.
-    return [np.array(item) for item in column.items()]
+    # The dtype is said again: an element of an array of texts or big-endian numbers does not know its own.
+    return [np.array(item, column.values.dtype) for item in column.items()]
 
 
 def _chunks(column: Column) -> list[bytes]:
@@ -69,15 +72,33 @@ class Stack:
         part = column.between(self._begin, self._end)
         if not len(part.rows):
             return
-        if self._key is None and part.shapes is None and part.key.kind in NUMERIC:
-            self._key = part.key
-            self._dense = np.zeros((self._end - self._begin, *part.values.shape[1:]), part.values.dtype)
         rows = part.rows - self._begin
-        if self._dense is not None and part.key == self._key and part.values.shape[1:] == self._dense.shape[1:]:
+        if part.shapes is None and self._fits(part.key, part.values.shape[1:]) and self._dense is not None:
             self._dense[slice(rows[0], rows[-1] + 1) if len(rows) == rows[-1] - rows[0] + 1 else rows] = part.values
         else:
             self._others.append(part)
         self._present[rows] = True
+
+    def room_for(self, header: pb.Column, key: ColumnKey) -> Rows | None:
+        """Where to decode a column to, so that it need not be copied: `[count, bytes]`; None where it must be.
+
+        All of it must be written, or the stack not be used.
+        """
+        first, last = header.first_row - self._begin, header.first_row + header.count - self._begin
+        is_plain = not (header.partial or header.ragged) and 0 <= first < last <= self._end - self._begin
+        if not is_plain or not self._fits(key, tuple(header.shape)) or self._dense is None:
+            return None
+        if self._present[first:last].any() or not self._dense[0].nbytes or is_big_endian(self._dense.dtype):
+            return None
+        self._present[first:last] = True
+        return self._dense[first:last].reshape(last - first, -1).view(np.uint8)
+
+    def _fits(self, key: ColumnKey, shape: tuple[int, ...]) -> bool:
+        """Whether values go into the dense array, which the first that may makes."""
+        if self._key is None and key.kind in NUMERIC:
+            self._key = key
+            self._dense = np.zeros((self._end - self._begin, *shape), storage_dtype(key))
+        return self._dense is not None and key == self._key and shape == self._dense.shape[1:]
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """The stacked values, and which rows have one.

@@ -31,6 +31,7 @@ class Filter(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     XOR_SHUFFLE: _ClassVar[Filter]
     DELTA_SHUFFLE: _ClassVar[Filter]
     REPEAT: _ClassVar[Filter]
+    SPARSE_XOR: _ClassVar[Filter]
 
 class Codec(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -63,6 +64,7 @@ SHUFFLE: Filter
 XOR_SHUFFLE: Filter
 DELTA_SHUFFLE: Filter
 REPEAT: Filter
+SPARSE_XOR: Filter
 STORED: Codec
 ZSTD: Codec
 UNKNOWN: Ending

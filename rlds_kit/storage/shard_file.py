@@ -14,6 +14,7 @@ from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
 from rlds_kit.riegeli.recovery import ChunkDamage
 from rlds_kit.storage import block
 from rlds_kit.storage.block import PREFIX_BYTES, BlockPrefix, PrefixTooShortError
+from rlds_kit.storage.place import Place
 
 _FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
 
@@ -57,9 +58,9 @@ class ShardFile:
         """Whether the file has so many bytes by now."""
         return position <= self.size()
 
-    def place(self, position: int) -> str:
+    def place(self, position: int) -> Place:
         """How an error names the chunk at `position`."""
-        return f"{self.path}, chunk at byte {position}"
+        return Place(self.path, position)
 
     def record(self, position: int) -> bytes:
         """The one record of the chunk at `position`, its hash checked.

@@ -5,12 +5,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.errors import UnsupportedTypeError
+from rlds_kit.errors import SpecError, UnsupportedTypeError
 from rlds_kit.storage import dtypes
 from rlds_kit.storage.rlds_kit_pb2 import Array, Complex, Entries, Items, Value
 
 INT64_MIN: Final = -(1 << 63)
 INT64_MAX: Final = (1 << 63) - 1
+MAX_NESTING: Final = 32
+"""Most containers in one another: protobuf libraries refuse messages that are nested more than 100 deep."""
 
 
 def encode_text(text: str) -> bytes:
@@ -37,23 +39,27 @@ def decode_big_int(data: bytes) -> int:
     return int.from_bytes(data, "big", signed=True)
 
 
-def encode(value: object, place: str = "value") -> Value:
+def encode(value: object, place: str = "value", depth: int = 0) -> Value:
     """Turns `value` into a message.
 
     Args:
       value: None, bool, int, float, complex, str, bytes, NumPy arrays and scalars, and nested dict, list and tuple of
         them. Subclasses (named tuples, IntEnum, OrderedDict) keep their value and lose their class.
       place: where the value stands, for the error.
+      depth: how many containers it stands in.
 
     Raises:
       UnsupportedTypeError: another type stands somewhere inside.
+      SpecError: more than MAX_NESTING containers stand in one another.
 
     >>> decode(encode({"a": (1, [None, 2.5])}))
     {'a': (1, [None, 2.5])}
     """
+    if depth > MAX_NESTING:
+        raise SpecError(f"{place}: expected at most {MAX_NESTING} containers in one another; flatten the value")
     for kind, encoder in _ENCODERS:
         if isinstance(value, kind):
-            return encoder(value, place)
+            return encoder(value, place, depth)
     raise UnsupportedTypeError(place, value)
 
 
@@ -69,7 +75,7 @@ def decode(message: Value) -> Any:  # the type of a recorded value is only known
     return _DECODERS[kind](getattr(message, kind))
 
 
-def _encode_int(number: int, _: str) -> Value:
+def _encode_int(number: int, _: str, __: int) -> Value:
     if INT64_MIN <= number <= INT64_MAX:
         return Value(integer=int(number))
     return Value(big_integer=encode_big_int(number))
@@ -83,17 +89,17 @@ def _array(array: np.ndarray | np.generic, place: str) -> Array:
     return Array(dtype=name, shape=values.shape, data=dtypes.little_endian(values).tobytes())
 
 
-def _encode_dict(mapping: dict[Any, Any], place: str) -> Value:
+def _encode_dict(mapping: dict[Any, Any], place: str, depth: int) -> Value:
     return Value(
         dict=Entries(
-            key=[encode(key, f"{place} (a key)") for key in mapping],
-            value=[encode(item, f"{place}/{key}") for key, item in mapping.items()],
+            key=[encode(key, f"{place} (a key)", depth + 1) for key in mapping],
+            value=[encode(item, f"{place}/{key}", depth + 1) for key, item in mapping.items()],
         )
     )
 
 
-def _items(values: list[Any] | tuple[Any, ...], place: str) -> Items:
-    return Items(item=[encode(item, f"{place}/{index}") for index, item in enumerate(values)])
+def _items(values: list[Any] | tuple[Any, ...], place: str, depth: int) -> Items:
+    return Items(item=[encode(item, f"{place}/{index}", depth + 1) for index, item in enumerate(values)])
 
 
 def _decode_array(message: Array) -> np.ndarray:
@@ -103,19 +109,19 @@ def _decode_array(message: Array) -> np.ndarray:
 
 
 # In order: bool before int, NumPy scalars before the Python types that np.float64 and np.str_ derive from.
-_ENCODERS: Final[tuple[tuple[type, Callable[[Any, str], Value]], ...]] = (
-    (type(None), lambda _, __: Value(none=True)),
-    (np.ndarray, lambda value, place: Value(array=_array(value, place))),
-    (np.generic, lambda value, place: Value(scalar=_array(value, place))),
-    (bool, lambda value, _: Value(boolean=value)),
+_ENCODERS: Final[tuple[tuple[type, Callable[[Any, str, int], Value]], ...]] = (
+    (type(None), lambda *_: Value(none=True)),
+    (np.ndarray, lambda value, place, _: Value(array=_array(value, place))),
+    (np.generic, lambda value, place, _: Value(scalar=_array(value, place))),
+    (bool, lambda value, *_: Value(boolean=value)),
     (int, _encode_int),
-    (float, lambda value, _: Value(floating=value)),
-    (complex, lambda value, _: Value(complex=Complex(real=value.real, imaginary=value.imag))),
-    (str, lambda value, _: Value(text=encode_text(value))),
-    (bytes, lambda value, _: Value(raw=value)),
+    (float, lambda value, *_: Value(floating=value)),
+    (complex, lambda value, *_: Value(complex=Complex(real=value.real, imaginary=value.imag))),
+    (str, lambda value, *_: Value(text=encode_text(value))),
+    (bytes, lambda value, *_: Value(raw=value)),
     (dict, _encode_dict),
-    (list, lambda value, place: Value(list=_items(value, place))),
-    (tuple, lambda value, place: Value(tuple=_items(value, place))),
+    (list, lambda value, place, depth: Value(list=_items(value, place, depth))),
+    (tuple, lambda value, place, depth: Value(tuple=_items(value, place, depth))),
 )
 
 _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {

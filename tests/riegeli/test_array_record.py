@@ -208,14 +208,27 @@ def test_nonsense_in_the_index_is_damage(records: list[bytes], message: str) -> 
         read_footer(file)
 
 
-@pytest.mark.parametrize("offset", [0, 65, 65536, 2**60])
-def test_postscript_must_point_at_a_footer(offset: int) -> None:
-    """An offset where no chunk of simple records begins is refused."""
+POSTSCRIPT = b"\x08\x40\x10" + varint.encode(array_record.MAGIC)
+
+
+@pytest.mark.parametrize(
+    "copies",
+    [
+        [b"\x08" + varint.encode(offset) + POSTSCRIPT[2:]] * 3
+        for offset in (0, 65, 65536, 2**60)  # no footer there
+    ]
+    + [
+        [POSTSCRIPT, POSTSCRIPT, b"\x08\x41" + POSTSCRIPT[2:]],
+        [POSTSCRIPT + b"\x10\x01"] * 3,  # the magic, then another number in its place
+        [POSTSCRIPT + b"\x0a\x00"] * 3,  # an offset that is no number
+    ],
+)
+def test_nonsense_in_the_postscript_is_damage(copies: list[bytes]) -> None:
+    """A postscript with good hashes that contradicts itself or the file is refused."""
     file = io.BytesIO()
     with RecordWriter(file, "uncompressed") as writer:
         writer.pad(65536)
-        postscript = b"\x08" + varint.encode(offset) + b"\x10" + varint.encode(array_record.MAGIC)
-        writer.write_chunk([postscript] * 3)
+        writer.write_chunk(copies)
         writer.pad(65536)
     with pytest.raises(DamagedError, match="index is broken"):
         read_footer(file)

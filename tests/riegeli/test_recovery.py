@@ -196,3 +196,47 @@ def test_appending_after_a_crash_with_padding() -> None:
         found, regions = read_all(file.getvalue() + extra)
         assert list(found.values()) == [b"first", b"appended"]
         assert regions[0].end == BLOCK
+
+
+def lying_block_header(block: int, begin_by: int, end_by: int) -> tuple[bytes, int, int]:
+    """Return the example with a block header whose hash is right and whose distances are off, and its chunk."""
+    begin, end = next((begin, end) for begin, end in EXAMPLE.chunks if begin < block < end)
+    raw = bytearray(EXAMPLE.raw)
+    raw[block : block + 24] = blocks.pack_block_header(block - begin + begin_by, end - block + end_by)
+    return bytes(raw), begin, end
+
+
+@pytest.mark.parametrize(("begin_by", "end_by"), [(1, 0), (1, BLOCK), (0, 1), (-1, -1), (0, BLOCK)])
+def test_block_headers_that_lie(begin_by: int, end_by: int) -> None:
+    """A block header that names another chunk's extent costs its chunk, and no more than up to the next block."""
+    block = next(at for at in range(BLOCK, len(EXAMPLE.raw), BLOCK) if any(b < at < e for b, e in EXAMPLE.chunks))
+    raw, begin, _ = lying_block_header(block, begin_by, end_by)
+    found, regions = read_all(raw)
+    assert found.items() < EXAMPLE.records.items()
+    assert must_survive(begin, block + 24) <= found.keys()
+    assert regions[0].begin == begin
+
+
+@pytest.mark.parametrize("size", [BLOCK - 119, BLOCK - 139])
+def test_block_header_and_chunk_header_disagree(size: int) -> None:
+    """A block header inside a chunk header must name that chunk's end."""
+    file = io.BytesIO()
+    with RecordWriter(file, "uncompressed,chunk_size:1") as writer:
+        writer.write_record(bytes(size))
+        begin = writer.position
+        writer.write_record(b"torn by the block header")
+    assert begin < BLOCK < begin + 40
+    raw = bytearray(file.getvalue())
+    raw[BLOCK : BLOCK + 24] = blocks.pack_block_header(BLOCK - begin, len(raw) - BLOCK + 1)
+    with pytest.raises(DamagedError, match="disagrees about the chunk's end"):
+        list(RecordReader(io.BytesIO(raw)))
+
+
+def test_a_block_header_that_ends_where_no_chunk_may() -> None:
+    """Recovery that is led to the end of the file, which is no chunk boundary, ends there."""
+    raw = bytearray(EXAMPLE.raw[: 2 * BLOCK + 10])
+    raw[BLOCK - 1000 : BLOCK] = bytes(1000)
+    raw[BLOCK : BLOCK + 24] = blocks.pack_block_header(100, BLOCK + 100)
+    found, regions = read_all(bytes(raw))
+    assert found.items() < EXAMPLE.records.items()
+    assert regions[-1].end == len(raw)

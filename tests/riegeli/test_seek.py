@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rlds_kit.riegeli import DamagedError, RecordReader, RecordWriter, SkippedRegion, TruncatedWarning
+from rlds_kit.riegeli import DamagedError, RecordReader, RecordWriter, SkippedRegion, TruncatedWarning, blocks
 
 RECORDS = [index.to_bytes(4, "little") + random.Random(index).randbytes(index * 17 % 2000) for index in range(400)]
 
@@ -144,3 +144,34 @@ def test_seek_after_the_end() -> None:
     assert sum(1 for _ in reader) == len(RECORDS)
     reader.seek(positions[3])
     assert list(reader) == RECORDS[3:]
+
+
+@pytest.mark.parametrize("size", [0, 1, 10, 24, 40, 63])
+def test_seek_in_the_first_bytes(size: int) -> None:
+    """Any position of a file that ends inside its signature may be sought; nothing is there."""
+    raw, _ = write("zstd,chunk_size:9K")
+    reader = RecordReader(io.BytesIO(raw[:size]))
+    reader.seek(size // 2)
+    if size:
+        with pytest.warns(TruncatedWarning):
+            assert reader.read_record() is None
+    assert reader.read_record() is None
+
+
+def test_seek_to_the_end_of_a_file_cut_inside_a_header() -> None:
+    """The incomplete chunk is what is there."""
+    raw, positions = write("uncompressed,chunk_size:1")
+    cut = positions[-1] + 20
+    reader = RecordReader(io.BytesIO(raw[:cut]))
+    reader.seek(cut)
+    with pytest.warns(TruncatedWarning, match=f"chunk at {positions[-1]}"):
+        assert reader.read_record() is None
+
+
+def test_a_block_header_that_leads_before_the_file() -> None:
+    """A block header with a right hash and a chunk begin before position 0 is damage."""
+    raw, _ = write("uncompressed,chunk_size:1")
+    lying = bytearray(raw)
+    lying[65536 : 65536 + 24] = blocks.pack_block_header(65536 + 100, 30_000)
+    with pytest.raises(DamagedError, match="leads to a chunk at -100"):
+        RecordReader(io.BytesIO(lying)).seek(65536 + 5000)

@@ -154,12 +154,18 @@ def test_sizes_above_the_ceiling_are_damage() -> None:
 
 
 def test_implicit_chains_of_no_ops_are_passed_by() -> None:
-    """A hundred thousand no-ops behind every hop cost nothing, so that hostile data cannot buy time."""
-    count = 100_000
+    """Fifty thousand no-ops behind every hop cost nothing, so that hostile data cannot buy time."""
+    count = 50_000
     tags = [RECORD_START, *[NO_OP] * count]
     targets = [len(tags) + 1, *range(len(tags) + 2, 2 * len(tags)), 0]
-    data = chunk(tags, targets, transitions=b"\x00" * 20_000)
-    assert transposed.decode(data, 20_001, 0) == [b""] * 20_001
+    data = chunk(tags, targets, transitions=b"\x00" * 2_000)
+    assert transposed.decode(data, 2_001, 0) == [b""] * 2_001
+
+
+def test_nesting_has_a_limit() -> None:
+    """A million submessages that end and never start are refused instead of filling the memory."""
+    with pytest.raises(DamagedError, match="nested too deeply"):
+        transposed.decode(chunk([14], [0], transitions=b"\x03" * (1 << 18)), 1, 0)
 
 
 def outcome(expand: transposed.Expand, arguments: tuple[object, ...]) -> list[bytes] | None:

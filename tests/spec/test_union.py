@@ -89,7 +89,9 @@ TEXT = specs.Text()
         (specs.Tuple(()), specs.List(()), specs.Any()),
         (specs.Sequence(INT8, True), specs.Sequence(INT8), specs.Any()),
         (specs.Sequence(INT8, True), specs.Sequence(TEXT, True), specs.Sequence(specs.Any(), True)),
-        (specs.Graph(INT8), specs.Graph(INT8, TEXT), specs.Graph(INT8, TEXT)),
+        (specs.Sequence(TEXT, True), specs.Sequence(specs.Bytes(), True), specs.Sequence(specs.Any(), True)),
+        (specs.Graph(INT8), specs.Graph(INT8, TEXT), specs.Any()),
+        (specs.Graph(INT8, INT8), specs.Graph(TEXT, INT8), specs.Graph(specs.Any(), INT8)),
         (specs.OneOf((INT8,)), specs.OneOf((specs.NONE, TEXT)), specs.OneOf((specs.Optional(INT8), TEXT))),
         (specs.Text("x", 1, 3, "ab"), specs.Text("y", 0, 5, "bc"), specs.Text("", 0, 5, "abc")),
         (

@@ -1,0 +1,25 @@
+"""The program `rlds-kit`: one command a file here, and those that the rooms bring.
+
+Nothing of a command is imported before it is called, so that `rlds-kit --help` is quick.
+"""
+
+import click
+
+from rlds_kit._version import __version__
+from rlds_kit.cli.commands import Commands
+
+__all__ = ["main"]
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="rlds-kit")
+def main() -> None:
+    """Record, inspect and mend datasets of episodes.
+
+    \b
+    rlds-kit record ALE/Pong-v5 data/pong --episodes 5
+    rlds-kit info data/pong
+    rlds-kit verify data/pong
+
+    Exit codes: 0 all is well; 1 something is wrong, or could not be done; 2 the command line is.
+    """

@@ -1,0 +1,131 @@
+"""`rlds-kit info`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+import rlds_kit
+from rlds_kit import spec as specs
+from rlds_kit.cli.output import count_text, json_option, plain, print_json, show, size_text, table
+from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.riegeli import DamagedError as RiegeliDamagedError
+from rlds_kit.storage import directory as directories
+
+OPEN: Final = "open"
+DAMAGED: Final = "damaged"
+_ABOUT: Final = ("name", "description", "citation", "licence")
+
+
+@click.command("info")
+@click.argument("dataset", type=click.Path())
+@json_option
+def info_command(dataset: str, *, as_json: bool) -> None:
+    """Show what a dataset holds, also while it is being recorded.
+
+    \b
+    rlds-kit info data/pong
+    rlds-kit info data/pong --json | jq .episodes
+
+    Exit codes: 0 done; 1 there is no dataset, or it cannot be read.
+    """
+    found = _collect(rlds_kit.open(dataset, include_open=True))
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+
+
+def _collect(dataset: rlds_kit.Dataset) -> dict[str, Any]:
+    endings: dict[str, int] = {}
+    for episode in dataset.episodes:
+        ending = _ending(episode)
+        endings[ending] = endings.get(ending, 0) + 1
+    shards = directories.shards_in(Path(dataset.path))
+    return {
+        "path": str(dataset.path),
+        "about": _about(dataset),
+        "environment": plain(dataset.environment),
+        "metadata": plain(dataset.metadata),
+        "spec": specs.to_json(dataset.spec),
+        "episodes": len(dataset.episodes),
+        "endings": dict(sorted(endings.items())),
+        "steps": sum(dataset.lengths()),
+        "shards": len(shards),
+        "bytes": sum(path.stat().st_size for path in shards),
+        "damage": {name: plain(regions) for name, regions in dataset.damage.items()},
+    }
+
+
+def _ending(episode: rlds_kit.Episode) -> str:
+    try:
+        return OPEN if episode.end is None else episode.end.value
+    except (DamagedError, RiegeliDamagedError):
+        return DAMAGED
+
+
+def _about(dataset: rlds_kit.Dataset) -> dict[str, str]:
+    try:
+        content = dataset.description
+    except FormatError as error:
+        return {"description": f"cannot be read: {error}"}
+    return {key: str(content[key]) for key in _ABOUT if content.get(key)}
+
+
+def _print(found: Mapping[str, Any]) -> None:
+    endings = ", ".join(f"{count:,} {ending}" for ending, count in found["endings"].items())
+    rows = [
+        *found["about"].items(),
+        ("episodes", f"{found['episodes']:,}" + (f" ({endings})" if endings else "")),
+        ("steps", f"{found['steps']:,}"),
+        ("shards", f"{found['shards']:,}, {size_text(found['bytes'])}"),
+        *((f"environment {key}", str(item)) for key, item in found["environment"].items()),
+        *((f"run {key}", str(item)) for key, item in found["metadata"].items()),
+    ]
+    show(table(found["path"], "", rows=rows), _tree(found["spec"]))
+    for name, regions in found["damage"].items():
+        show(f"{name}: damaged in {count_text(len(regions), 'place')}; see `rlds-kit verify`")
+
+
+def _tree(spec: Mapping[str, Any]) -> Any:  # a rich tree
+    from rich.text import Text
+    from rich.tree import Tree
+
+    root = Tree("step")
+
+    def grow(tree: Tree, name: str, below: specs.Spec) -> None:
+        children = _children(below)
+        label = name if children else f"{name}: {specs.describe_spec(below)}{_limits(below)}"
+        branch = tree.add(Text(label))
+        for key, child in children.items():
+            grow(branch, key, child)
+
+    for name, field in _children(specs.from_json(spec)).items():
+        grow(root, name, field)
+    return root
+
+
+def _children(spec: specs.Spec) -> dict[str, specs.Spec]:
+    match spec:
+        case specs.Dict(fields):
+            return dict(fields)
+        case specs.Tuple(items):
+            return {f"({index})": item for index, item in enumerate(items)}
+        case specs.List(items):
+            return {f"[{index}]": item for index, item in enumerate(items)}
+        case _:
+            return {}
+
+
+def _limits(spec: specs.Spec) -> str:
+    if not isinstance(spec, specs.Array):
+        return ""
+    if spec.num_values is not None:
+        return f", {spec.num_values} values"
+    bounds = [None if bound is None or bound.size != 1 else bound.item() for bound in (spec.lowest, spec.highest)]
+    return "" if bounds == [None, None] else f" in [{_bound(bounds[0])}, {_bound(bounds[1])}]"
+
+
+def _bound(bound: object) -> str:
+    return "..." if bound is None else str(bound)

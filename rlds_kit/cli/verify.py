@@ -1,0 +1,55 @@
+"""`rlds-kit verify`."""
+
+import click
+
+from rlds_kit.cli.output import count_text, findings_table, json_option, print_json, progress_bar, show, size_text
+from rlds_kit.storage.verify import Report, verify
+
+
+@click.command("verify")
+@click.argument("dataset", type=click.Path())
+@click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
+@json_option
+@click.pass_context
+def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, as_json: bool) -> None:
+    """Check every hash, every block and every rule of a dataset.
+
+    Lists what is wrong with its place: file, bytes, episode, step. Episodes without an end and incomplete chunks at
+    the end of a file are what a crash leaves: they are noted, and no damage. Nothing is changed.
+
+    \b
+    rlds-kit verify data/pong
+    rlds-kit verify data/pong --json | jq '.problems[].shard'
+
+    Exit codes: 0 nothing is wrong; 1 something is.
+    """
+    with progress_bar("verifying", hidden=as_json) as progress:
+        report = verify(dataset, progress)
+    if as_json:
+        print_json({"ok": report.ok, **_fields(report)})
+    else:
+        _print(report, quiet=quiet)
+    ctx.exit(0 if report.ok else 1)
+
+
+def _fields(report: Report) -> dict[str, object]:
+    return {name: getattr(report, name) for name in report.__slots__}
+
+
+def _print(report: Report, *, quiet: bool) -> None:
+    if report.problems:
+        show(f"{count_text(len(report.problems), 'problem')}:", findings_table(report.problems))
+    if quiet:
+        return
+    if report.notes:
+        show(f"{count_text(len(report.notes), 'note')} (no damage):", findings_table(report.notes))
+    what = ", ".join(
+        (
+            count_text(report.shards, "shard"),
+            count_text(report.episodes, "episode"),
+            count_text(report.steps, "step"),
+            size_text(report.bytes),
+        )
+    )
+    advice = "" if report.ok else "; `rlds-kit repair` makes a good copy"
+    show(f"{report.directory}: {'all is well' if report.ok else 'damaged'} ({what} checked){advice}")

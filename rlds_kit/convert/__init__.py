@@ -1,0 +1,1 @@
+"""Other people's recordings, read exactly: one module per format."""

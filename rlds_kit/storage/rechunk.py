@@ -1,0 +1,295 @@
+"""Rewrites a dataset in blocks of another size: many small ones compress badly and are slow to read."""
+
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.storage import directory as directories
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.amendment import SeenFields
+from rlds_kit.storage.block_cache import BlockCache, ColumnStore
+from rlds_kit.storage.check_spec import field_of
+from rlds_kit.storage.column import Column, FilterChoice
+from rlds_kit.storage.contents import contents
+from rlds_kit.storage.copying import copy_description, new_directory
+from rlds_kit.storage.digest import EpisodeDigest
+from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_reader import EpisodeReader, everything
+from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.policy import BLOCK_ROWS
+from rlds_kit.storage.recorder import MAX_SHARD_BYTES
+from rlds_kit.storage.report import Meter, Progress, require_dataset, uuid_of
+from rlds_kit.storage.shard_file import ShardFile
+from rlds_kit.storage.shard_writer import ShardWriter
+
+BLOCK_BYTES: Final = 32 << 20
+"""More before compression is in no block, however many rows were asked for: a reader holds a block in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `rechunk` did.
+
+    Attributes:
+      source: of the original.
+      destination: of the copy.
+      left_out: episodes that are being recorded; they are not in the copy.
+      episodes: in the copy.
+      steps: in the copy.
+      blocks_before: step blocks of these episodes in the original.
+      blocks: in the copy.
+      bytes_before: size of the shards of the original.
+      bytes: of the copy.
+    """
+
+    source: Path
+    destination: Path
+    left_out: tuple[uuid.UUID | None, ...]
+    episodes: int
+    steps: int
+    blocks_before: int
+    blocks: int
+    bytes_before: int
+    bytes: int
+
+
+def rechunk(
+    source: str | os.PathLike[str],
+    destination: str | os.PathLike[str],
+    *,
+    block_rows: int = BLOCK_ROWS,
+    block_bytes: int = BLOCK_BYTES,
+    max_shard_bytes: int = MAX_SHARD_BYTES,
+    progress: Progress | None = None,
+) -> Report:
+    """Copies a dataset into blocks of `block_rows` steps. Discarded episodes are gone for good.
+
+    Everything else stays: ids, metadata, every value and its type. The content digest of each episode is computed from
+    what was read and again from the finished copy; all must be the one that the original has.
+
+    Args:
+      source: of the dataset; not changed.
+      destination: for the copy; must not exist, or be empty.
+      block_rows: steps in a block.
+      block_bytes: bytes in a block before compression, if `block_rows` would be more.
+      max_shard_bytes: a shard that has reached this size takes no new episode.
+      progress: told of bytes; they are read twice.
+
+    Raises:
+      ValueError: a size is not above 0.
+      NotADatasetError: there is no dataset at `source`.
+      DatasetExistsError: something is at `destination`.
+      DamagedError: something of the original is damaged; nothing is left of the copy.
+      OSError: a file cannot be read or written.
+
+    >>> rechunk("data/pong", "data/pong-128", block_rows=128)  # doctest: +SKIP
+    """
+    for name, size in (("block_rows", block_rows), ("block_bytes", block_bytes), ("max_shard_bytes", max_shard_bytes)):
+        if size <= 0:
+            raise ValueError(f"{name}: expected a number above 0, got {size}")
+    path = require_dataset(source)
+    shards = directories.shards_in(path)
+    before = sum(shard.stat().st_size for shard in shards)
+    with new_directory(destination) as made:
+        meter = Meter(progress, 2 * before)
+        work = _Work(_Output(made, max_shard_bytes), block_rows, block_bytes)
+        try:
+            for shard in shards:
+                _copy_shard(work, ShardFile(shard))
+                meter.next_file(shard.stat().st_size)
+        finally:
+            work.output.close()
+        copy_description(path, made, work.output.headers)
+        after = _check(made, work.digests, meter)
+    return Report(
+        path, made, tuple(work.left_out), len(work.digests), work.steps, work.blocks_before, work.blocks, before, after
+    )
+
+
+class _Output:
+    """The shards of the copy, one after the other."""
+
+    def __init__(self, directory: Path, max_bytes: int) -> None:
+        self.headers: list[pb.ShardHeader] = []
+        self._names = directories.shard_paths(directory)
+        self._max_bytes = max_bytes
+        self._writer: ShardWriter | None = None
+        self._seen: SeenFields | None = None
+
+    def shard_for(self, header: pb.ShardHeader) -> tuple[ShardWriter, SeenFields]:
+        """A shard that has room, of a run of the same spec, metadata and environment."""
+        if self._writer is None or self._seen is None or self._writer.size >= self._max_bytes or self._differs(header):
+            self.close()
+            own = pb.ShardHeader()
+            own.CopyFrom(header)
+            own.shard_id = uuid.uuid4().bytes
+            self.headers.append(own)
+            self._writer, self._seen = ShardWriter(next(self._names), own), SeenFields(own.spec)
+        return self._writer, self._seen
+
+    def _differs(self, header: pb.ShardHeader) -> bool:
+        last = self.headers[-1]
+        return any(getattr(last, name) != getattr(header, name) for name in ("spec", "metadata", "environment"))
+
+    def close(self) -> None:
+        """Closes the last shard."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+
+@dataclass(slots=True)
+class _Work:
+    output: _Output
+    block_rows: int
+    block_bytes: int
+    digests: dict[bytes, bytes] = field(default_factory=dict)
+    left_out: list[uuid.UUID | None] = field(default_factory=list)
+    steps: int = 0
+    blocks: int = 0
+    blocks_before: int = 0
+    choose: FilterChoice = field(default_factory=FilterChoice)
+
+
+def _copy_shard(work: _Work, file: ShardFile) -> None:
+    shard = contents(file)
+    if shard.skipped or (shard.header is None and shard.episodes):
+        raise DamagedError(f"{file.path}: the shard is damaged; run `rlds-kit repair` first, then rechunk its copy")
+    for entry in shard.episodes:
+        if shard.is_locked and not entry.end:
+            work.left_out.append(uuid_of(entry.episode_id))
+        elif entry.episode_id in work.digests:
+            raise FormatError(f"{file.path}: episode {uuid_of(entry.episode_id)} is in another shard too")
+        elif shard.header is not None:
+            _copy_episode(work, file, entry, *work.output.shard_for(shard.header))
+
+
+def _copy_episode(work: _Work, file: ShardFile, entry: EpisodeEntry, writer: ShardWriter, seen: SeenFields) -> None:
+    reader, digest = _reader(file, entry), EpisodeDigest()
+    start, end = reader.start(), reader.end()
+    writer.start(start)
+    for rows, columns in _regrouped(_blocks(reader, entry, digest), work.block_rows, work.block_bytes):
+        amendment = seen.amendment(columns)
+        if amendment is not None:
+            writer.amend(amendment)
+        writer.block(entry.episode_id, rows, columns, work.choose)
+        work.blocks += 1
+    work.digests[entry.episode_id] = digest.digest(start, end)
+    _require(work.digests[entry.episode_id], entry, file.path)
+    if end is not None:
+        writer.end(end)
+    work.steps += entry.rows
+    work.blocks_before += len(entry.blocks)
+
+
+def _reader(file: ShardFile, entry: EpisodeEntry) -> EpisodeReader:
+    return EpisodeReader(file, entry, BlockCache(ColumnStore(limit=0), file.path.name))
+
+
+def _blocks(reader: EpisodeReader, entry: EpisodeEntry, digest: EpisodeDigest) -> Iterator[tuple[range, list[Column]]]:
+    """The blocks of the original."""
+    found = reader.blocks(0, entry.rows, everything)
+    for first, end, columns in zip(entry.first_row.tolist(), entry.end_row.tolist(), found, strict=True):
+        digest.update(columns)
+        yield range(first, end), columns
+
+
+def _require(digest: bytes, entry: EpisodeEntry, place: Path) -> None:
+    if entry.content_digest and digest != entry.content_digest:
+        raise DamagedError(
+            f"{place}: episode {uuid_of(entry.episode_id)} does not have the content digest that was stored with it; "
+            "run `rlds-kit verify`"
+        )
+
+
+def _regrouped(
+    blocks: Iterator[tuple[range, list[Column]]], block_rows: int, block_bytes: int
+) -> Iterator[tuple[range, list[Column]]]:
+    """The same columns in blocks of other rows; what was done in a step stays with the observation after it."""
+    waiting: list[Column] = []
+    acted: set[str] = set(ACTED_FIELDS)
+    rows = range(0)
+    for source_rows, columns in blocks:
+        acted |= {field_of(column.key.path) for column in columns if column.rows[0] < source_rows.start}
+        waiting += columns
+        rows = range(rows.start, source_rows.stop)
+        size = _rows_that_fit(waiting, len(rows), block_rows, block_bytes)
+        while len(rows) > size:
+            if len(waiting) > len(columns):
+                waiting = merged(waiting)
+            at = rows.start + size
+            yield range(rows.start, at), _cut(waiting, acted, None, at)
+            waiting, rows = _cut(waiting, acted, at, None), range(at, rows.stop)
+    if rows:
+        yield rows, merged(waiting)
+
+
+def _rows_that_fit(waiting: Sequence[Column], rows: int, block_rows: int, block_bytes: int) -> int:
+    row_bytes = sum(column.values.nbytes for column in waiting) // rows + 1
+    return max(1, min(block_rows, block_bytes // row_bytes))
+
+
+def _cut(columns: Sequence[Column], acted: set[str], begin: int | None, end: int | None) -> list[Column]:
+    """The part of the columns that belongs to a block of rows `[begin, end)`."""
+    parts = []
+    for column in columns:
+        behind = field_of(column.key.path) in acted
+        first = int(column.rows[0]) if begin is None else begin - behind
+        last = int(column.rows[-1]) + 1 if end is None else end - behind
+        part = column.between(first, last)
+        if len(part.rows):
+            parts.append(_as_dense(part))
+    return parts
+
+
+def merged(columns: Sequence[Column]) -> list[Column]:
+    """One column for each key, of columns whose rows follow each other."""
+    groups: dict[ColumnKey, list[Column]] = {}
+    for column in columns:
+        groups.setdefault(column.key, []).append(column)
+    return [_joined(key, parts) if len(parts) > 1 else parts[0] for key, parts in groups.items()]
+
+
+def _joined(key: ColumnKey, parts: Sequence[Column]) -> Column:
+    rows = np.concatenate([part.rows for part in parts])
+    if all(part.shapes is None for part in parts) and len({part.values.shape[1:] for part in parts}) == 1:
+        return Column(key, rows, np.concatenate([part.values for part in parts]))
+    shapes = np.concatenate([_shapes(part) for part in parts])
+    return Column(key, rows, np.concatenate([part.values.reshape(-1) for part in parts]), shapes)
+
+
+def _shapes(column: Column) -> np.ndarray:
+    if column.shapes is not None:
+        return column.shapes
+    return np.tile(np.array(column.values.shape[1:], np.int64), (len(column.rows), 1))
+
+
+def _as_dense(column: Column) -> Column:
+    """A column whose shapes do not differ in these rows is stored without them."""
+    if column.shapes is None or (column.shapes != column.shapes[0]).any():
+        return column
+    return Column(column.key, column.rows, column.values.reshape(len(column.rows), *column.shapes[0].tolist()))
+
+
+def _check(directory: Path, expected: dict[bytes, bytes], meter: Meter) -> int:
+    """Reads the copy and compares every digest; returns its bytes."""
+    found, size = {}, 0
+    for path in directories.shards_in(directory):
+        file = ShardFile(path)
+        for entry in contents(file).episodes:
+            reader, digest = _reader(file, entry), EpisodeDigest()
+            for _ in _blocks(reader, entry, digest):
+                pass
+            found[entry.episode_id] = digest.digest(reader.start(), reader.end())
+        size += file.size()
+        meter.next_file(file.size())
+    if found != expected:
+        raise DamagedError(f"{directory}: the copy differs from the original, so it was removed; report this, please")
+    return size

@@ -1,0 +1,107 @@
+"""Where to go on in a shard after damage, losing no chunk that is whole.
+
+Riegeli's own way is the next block header, up to 64 KiB further on: many small chunks may lie in between. Here the
+damaged chunk's own length is tried first, then the places of chunks that a footer names, then every byte up to the next
+block header. A chunk found that way counts only if the chunks after it lead without a gap to where Riegeli goes on.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from rlds_kit.riegeli import blocks, chunk
+from rlds_kit.riegeli.chunk import ChunkHeader
+from rlds_kit.riegeli.chunk_reader import Truncation, read_header
+from rlds_kit.riegeli.errors import DamagedError
+from rlds_kit.riegeli.recovery import ChunkDamage, Resume, resume_position
+from rlds_kit.riegeli.source import Source
+
+SEARCH_BYTES: Final = 1 << 20
+"""How far to look byte by byte: where no block header is left for so long, little else is."""
+
+_TYPE_OFFSET: Final = 24
+_TYPES: Final = frozenset((chunk.SIGNATURE, chunk.METADATA, chunk.PADDING, chunk.SIMPLE, chunk.TRANSPOSED))
+
+
+def next_chunk(source: Source, damage: ChunkDamage, known: Sequence[int] = ()) -> int:
+    """Where the next chunk after damage begins; the end of the file when there is none.
+
+    Args:
+      source: the shard.
+      damage: what was met.
+      known: where chunks begin according to the shard's footer, ascending.
+    """
+    own_end = _own_end(source, damage.begin)
+    if own_end is not None:
+        return own_end
+    for position in known:
+        if position > damage.begin and _header(source, position) is not None:
+            return position
+    return _search(source, damage.begin, damage.resume)
+
+
+def _own_end(source: Source, position: int) -> int | None:
+    """Where the chunk at `position` ends, if its header is intact and the file goes so far."""
+    header = _header(source, position)
+    if header is None or not source.reaches(header.end(position)):
+        return None
+    return header.end(position)
+
+
+def _header(source: Source, position: int) -> ChunkHeader | None:
+    try:
+        header = read_header(source, position)
+    except ChunkDamage:
+        return None
+    return header if isinstance(header, ChunkHeader) else None
+
+
+def _search(source: Source, begin: int, resume: Resume) -> int:
+    limit, after = _next_landmark(source, begin)
+    if limit is None:
+        limit = after = resume_position(source, resume)
+    for position in range(begin + 1, min(limit, begin + SEARCH_BYTES)):
+        if _looks_like_header(source, position) and _leads_to(source, position, limit):
+            return position
+    return limit if limit > begin else after
+
+
+def _next_landmark(source: Source, begin: int) -> tuple[int | None, int]:
+    """Where the chunk that covers the next intact block header begins, and where it ends; None: there is none."""
+    boundary = begin + -begin % blocks.BLOCK_SIZE
+    while source.reaches(boundary + blocks.BLOCK_HEADER_SIZE):
+        distances = blocks.parse_block_header(source.read(boundary, blocks.BLOCK_HEADER_SIZE))
+        if distances is not None:
+            # A chunk that begins where the damage does is the damaged one: what is known of it is its end.
+            return boundary - distances[0], min(boundary + distances[1], source.size())
+        boundary += blocks.BLOCK_SIZE
+    return None, source.size()
+
+
+def _looks_like_header(source: Source, position: int) -> bool:
+    if not blocks.possible_boundary(position):
+        return False
+    size = blocks.with_overhead(position, blocks.CHUNK_HEADER_SIZE) - position
+    raw = blocks.unframe(source.read(position, size), position)
+    if len(raw) < blocks.CHUNK_HEADER_SIZE or raw[_TYPE_OFFSET] not in _TYPES:
+        return False
+    try:
+        ChunkHeader.parse(raw)
+    except DamagedError:
+        return False
+    return True
+
+
+def _leads_to(source: Source, position: int, limit: int) -> bool:
+    """Whether chunks follow each other from `position` to `limit`, or to an incomplete one at the end of the file.
+
+    Bytes that only look like a chunk, such as a file that was recorded as a value, seldom do.
+    """
+    while position < limit:
+        try:
+            header = read_header(source, position)
+        except ChunkDamage:
+            return False
+        if not isinstance(header, ChunkHeader):
+            return isinstance(header, Truncation)
+        position = header.end(position)
+    return position == limit or not source.reaches(position)
