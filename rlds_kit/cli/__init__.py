@@ -14,7 +14,7 @@ __all__ = ["main"]
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="rlds-kit")
 def main() -> None:
-    """Record, inspect and mend datasets of episodes.
+    r"""Record, inspect and mend datasets of episodes.
 
     \b
     rlds-kit record ALE/Pong-v5 data/pong --episodes 5

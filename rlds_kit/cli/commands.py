@@ -1,8 +1,8 @@
 """Finds commands, and loads one only when it is called.
 
 Those of the core are listed here. A room's are in the entry-point group `rlds_kit.commands`; in a checkout that is not
-installed, in the room's module `command`. What `--help` says of a room's commands is read from their source text, for to
-import them may take a simulator or a framework.
+installed, in the room's module `command`. What `--help` says of a room's commands is read from their source text: an
+import may take a simulator or a framework with it.
 """
 
 import ast
@@ -49,13 +49,16 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Imports a command."""
+        del ctx
         source = self.sources.get(cmd_name)
         if source is None:
             return None
         try:
             command = getattr(importlib.import_module(source.module), source.attribute)
         except (ImportError, AttributeError) as error:
-            raise click.ClickException(f"the command {cmd_name} cannot be loaded from {source.module}: {error}") from error
+            raise click.ClickException(
+                f"the command {cmd_name} cannot be loaded from {source.module}: {error}"
+            ) from error
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -82,7 +85,7 @@ def installed() -> dict[str, Source]:
 
 def in_rooms() -> dict[str, Source]:
     """The commands in the module `command` of every folder beside this one that has it."""
-    found = {}
+    found: dict[str, Source] = {}
     for path in sorted(Path(rlds_kit.__path__[0]).glob(f"*/{ROOM_MODULE}.py")):
         module = f"rlds_kit.{path.parent.name}.{ROOM_MODULE}"
         found |= {_name(function): Source(module, function.name) for function in _commands(path)}

@@ -22,7 +22,7 @@ _ABOUT: Final = ("name", "description", "citation", "licence")
 @click.argument("dataset", type=click.Path())
 @json_option
 def info_command(dataset: str, *, as_json: bool) -> None:
-    """Show what a dataset holds, also while it is being recorded.
+    r"""Show what a dataset holds, also while it is being recorded.
 
     \b
     rlds-kit info data/pong

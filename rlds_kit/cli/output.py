@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import click
@@ -59,7 +59,9 @@ def progress_bar(label: str, *, hidden: bool) -> Iterator[Progress | None]:
     from rich.console import Console
 
     columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.DownloadColumn())
-    with progress.Progress(*columns, progress.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+    with progress.Progress(
+        *columns, progress.TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -73,7 +75,7 @@ def show(*parts: Any) -> None:  # whatever rich renders
         console.print(part, markup=False)
 
 
-def table(*headings: str, rows: list[tuple[str, ...]]) -> Any:  # a rich table
+def table(*headings: str, rows: Sequence[tuple[str, ...]]) -> Any:  # a rich table
     """A plain table; headings that begin with ">" stand over numbers."""
     from rich import box
     from rich.table import Table

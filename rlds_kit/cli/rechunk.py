@@ -30,7 +30,7 @@ from rlds_kit.storage.recorder import MAX_SHARD_BYTES
 def rechunk_command(
     dataset: str, copy: str, *, block_rows: int, block_bytes: int, max_shard_bytes: int, as_json: bool
 ) -> None:
-    """Copy a dataset into larger blocks, or smaller ones.
+    r"""Copy a dataset into larger blocks, or smaller ones.
 
     Larger blocks take less room and are quicker to read in full; smaller ones to read at random. Ids, metadata, every
     value and its type stay, and the content digests are compared before the copy counts as done. Discarded episodes are

@@ -12,7 +12,7 @@ from rlds_kit.storage.repair import Report, repair
 @json_option
 @click.pass_context
 def repair_command(ctx: click.Context, dataset: str, copy: str, *, as_json: bool) -> None:
-    """Make a good copy of a damaged dataset.
+    r"""Make a good copy of a damaged dataset.
 
     DATASET is not touched. COPY must not exist, or be empty. It gets every block that is intact, and every intact
     column of blocks that are not. Where steps are lost the others are counted anew, and the field `step_index` has

@@ -12,10 +12,10 @@ from rlds_kit.storage.statistics import Statistics, Summary, statistics
 @click.argument("dataset", type=click.Path())
 @json_option
 def stats_command(dataset: str, *, as_json: bool) -> None:
-    """Show lengths, returns and sizes of a dataset.
+    r"""Show lengths, returns and sizes of a dataset.
 
-    Only rewards are decoded; the sizes of all other fields come from the headers of their blocks. A return is the sum of
-    an episode's defined rewards.
+    Only rewards are decoded; the sizes of all other fields come from the headers of their blocks. A return is the sum
+    of an episode's defined rewards.
 
     \b
     rlds-kit stats data/pong

@@ -169,6 +169,7 @@ class RowBuffer:
     def __init__(self, expected_rows: int, max_bytes: int, pool: ArrayPool) -> None:
         self.nbytes = 0
         self._columns: dict[ColumnKey, Buffer] = {}
+        self._by_identity: dict[int, Buffer] = {}
         self._rows, self._max_bytes, self._pool = expected_rows, max_bytes, pool
 
     def add(self, row: int, observed: Iterable[Leaf], acted: Iterable[Leaf]) -> None:
@@ -205,9 +206,13 @@ class RowBuffer:
         return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
 
     def _find(self, leaf: Leaf) -> Buffer:
+        buffer = self._by_identity.get(id(leaf.key))
+        if buffer is not None:
+            return buffer
         buffer = self._columns.get(leaf.key)
         if buffer is None:
             buffer = self._columns[leaf.key] = make_buffer(leaf.key, self._expected_rows(leaf), self._pool)
+            self._by_identity[id(leaf.key)] = buffer  # which keeps the key, so that no other gets its id
         return buffer
 
     def _expected_rows(self, leaf: Leaf) -> int:

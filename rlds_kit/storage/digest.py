@@ -57,7 +57,8 @@ class EpisodeDigest:
         """16 bytes. `end` is None for an INCOMPLETE episode."""
         total = xxhash.xxh3_128()
         for identity in sorted(self._leaves):
-            total.update(repr(identity).encode("utf-8", "surrogatepass"))
+            path, kind, dtype, rank = identity
+            total.update(_framed(path.encode()) + _number(kind) + _framed(dtype.encode()) + _number(rank))
             total.update(self._leaves[identity].digest())
         for message in (start.metadata, start.seed, start.options):
             total.update(_framed(message.SerializeToString(deterministic=True)))
@@ -77,4 +78,8 @@ def _identity(key: ColumnKey) -> Identity:
 
 
 def _framed(data: bytes) -> bytes:
-    return len(data).to_bytes(8, "little") + data
+    return _number(len(data)) + data
+
+
+def _number(number: int) -> bytes:
+    return number.to_bytes(8, "little")

@@ -1,6 +1,6 @@
 """Reads the rows of an episode, only the columns that are wanted, and nothing that does not match its checksum."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from rlds_kit.errors import DamagedError, FormatError
@@ -87,11 +87,20 @@ class EpisodeReader:
           DamagedError: a column that is wanted is damaged, or its block is missing.
         """
         found: dict[str, list[Column]] = {}
-        for number in self._blocks(begin, end):
+        for number in self._numbers(begin, end):
             for column in self._block(number, wanted):
                 if len(column.rows) and column.rows[0] < end and column.rows[-1] >= begin:
                     found.setdefault(column.key.path, []).append(column)
         return found
+
+    def blocks(self, begin: int, end: int, wanted: Wanted) -> Iterator[list[Column]]:
+        """The wanted columns of each block that touches rows `[begin, end)`.
+
+        Raises:
+          DamagedError: a column that is wanted is damaged, or its block is missing.
+        """
+        for number in self._numbers(begin, end):
+            yield self._block(number, wanted)
 
     def stacks(self, begin: int, end: int, wanted: Wanted) -> dict[str, Stack]:
         """The wanted columns of rows `[begin, end)`, each leaf put together, by path.
@@ -102,7 +111,7 @@ class EpisodeReader:
           DamagedError: a column that is wanted is damaged, or its block is missing.
         """
         found: dict[str, Stack] = {}
-        for number in self._blocks(begin, end):
+        for number in self._numbers(begin, end):
             position = int(self._entry.blocks[number])
             prefix = self._prefix(number, position)
             headers = [header for header in prefix.header.columns if wanted(header.path)]
@@ -138,7 +147,7 @@ class EpisodeReader:
         }
         return list(found)
 
-    def _blocks(self, begin: int, end: int) -> range:
+    def _numbers(self, begin: int, end: int) -> range:
         """The blocks that touch rows `[begin, end)`."""
         # What was done in a step is written with the observation after it.
         end = min(end + 1, self._entry.rows)

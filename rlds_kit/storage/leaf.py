@@ -7,7 +7,7 @@ of kind TREE.
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -59,7 +59,7 @@ _RANKS: Final[dict[Kind, int]] = {
 _ARRAY_TYPES: Final = (np.ndarray, np.memmap)
 
 
-def leaves(path: str, value: object, spec: specs.Spec | None) -> Iterator[Leaf]:
+def leaves(path: str, value: object, spec: specs.Spec | None) -> list[Leaf]:
     """Takes a field apart.
 
     Args:
@@ -73,55 +73,72 @@ def leaves(path: str, value: object, spec: specs.Spec | None) -> Iterator[Leaf]:
     >>> [leaf.key.path for leaf in leaves("info", {"lives": 3, "a/b": {"t": 0.5}}, None)]
     ['info/lives', 'info/a~1b/t']
     """
-    if type(value) in _ARRAY_TYPES:
-        yield Leaf(ColumnKey(path, pb.ARRAY, value.dtype, value.ndim), value)  # type: ignore[attr-defined]
-    elif isinstance(value, dict | Mapping) and value and all(type(key) is str for key in value):
-        yield from _mapping_leaves(path, value, spec)
-    elif isinstance(value, tuple | list) and isinstance(spec, specs.Tuple | specs.List) and value:
-        yield from _sequence_leaves(path, value, spec)
-    else:
-        yield scalar_leaf(path, value)
-
-
-def scalar_leaf(path: str, value: object) -> Leaf:
-    """The leaf of a value that is not taken apart further."""
-    kind = _PYTHON_KINDS.get(type(value))
-    if kind is not None:
-        return Leaf(ColumnKey(path, kind, None, _RANKS.get(kind, 0)), value)
-    if isinstance(value, np.generic):
-        return Leaf(ColumnKey(path, pb.SCALAR, value.dtype, 0), value)
-    if isinstance(value, int):
-        return _int_leaf(path, int(value))
-    message = values.encode(value, path)
-    return Leaf(ColumnKey(path, pb.TREE, None, 1), message.SerializeToString())
+    found: list[Leaf] = []
+    _collect(path, value, spec, found)
+    return found
 
 
 def as_tree(path: str, value: object) -> Leaf:
     """The whole of `value` as one leaf, however it is nested."""
-    return Leaf(ColumnKey(path, pb.TREE, None, 1), values.encode(value, path).SerializeToString())
+    return Leaf(_key(path, pb.TREE), values.encode(value, path).SerializeToString())
 
 
-def _int_leaf(path: str, value: int) -> Leaf:
-    if values.INT64_MIN <= value <= values.INT64_MAX:
-        return Leaf(ColumnKey(path, pb.INT, None, 0), value)
-    return Leaf(ColumnKey(path, pb.BIG_INT, None, 1), value)
+def _collect(path: str, value: Any, spec: specs.Spec | None, found: list[Leaf]) -> None:  # any recordable value
+    # Every value of every step comes here: the ordinary cases first, and no generator.
+    kind = _PYTHON_KINDS.get(type(value))
+    if kind is not None:
+        found.append(Leaf(_key(path, kind), value))
+    elif type(value) in _ARRAY_TYPES:
+        found.append(Leaf(_numpy_key(path, pb.ARRAY, value.dtype, value.ndim), value))
+    elif type(value) is int:
+        found.append(_int_leaf(path, value))
+    elif isinstance(value, np.generic):
+        found.append(Leaf(_numpy_key(path, pb.SCALAR, value.dtype, 0), value))
+    elif isinstance(value, Mapping) and value and all(type(key) is str for key in value):
+        _collect_mapping(path, value, spec, found)
+    elif isinstance(value, tuple | list) and isinstance(spec, specs.Tuple | specs.List) and value:
+        _collect_items(path, value, spec, found)
+    elif isinstance(value, int):
+        found.append(_int_leaf(path, int(value)))
+    else:
+        found.append(as_tree(path, value))
 
 
-def _mapping_leaves(path: str, value: Mapping[str, Any], spec: specs.Spec | None) -> Iterator[Leaf]:
+def _collect_mapping(path: str, value: Mapping[str, Any], spec: specs.Spec | None, found: list[Leaf]) -> None:
     fields = spec.fields if isinstance(spec, specs.Dict) else {}
     try:
         names = [escape(key) for key in value]
     except SpecError:  # a path cannot hold such a key; a tree can
-        yield as_tree(path, value)
+        found.append(as_tree(path, value))
         return
     for name, (key, item) in zip(names, value.items(), strict=True):
-        yield from leaves(f"{path}/{name}", item, fields.get(key))
+        _collect(f"{path}/{name}", item, fields.get(key), found)
 
 
-def _sequence_leaves(path: str, value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List) -> Iterator[Leaf]:
+def _collect_items(
+    path: str, value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List, found: list[Leaf]
+) -> None:
     opening, closing = "()" if isinstance(spec, specs.Tuple) else "[]"
     for index, (item, item_spec) in enumerate(zip(value, spec.items, strict=True)):
-        yield from leaves(f"{path}/{opening}{index}{closing}", item, item_spec)
+        _collect(f"{path}/{opening}{index}{closing}", item, item_spec, found)
+
+
+def _int_leaf(path: str, value: int) -> Leaf:
+    fits = values.INT64_MIN <= value <= values.INT64_MAX
+    return Leaf(_key(path, pb.INT if fits else pb.BIG_INT), value)
+
+
+# The same key object for the same column, as long as it is in use: then a buffer is found by identity.
+
+
+@functools.lru_cache(maxsize=4096)
+def _key(path: str, kind: Kind) -> ColumnKey:
+    return ColumnKey(path, kind, None, _RANKS.get(kind, 0))
+
+
+@functools.lru_cache(maxsize=4096)
+def _numpy_key(path: str, kind: Kind, dtype: np.dtype[Any], rank: int) -> ColumnKey:
+    return ColumnKey(path, kind, dtype, rank)
 
 
 @functools.lru_cache(maxsize=4096)

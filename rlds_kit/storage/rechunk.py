@@ -14,14 +14,13 @@ from rlds_kit.step import ACTED_FIELDS
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields
-from rlds_kit.storage.block_cache import BlockCache, ColumnStore
 from rlds_kit.storage.check_spec import field_of
 from rlds_kit.storage.column import Column, FilterChoice
 from rlds_kit.storage.contents import contents
 from rlds_kit.storage.copying import copy_description, new_directory
 from rlds_kit.storage.digest import EpisodeDigest
+from rlds_kit.storage.episode_blocks import blocks_of, end_of, start_of
 from rlds_kit.storage.episode_entry import EpisodeEntry
-from rlds_kit.storage.episode_reader import EpisodeReader, everything
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.policy import BLOCK_ROWS
 from rlds_kit.storage.recorder import MAX_SHARD_BYTES
@@ -172,10 +171,9 @@ def _copy_shard(work: _Work, file: ShardFile) -> None:
 
 
 def _copy_episode(work: _Work, file: ShardFile, entry: EpisodeEntry, writer: ShardWriter, seen: SeenFields) -> None:
-    reader, digest = _reader(file, entry), EpisodeDigest()
-    start, end = reader.start(), reader.end()
+    digest, start, end = EpisodeDigest(), start_of(file, entry), end_of(file, entry)
     writer.start(start)
-    for rows, columns in _regrouped(_blocks(reader, entry, digest), work.block_rows, work.block_bytes):
+    for rows, columns in _regrouped(_digested(file, entry, digest), work.block_rows, work.block_bytes):
         amendment = seen.amendment(columns)
         if amendment is not None:
             writer.amend(amendment)
@@ -189,16 +187,10 @@ def _copy_episode(work: _Work, file: ShardFile, entry: EpisodeEntry, writer: Sha
     work.blocks_before += len(entry.blocks)
 
 
-def _reader(file: ShardFile, entry: EpisodeEntry) -> EpisodeReader:
-    return EpisodeReader(file, entry, BlockCache(ColumnStore(limit=0), file.path.name))
-
-
-def _blocks(reader: EpisodeReader, entry: EpisodeEntry, digest: EpisodeDigest) -> Iterator[tuple[range, list[Column]]]:
-    """The blocks of the original."""
-    found = reader.blocks(0, entry.rows, everything)
-    for first, end, columns in zip(entry.first_row.tolist(), entry.end_row.tolist(), found, strict=True):
+def _digested(file: ShardFile, entry: EpisodeEntry, digest: EpisodeDigest) -> Iterator[tuple[range, list[Column]]]:
+    for rows, columns in blocks_of(file, entry):
         digest.update(columns)
-        yield range(first, end), columns
+        yield rows, columns
 
 
 def _require(digest: bytes, entry: EpisodeEntry, place: Path) -> None:
@@ -284,10 +276,10 @@ def _check(directory: Path, expected: dict[bytes, bytes], meter: Meter) -> int:
     for path in directories.shards_in(directory):
         file = ShardFile(path)
         for entry in contents(file).episodes:
-            reader, digest = _reader(file, entry), EpisodeDigest()
-            for _ in _blocks(reader, entry, digest):
-                pass
-            found[entry.episode_id] = digest.digest(reader.start(), reader.end())
+            digest = EpisodeDigest()
+            for _, columns in blocks_of(file, entry):
+                digest.update(columns)
+            found[entry.episode_id] = digest.digest(start_of(file, entry), end_of(file, entry))
         size += file.size()
         meter.next_file(file.size())
     if found != expected:

@@ -11,12 +11,11 @@ from rlds_kit.step import REWARD, EpisodeEnd
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import restore
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.block_cache import BlockCache, ColumnStore
 from rlds_kit.storage.contents import ShardContents, contents
+from rlds_kit.storage.episode_blocks import columns_of, headers_of
 from rlds_kit.storage.episode_entry import EpisodeEntry
-from rlds_kit.storage.episode_reader import EpisodeReader, fields
 from rlds_kit.storage.report import Meter, Progress, require_dataset
-from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
+from rlds_kit.storage.shard_file import ShardFile
 
 OPEN = "open"
 """The ending of an episode that is being recorded."""
@@ -167,8 +166,8 @@ def _count_shard(counts: _Counts, file: ShardFile, shard: ShardContents) -> None
 def _count_episode(counts: _Counts, file: ShardFile, entry: EpisodeEntry) -> None:
     counts.lengths.append(entry.rows)
     counts.blocks += len(entry.blocks)
-    for position in entry.blocks.tolist():
-        for header in read_block_prefix(file, position).header.columns:
+    for _, _, block in headers_of(file, entry):
+        for header in block.columns:
             _count_column(counts.fields.setdefault(header.path, _Field()), header)
     for path, total in _returns(file, entry).items():
         counts.returns.setdefault(path, []).append(total)
@@ -193,14 +192,12 @@ def _type_of(header: pb.Column) -> str:
 
 def _returns(file: ShardFile, entry: EpisodeEntry) -> dict[str, float]:
     """The sum of an episode's rewards: of each that is one number a step."""
-    reader = EpisodeReader(file, entry, BlockCache(ColumnStore(limit=0), file.path.name))
     totals: dict[str, float] = {}
-    for columns in reader.blocks(0, entry.rows, fields((REWARD,))):
-        for column in columns:
-            numeric = column.key.kind in restore.NUMERIC and column.values.dtype.kind in "biuf"
-            if numeric and column.shapes is None and column.values[:1].size == 1:
-                total = float(column.values.astype(np.float64).sum())
-                totals[column.key.path] = totals.get(column.key.path, 0.0) + total
+    for column in columns_of(file, entry, REWARD):
+        numeric = column.key.kind in restore.NUMERIC and column.values.dtype.kind in "biuf"
+        if numeric and column.shapes is None and column.values[:1].size == 1:
+            total = float(column.values.astype(np.float64).sum())
+            totals[column.key.path] = totals.get(column.key.path, 0.0) + total
     return totals
 
 
