@@ -90,6 +90,7 @@ class Dataset:
         self.path = path
         self._shards, self._include_open, self._selected = shards, include_open, selected
         self._files = files or _Files()
+        self._declared: dict[str, specs.Dict] = {}
         self._all = _listed(shards, known, include_open=include_open)
         self._order = np.arange(len(self._all)) if order is None else order
 
@@ -205,8 +206,14 @@ class Dataset:
                 raise DamagedError(f"{self.path / name}: the shard's header, which holds the {field}, is damaged")
         return {}
 
-    def _declared(self, shard: ShardContents) -> specs.Dict:
-        """The declared fields of a shard; where its header is damaged, those of another, or what dataset.json says."""
+    def _declared_in(self, name: str) -> specs.Dict:
+        """The declared fields of a shard."""
+        if name not in self._declared:
+            self._declared[name] = self._read_declared(self._shards[name])
+        return self._declared[name]
+
+    def _read_declared(self, shard: ShardContents) -> specs.Dict:
+        """From its header; where that is damaged, from another shard's, or dataset.json."""
         for one in (shard, *self._shards.values()):
             if one.header is not None:
                 spec = specs.from_message(one.header.spec)
@@ -235,7 +242,7 @@ class Dataset:
             entry,
             shard.header,
             reader,
-            self._declared(shard),
+            self._declared_in(name),
             self._selected,
             range(entry.rows),
             is_open=not entry.end and shard.is_locked,

@@ -69,9 +69,9 @@ def to_dm_env(spec: Spec, place: str = "spec") -> DmEnvSpec:
         case Array() if None not in spec.shape:
             return _array(spec)
         case Text(name):
-            return specs.StringArray((), str, name or None)  # type: ignore[no-untyped-call]  # dm_env's
+            return specs.StringArray((), str, name or None)
         case Bytes(name):
-            return specs.StringArray((), bytes, name or None)  # type: ignore[no-untyped-call]  # dm_env's
+            return specs.StringArray((), bytes, name or None)
         case Dict(fields):
             return {key: to_dm_env(field, at_key(place, key)) for key, field in fields.items()}
         case List(items):
@@ -106,7 +106,7 @@ def _array(spec: Array) -> specs.Array:
     if spec.minimum is None and spec.maximum is None:
         return specs.Array(spec.shape, spec.dtype, name)
     if spec.shape == () and spec.num_values is not None and spec.minimum == 0 and spec.maximum == spec.num_values - 1:
-        return specs.DiscreteArray(spec.num_values, spec.dtype, name)  # type: ignore[no-untyped-call]  # dm_env's
+        return specs.DiscreteArray(spec.num_values, spec.dtype, name)
     low = limits.bottom(spec.dtype) if spec.minimum is None else spec.minimum
     high = limits.top(spec.dtype) if spec.maximum is None else spec.maximum
-    return specs.BoundedArray(spec.shape, spec.dtype, low, high, name)  # type: ignore[no-untyped-call]  # dm_env's
+    return specs.BoundedArray(spec.shape, spec.dtype, low, high, name)

@@ -1,5 +1,6 @@
 """The shards that one writer has open: where each episode goes, and when a shard is full."""
 
+import contextlib
 import time
 import uuid
 from dataclasses import dataclass, field
@@ -100,7 +101,8 @@ class ShardSet:
     def abandon(self) -> None:
         """Closes the files as they are, as if the process had died."""
         for shard in list(self._shards):
-            shard.abandon()
+            with contextlib.suppress(OSError):  # a network disk may refuse even that; the others must be closed too
+                shard.abandon()
         self._shards.clear()
 
     def _is_full(self, shard: ShardWriter) -> bool:

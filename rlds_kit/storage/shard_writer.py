@@ -29,8 +29,12 @@ class ShardWriter:
         self._chunks: list[tuple[int, int, int]] = []
         self._file = AppendFile(path)
         signature = chunk.ChunkHeader.describe(b"", chunk_type=chunk.SIGNATURE)
-        self._file.append(chunk.frame_chunk(0, signature, b""))
-        self._write(pb.Record(version=block.MAJOR_VERSION, shard=header).SerializeToString())
+        try:
+            self._file.append(chunk.frame_chunk(0, signature, b""))
+            self._write(pb.Record(version=block.MAJOR_VERSION, shard=header).SerializeToString())
+        except BaseException:
+            self._file.close()  # nobody else knows of it yet, and it holds a lock
+            raise
 
     @property
     def size(self) -> int:

@@ -1,0 +1,233 @@
+"""Turns what one environment returns, step by step, into recorded episodes."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import dm_env
+
+from rlds_kit.errors import RecordingError, RldsKitError, SpecError, UnsupportedTypeError
+from rlds_kit.logger.schedulers import EpisodeScheduler, Scheduler, StepData
+from rlds_kit.logger.value_copy import copy_value
+from rlds_kit.step import ACTION, DECLARED_FIELDS, FLAGS, INFO, STEP_INDEX, TIME_NS, EpisodeEnd
+from rlds_kit.storage.episode_recorder import EpisodeRecorder
+from rlds_kit.storage.recorder import Recorder
+
+CUSTOM_DATA: Final = "custom_data"
+"""The field of what `step_fn` returns when that is no dict, as in EnvLogger."""
+RESERVED_FIELDS: Final = frozenset((*DECLARED_FIELDS, *FLAGS, INFO, STEP_INDEX, TIME_NS))
+"""Names that `step_fn` cannot give to its fields."""
+BROKEN_OFF: Final = (
+    "The episode ends before this step, as INTERRUPTED; what was recorded of it is kept. Steps up to the next reset "
+    "are not recorded."
+)
+INFO_HINT: Final = (
+    "Convert or leave out what cannot be recorded with info_fn=lambda info: {...}, or record no infos with "
+    "record_info=False."
+)
+
+Callback = Callable[[Any, Any, Any], Any]
+"""Takes time step (a `GymnasiumTimeStep` from Gymnasium's loggers), action (None on the first step) and environment."""
+InfoFunction = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""Takes an info and returns what of it is recorded."""
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """The user's functions.
+
+    Attributes:
+      step_fn: its result becomes fields of the step, or the field "custom_data" if it is no dict. Called at every
+        step, for a scheduler may look at the result.
+      episode_fn: its last result that is not None becomes metadata of the episode.
+      scheduler: decides which steps, or episodes, are kept.
+      info_fn: takes each info and returns what of it is recorded.
+    """
+
+    step_fn: Callback | None = None
+    episode_fn: Callback | None = None
+    scheduler: Scheduler | None = None
+    info_fn: InfoFunction | None = None
+
+    @property
+    def need_time_steps(self) -> bool:
+        """Whether any of them looks at time steps."""
+        return any(function is not None for function in (self.step_fn, self.episode_fn, self.scheduler))
+
+
+class EpisodeLog:
+    """Records the episodes of one environment, of which at most one is open.
+
+    Args:
+      recorder: where they go.
+      callbacks: the user's functions.
+      environment: what the callbacks are given as their last argument.
+      record_time: whether rows carry `time_ns`.
+    """
+
+    def __init__(
+        self, recorder: Recorder, callbacks: Callbacks, environment: object, *, record_time: bool = False
+    ) -> None:
+        self._recorder, self._callbacks, self._environment = recorder, callbacks, environment
+        self._episodes_only = isinstance(callbacks.scheduler, EpisodeScheduler)
+        self._record_time = record_time
+        self._running = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._episode: EpisodeRecorder | None = None
+        self._metadata: Mapping[str, Any] = {}
+        self._step_index = -1
+        self._left_out: tuple[dict[str, Any], dict[str, Any] | None] | None = None
+        self._started_ns = 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the environment is within an episode, recorded or not."""
+        return self._running
+
+    def start(
+        self,
+        observed: dict[str, Any],
+        time_step: dm_env.TimeStep | None,
+        *,
+        seed: object = None,
+        options: object = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Begins an episode with its first row. One that was open ends as INTERRUPTED.
+
+        Args:
+          observed: the observation and whatever belongs with it; becomes the row's and is added to.
+          time_step: for the callbacks; may be None when there are none.
+          seed: given to the reset.
+          options: given to the reset.
+          provenance: whatever else is known about where this episode comes from.
+        """
+        self.interrupt()
+        self._begin()
+        self._running = True
+        try:
+            keep = self._consult(observed, time_step, None)
+            if self._episodes_only and not keep:
+                return
+            self._episode = self._recorder.start_episode(seed=seed, options=options, provenance=provenance)
+            self._episode.append(observed)
+        except BaseException as error:
+            self._break_off(error)
+            raise
+
+    def step(
+        self,
+        observed: dict[str, Any],
+        acted: dict[str, Any],
+        time_step: dm_env.TimeStep | None,
+        *,
+        ending: EpisodeEnd | None = None,
+        flags: tuple[bool, bool] = (False, False),
+    ) -> None:
+        """Adds a row.
+
+        Args:
+          observed: as in `start`; an empty dict says that the final observation is missing.
+          acted: action, reward and discount that led here.
+          time_step: for the callbacks; may be None when there are none.
+          ending: how the episode ends with this row; None: it goes on.
+          flags: Gymnasium's terminated and truncated as they were.
+        """
+        # Where the row before was left out, nothing is known to lead from it to here.
+        joined = acted if self._left_out is None else None
+        try:
+            keep = self._consult(observed, time_step, acted.get(ACTION)) if observed else True
+            if self._episode is not None and observed:
+                self._add(self._episode, observed, joined, keep=keep or ending is not None)
+        except BaseException as error:
+            self._break_off(error)
+            raise
+        if ending is not None:
+            self._end(ending, flags, None if observed else joined)
+
+    def interrupt(self) -> None:
+        """Ends an open episode as INTERRUPTED; does nothing when there is none."""
+        if not self._running:
+            return
+        try:
+            if self._episode is not None and self._left_out is not None:
+                self._episode.append(*self._left_out)
+        finally:
+            self._end(EpisodeEnd.INTERRUPTED, (False, False), None)
+
+    def _consult(self, observed: dict[str, Any], time_step: dm_env.TimeStep | None, action: object) -> bool:
+        """Calls the user's functions, adds their fields to the row and says whether to keep it."""
+        self._step_index += 1
+        if self._record_time:
+            now = time.monotonic_ns()
+            if self._step_index == 0:
+                self._started_ns = now
+            observed[TIME_NS] = now - self._started_ns
+        callbacks, custom = self._callbacks, None
+        if callbacks.info_fn is not None:
+            observed[INFO] = callbacks.info_fn(observed[INFO])
+        if time_step is None:
+            return True
+        if callbacks.step_fn is not None:
+            custom = callbacks.step_fn(time_step, action, self._environment)
+            observed.update(_fields(custom))
+        if callbacks.episode_fn is not None:
+            metadata = callbacks.episode_fn(time_step, action, self._environment)
+            if metadata is not None:
+                self._metadata = metadata if isinstance(metadata, Mapping) else {CUSTOM_DATA: metadata}
+        if callbacks.scheduler is None:
+            return True
+        observed[STEP_INDEX] = self._step_index
+        return bool(callbacks.scheduler(StepData(time_step, action, custom)))
+
+    def _add(
+        self, episode: EpisodeRecorder, observed: dict[str, Any], acted: dict[str, Any] | None, *, keep: bool
+    ) -> None:
+        if keep or self._episodes_only:
+            episode.append(observed, acted)
+            self._left_out = None
+        else:
+            # In case that it turns out to be the last one.
+            self._left_out = copy_value(observed), copy_value(acted)
+
+    def _end(self, ending: EpisodeEnd, flags: tuple[bool, bool], acted: dict[str, Any] | None) -> None:
+        episode, self._episode, self._running = self._episode, None, False
+        if episode is None:
+            return
+        terminated, truncated = flags
+        try:
+            episode.end(ending, terminated=terminated, truncated=truncated, metadata=self._metadata, acted=acted)
+        except (SpecError, UnsupportedTypeError):
+            # The metadata, or the last action, cannot be recorded. The rows are there, and so is how it ended.
+            episode.end(ending, terminated=terminated, truncated=truncated)
+            raise
+
+    def _break_off(self, error: BaseException) -> None:
+        """Ends the episode after its last good row: one that went on would join steps that do not follow each other."""
+        self._left_out = None
+        if isinstance(error, UnsupportedTypeError) and error.place.partition("/")[0] == INFO:
+            error.add_note(INFO_HINT)
+        try:
+            self._end(EpisodeEnd.INTERRUPTED, (False, False), None)
+        except RldsKitError as again:
+            if not isinstance(error, RecordingError):
+                error.add_note(f"The episode could not be ended either: {again}")
+        else:
+            if isinstance(error, Exception):
+                error.add_note(BROKEN_OFF)
+
+
+def _fields(custom: object) -> Mapping[str, Any]:
+    if custom is None:
+        return {}
+    if not isinstance(custom, Mapping):
+        return {CUSTOM_DATA: custom}
+    for name in custom:
+        if not isinstance(name, str):
+            raise SpecError(f"step_fn: expected strings as names of fields, got {name!r}")
+        if name in RESERVED_FIELDS:
+            raise SpecError(f"step_fn: the name {name!r} is taken by a field of the step; call it something else")
+    return custom

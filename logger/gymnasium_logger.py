@@ -1,0 +1,194 @@
+"""Records a Gymnasium environment."""
+
+import os
+import warnings
+from collections.abc import Mapping
+from typing import Any, Final, SupportsFloat, Unpack
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from rlds_kit import spec as specs
+from rlds_kit.logger import provenance
+from rlds_kit.logger.action_check import ActionCheck
+from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
+from rlds_kit.logger.recorder_options import RecorderOptions
+from rlds_kit.logger.recording import Recording, close_both
+from rlds_kit.logger.schedulers import Scheduler
+from rlds_kit.logger.seeds import SeedSource
+from rlds_kit.logger.time_step import GymnasiumTimeStep
+from rlds_kit.logger.value_copy import copy_value
+from rlds_kit.spec.from_gymnasium import from_gymnasium
+from rlds_kit.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, EpisodeEnd
+from rlds_kit.storage.recorder import Recorder
+
+NOT_RECORDED: Final = "step() was called outside an episode; such steps are not recorded. This is said only once."
+
+
+class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Wraps a Gymnasium environment and records every step. Nothing that the caller sees changes.
+
+    Observations, rewards, flags and infos are passed through as the same objects. The discount that is recorded is 0
+    where the environment terminated and 1 elsewhere. Both flags are kept when both are true; such an episode ends as
+    TERMINATED. One that is reset or closed in the middle ends as INTERRUPTED.
+
+    So that every episode can be played again, a reset without a seed is given one that is drawn here and recorded.
+    After a reset with a seed the drawn ones are determined by it: a seeded run repeats itself. With
+    `draw_seeds=False` the environment goes on with the random numbers it has, as without the logger.
+
+    Args:
+      env: to record.
+      directory: of the dataset; made if it is not there.
+      record_info: whether to record infos.
+      info_fn: takes each info and returns what of it is recorded; None records all of it.
+      step_fn: takes time step (a `GymnasiumTimeStep`), action (None on the first step) and environment; returns fields
+        of the step as a dict, or anything else for the field "custom_data"; None adds nothing.
+      episode_fn: takes the same and returns metadata of the episode; called at every step, the last value that is not
+        None counts.
+      metadata: of this run; not changed.
+      scheduler: which steps or episodes to keep; None keeps all.
+      draw_seeds: whether a reset without a seed is given one.
+      record_time: whether steps carry `time_ns`, nanoseconds since their episode began.
+      options: `mode`, `policy` and what else `RecorderOptions` names.
+
+    Raises:
+      SpecError: a space cannot be recorded, or contradicts the dataset that is there.
+      DatasetExistsError: the mode forbids the dataset that is there.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     with GymnasiumLogger(gymnasium.make("CartPole-v1"), directory) as env:
+    ...         observation, info = env.reset(seed=1)
+    ...         observation, reward, terminated, truncated, info = env.step(0)
+    >>> reward
+    1.0
+    """
+
+    def __init__(  # noqa: PLR0913  each is one independent choice, by name
+        self,
+        env: gymnasium.Env[Any, Any],
+        directory: str | os.PathLike[str],
+        *,
+        record_info: bool = True,
+        info_fn: InfoFunction | None = None,
+        step_fn: Callback | None = None,
+        episode_fn: Callback | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        scheduler: Scheduler | None = None,
+        draw_seeds: bool = True,
+        record_time: bool = False,
+        **options: Unpack[RecorderOptions],
+    ) -> None:
+        super().__init__(env)
+        reward_space = getattr(env.unwrapped, "reward_space", None)  # where rewards are vectors, as in MO-Gymnasium
+        declared = declare(env.observation_space, env.action_space, reward_space)
+        self._check_action = ActionCheck(declared.fields[ACTION])
+        environment = provenance.of_gymnasium(env)
+        self._recording = Recording(self, directory, declared, metadata=metadata, environment=environment, **options)
+        callbacks = Callbacks(step_fn, episode_fn, scheduler, info_fn if record_info else None)
+        self._log = EpisodeLog(self._recording.recorder, callbacks, env, record_time=record_time)
+        self._recording.before_close(self._log.interrupt)
+        self._need_time_steps = callbacks.need_time_steps
+        self._record_info = record_info
+        self._seeds = SeedSource() if draw_seeds else None
+        self._warned_outside = False
+
+    @property
+    def recorder(self) -> Recorder:
+        """What writes: `flush()`, `durable`."""
+        return self._recording.recorder
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]  # read-only as gymnasium.Wrapper's
+        """The environment's own: an environment made from it is the same one, and records nothing."""
+        return self.env.spec
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:  # an environment's observation is of any type
+        """Resets the environment; an episode that is open ends as INTERRUPTED.
+
+        Args:
+          seed: recorded; None: one is drawn, passed on and recorded, unless `draw_seeds` is off.
+          options: passed on and recorded.
+
+        Raises:
+          RecordingError: nothing can be recorded any more.
+          SpecError: the observation does not fit its space.
+          UnsupportedTypeError: a value cannot be recorded.
+        """
+        self._recording.check()
+        passed = self._seeds.draw() if seed is None and self._seeds is not None else seed
+        given = copy_value(options)
+        observation, info = self.env.reset(seed=passed, options=options)
+        if seed is not None and self._seeds is not None:
+            self._seeds.follow(seed)
+        time_step = GymnasiumTimeStep.restart(observation, info) if self._need_time_steps else None
+        self._log.start(self._observed(observation, info), time_step, seed=passed, options=given)
+        return observation, info
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:  # of the environment's types
+        """Steps the environment and records what it returned.
+
+        Raises:
+          RecordingError: nothing can be recorded any more; the environment was not stepped.
+          SpecError: observation or reward does not fit its space.
+          UnsupportedTypeError: a value cannot be recorded.
+        """
+        self._recording.check()
+        if self._check_action.is_due and self._log.is_running:
+            self._check_action(action)
+        taken = copy_value(action)  # the environment may change it
+        observation, reward, terminated, truncated, info = result = self.env.step(action)
+        if not self._log.is_running:
+            self._warn_outside()
+            return result
+        flags = bool(terminated), bool(truncated)
+        time_step = GymnasiumTimeStep.transition(observation, reward, flags, info) if self._need_time_steps else None
+        acted = {ACTION: taken, REWARD: reward, DISCOUNT: 0.0 if terminated else 1.0}
+        observed = self._observed(observation, info)
+        self._log.step(observed, acted, time_step, ending=ending_of(*flags), flags=flags)
+        return result
+
+    def close(self) -> None:
+        """Ends an open episode as INTERRUPTED, writes everything, and closes the environment.
+
+        Raises:
+          RecordingError: steps were lost; the environment is closed nevertheless.
+        """
+        close_both(self._recording.close, self.env.close)
+
+    def _observed(self, observation: object, info: dict[str, Any]) -> dict[str, Any]:
+        return {OBSERVATION: observation, INFO: info} if self._record_info else {OBSERVATION: observation}
+
+    def _warn_outside(self) -> None:
+        if not self._warned_outside:
+            self._warned_outside = True
+            warnings.warn(NOT_RECORDED, UserWarning, stacklevel=3)
+
+
+def declare(
+    observation: gymnasium.Space[Any], action: gymnasium.Space[Any], reward: gymnasium.Space[Any] | None = None
+) -> specs.Dict:
+    """The declared fields of a Gymnasium environment. Rewards are numbers unless the environment has a space for them.
+
+    >>> declare(gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(3)).fields["reward"]
+    Array((), float64)
+    """
+    number = specs.Array((), np.float64)
+    return specs.Dict(
+        {
+            OBSERVATION: from_gymnasium(observation, OBSERVATION),
+            ACTION: from_gymnasium(action, ACTION),
+            REWARD: number if reward is None else from_gymnasium(reward, REWARD),
+            DISCOUNT: specs.Array((), np.float64, minimum=0, maximum=1),
+        }
+    )
+
+
+def ending_of(terminated: bool, truncated: bool) -> EpisodeEnd | None:
+    """How Gymnasium's flags end an episode; None: they do not."""
+    if terminated:
+        return EpisodeEnd.TERMINATED
+    return EpisodeEnd.TRUNCATED if truncated else None

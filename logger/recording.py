@@ -1,0 +1,82 @@
+"""What every logger has behind it: a recorder, the episodes that are open in it, and a lifetime."""
+
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack
+
+from rlds_kit import spec as specs
+from rlds_kit.logger.lifetime import Lifetime
+from rlds_kit.logger.recorder_options import RecorderOptions
+from rlds_kit.storage.recorder import Recorder
+
+
+class Recording:
+    """Opens a recorder and closes it when its owner is closed, collected, or the process ends.
+
+    Args:
+      owner: the logger.
+      directory: of the dataset.
+      declared: the fields that every step must fit; None: there are none.
+      metadata: of this run.
+      environment: what was recorded; see `provenance.py`.
+      options: for the recorder.
+
+    Raises:
+      As `Recorder` does.
+    """
+
+    def __init__(
+        self,
+        owner: object,
+        directory: str | os.PathLike[str],
+        declared: specs.Dict | None,
+        *,
+        metadata: Mapping[str, Any] | None,
+        environment: Mapping[str, Any] | None,
+        **options: Unpack[RecorderOptions],
+    ) -> None:
+        self.recorder = Recorder(directory, declared, metadata=metadata, environment=environment, **options)
+        self._before_close: list[Callable[[], None]] = []
+        self._lifetime = Lifetime(owner, self._close, f"{type(owner).__name__}({os.fspath(directory)!r})")
+
+    def before_close(self, finish: Callable[[], None]) -> None:
+        """Has `finish` called before the recorder is closed; it must not refer to the owner."""
+        self._before_close.append(finish)
+
+    def check(self) -> None:
+        """Raises RecordingError if nothing can be recorded any more: closed, failed, or in a forked child."""
+        self.recorder.check()
+
+    def flush(self) -> None:
+        """Returns when everything that was given is durable; RecordingError if it could not be written."""
+        self.recorder.flush()
+
+    @property
+    def durable(self) -> dict[uuid.UUID, int]:
+        """For each open episode how many of its rows are on disk."""
+        return self.recorder.durable
+
+    def close(self) -> None:
+        """Ends open episodes as INTERRUPTED and writes everything; RecordingError if steps were lost."""
+        self._lifetime.end()
+
+    def _close(self) -> None:
+        try:
+            for finish in self._before_close:
+                finish()
+        finally:
+            self.recorder.close()
+
+
+def close_both(close_recording: Callable[[], None], close_environment: Callable[[], object]) -> None:
+    """Closes both, the data first. If both fail, the recorder's error is raised with the environment's as its cause."""
+    try:
+        close_recording()
+    except Exception as lost:
+        try:
+            close_environment()
+        except Exception as error:
+            raise lost from error
+        raise
+    close_environment()

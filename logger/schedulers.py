@@ -1,0 +1,238 @@
+"""Schedulers decide which steps, or which episodes, are kept. The names and arguments are EnvLogger's.
+
+A scheduler is any callable that takes a `StepData` and says whether to keep its row. The first and the last row of an
+episode are kept whatever a scheduler says: without them an episode would have no start or end. The rows around a gap
+are not joined: action and reward of the row before it are undefined, and every row says in `step_index` which step of
+the environment it is.
+
+An `EpisodeScheduler` decides about whole episodes: it is asked at the first step, and an episode that it does not
+choose is not recorded at all.
+"""
+
+import abc
+import datetime as dt
+import operator
+import random
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import dm_env
+import numpy as np
+
+
+class StepData(NamedTuple):
+    """What a scheduler is asked about.
+
+    Attributes:
+      timestep: what the environment returned; a `GymnasiumTimeStep` where it is Gymnasium's.
+      action: what led there; None on the first step of an episode.
+      custom_data: what `step_fn` returned.
+    """
+
+    timestep: dm_env.TimeStep
+    action: Any  # of whatever type the environment takes
+    custom_data: Any = None  # whatever the user's function returns
+
+
+Scheduler = Callable[[StepData], bool]
+
+
+class EpisodeScheduler(abc.ABC):
+    """Keeps or leaves out whole episodes: asks `choose` once for each, at its first step."""
+
+    def __init__(self) -> None:
+        self._keep = False
+
+    @abc.abstractmethod
+    def choose(self) -> bool:
+        """Whether to record the episode that begins now."""
+
+    def __call__(self, step: StepData) -> bool:
+        """The answer for the episode that `step` belongs to."""
+        if step.timestep.first():
+            self._keep = self.choose()
+        return self._keep
+
+
+class NStepScheduler:
+    """Keeps every n-th step, counted over all episodes.
+
+    Args:
+      step_interval: keeps the steps 0, n, 2n, ... that it is asked about.
+
+    Raises:
+      ValueError: the interval is not above 0.
+
+    >>> every_second = NStepScheduler(2)
+    >>> [every_second(StepData(dm_env.transition(0.0, 0.0), 1)) for _ in range(4)]
+    [True, False, True, False]
+    """
+
+    def __init__(self, step_interval: int) -> None:
+        self._interval = _positive("step_interval", step_interval)
+        self._count = -1
+
+    def __call__(self, _: StepData) -> bool:
+        """Whether the count of calls is a multiple of the interval."""
+        self._count += 1
+        return self._count % self._interval == 0
+
+
+class BernoulliStepScheduler:
+    """Keeps each step with a given probability.
+
+    Args:
+      keep_probability: in [0, 1].
+      seed: of the coin; None: another one each time.
+
+    Raises:
+      ValueError: the probability is outside [0, 1].
+    """
+
+    def __init__(self, keep_probability: float, seed: int | None = None) -> None:
+        self._probability = _probability(keep_probability)
+        self._random = random.Random(seed)  # noqa: S311  sampling, not secrets
+
+    def __call__(self, _: StepData) -> bool:
+        """A toss of the coin."""
+        return self._random.random() < self._probability
+
+
+class ListStepScheduler:
+    """Keeps the steps of a list, counted over all episodes.
+
+    Args:
+      desired_steps: numbers of the calls to keep, from 0; an array must be of int32 or int64.
+
+    Raises:
+      ValueError: the list is empty, or holds something other than integers.
+    """
+
+    def __init__(self, desired_steps: Iterable[int] | np.ndarray) -> None:
+        self._desired = _numbers("desired_steps", desired_steps)
+        self._count = -1
+
+    def __call__(self, _: StepData) -> bool:
+        """Whether the count of calls is in the list."""
+        self._count += 1
+        return self._count in self._desired
+
+
+class TimeScheduler:
+    """Keeps a step whenever some time has gone by since the last one kept, or since this scheduler was made.
+
+    Args:
+      interval: seconds or a timedelta, above 0.
+      clock: returns seconds; must not go back.
+
+    Raises:
+      ValueError: the interval is not above 0.
+
+    >>> now = iter([0.0, 5.0, 12.0, 13.0])
+    >>> every_ten_seconds = TimeScheduler(10, clock=lambda: next(now))
+    >>> [every_ten_seconds(StepData(dm_env.transition(0.0, 0.0), 1)) for _ in range(3)]
+    [False, True, False]
+    """
+
+    def __init__(self, interval: float | dt.timedelta, *, clock: Callable[[], float] = time.monotonic) -> None:
+        seconds = interval.total_seconds() if isinstance(interval, dt.timedelta) else interval
+        if not seconds > 0:
+            raise ValueError(f"interval: expected more than 0 seconds, got {interval}")
+        self._seconds, self._clock = seconds, clock
+        self._last = clock()
+
+    def __call__(self, _: StepData) -> bool:
+        """Whether the time has come; counts again from now, so missed times are not made up for."""
+        now = self._clock()
+        if now - self._last < self._seconds:
+            return False
+        self._last = now
+        return True
+
+
+class NEpisodeScheduler(EpisodeScheduler):
+    """Keeps every n-th episode.
+
+    Args:
+      episode_interval: keeps the episodes 0, n, 2n, ...
+
+    Raises:
+      ValueError: the interval is not above 0.
+    """
+
+    def __init__(self, episode_interval: int) -> None:
+        super().__init__()
+        self._interval = _positive("episode_interval", episode_interval)
+        self._count = -1
+
+    def choose(self) -> bool:
+        """Whether the count of episodes is a multiple of the interval."""
+        self._count += 1
+        return self._count % self._interval == 0
+
+
+class BernoulliEpisodeScheduler(EpisodeScheduler):
+    """Keeps each episode with a given probability: one toss for each, at its first step.
+
+    Args:
+      keep_probability: in [0, 1].
+      seed: of the coin; None: another one each time.
+
+    Raises:
+      ValueError: the probability is outside [0, 1].
+    """
+
+    def __init__(self, keep_probability: float, seed: int | None = None) -> None:
+        super().__init__()
+        self._probability = _probability(keep_probability)
+        self._random = random.Random(seed)  # noqa: S311  sampling, not secrets
+
+    def choose(self) -> bool:
+        """A toss of the coin."""
+        return self._random.random() < self._probability
+
+
+class ListEpisodeScheduler(EpisodeScheduler):
+    """Keeps the episodes of a list.
+
+    Args:
+      desired_episodes: numbers of the episodes to keep, from 0; an array must be of int32 or int64.
+
+    Raises:
+      ValueError: the list is empty, or holds something other than integers.
+    """
+
+    def __init__(self, desired_episodes: Iterable[int] | np.ndarray) -> None:
+        super().__init__()
+        self._desired = _numbers("desired_episodes", desired_episodes)
+        self._count = -1
+
+    def choose(self) -> bool:
+        """Whether the count of episodes is in the list."""
+        self._count += 1
+        return self._count in self._desired
+
+
+def _positive(name: str, number: int) -> int:
+    if number <= 0:
+        raise ValueError(f"{name}: expected a number above 0, got {number}")
+    return number
+
+
+def _probability(number: float) -> float:
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"keep_probability: expected a number in [0, 1], got {number}")
+    return number
+
+
+def _numbers(name: str, numbers: Iterable[int] | np.ndarray) -> frozenset[int]:
+    if isinstance(numbers, np.ndarray) and numbers.dtype not in (np.int32, np.int64):
+        raise ValueError(f"{name}: expected an array of int32 or int64, got {numbers.dtype}")
+    try:
+        found = frozenset(operator.index(number) for number in numbers)
+    except TypeError as error:
+        raise ValueError(f"{name}: expected integers, got {numbers!r}") from error
+    if not found:
+        raise ValueError(f"{name}: expected at least one number, got none")
+    return found

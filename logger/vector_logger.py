@@ -1,0 +1,330 @@
+"""Records a Gymnasium vector environment: one open episode for each sub-environment."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector.utils import iterate
+
+from rlds_kit.logger import provenance, vector_info
+from rlds_kit.logger.action_check import ActionCheck
+from rlds_kit.logger.autoreset import mode_of
+from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
+from rlds_kit.logger.gymnasium_logger import declare, ending_of
+from rlds_kit.logger.recorder_options import RecorderOptions
+from rlds_kit.logger.recording import Recording, close_both
+from rlds_kit.logger.schedulers import Scheduler
+from rlds_kit.logger.seeds import SeedSource
+from rlds_kit.logger.time_step import GymnasiumTimeStep
+from rlds_kit.logger.value_copy import copy_value
+from rlds_kit.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
+from rlds_kit.storage.recorder import Recorder
+
+RESET_MASK: Final = "reset_mask"
+"""The option of a reset that says which sub-environments to reset."""
+FINAL: Final = ("final_obs", "_final_obs", "final_info", "_final_info")
+"""What SAME_STEP adds to the infos."""
+BYPASSES: Final = frozenset(("reset_async", "reset_wait", "step_async", "step_wait", "send", "recv", "xla"))
+"""Ways to step some vector environments that a wrapper does not see."""
+
+Flags = tuple[bool, bool]
+
+if TYPE_CHECKING:
+    _Wrapper = VectorWrapper[Any, Any, Any, Any, Any]
+else:
+    _Wrapper = VectorWrapper  # generic only in the newest versions of Gymnasium
+
+
+class VectorLogger(_Wrapper):
+    """Wraps a Gymnasium vector environment and records every step of every sub-environment.
+
+    What the caller sees does not change. What is recorded is what separate environments would have given: with
+    autoreset NEXT_STEP the call after an episode's end begins the next episode, and its action and zero reward are not
+    recorded; with SAME_STEP the last observation and info are those in `final_obs` and `final_info`; with DISABLED
+    episodes begin where `options["reset_mask"]` says. Infos are batched by Gymnasium, so numbers in them come out as
+    NumPy scalars.
+
+    An integer seed is recorded as the sub-environments get it: `seed`, `seed + 1`, ... A reset without a seed is given
+    one as in `GymnasiumLogger`. Episodes that an autoreset began have no seed: their environment went on with the
+    random numbers that it had.
+
+    Args:
+      envs: to record.
+      directory: of the dataset; made if it is not there.
+      record_info: whether to record infos.
+      info_fn: takes the info of one sub-environment and returns what of it is recorded; None records all of it.
+      step_fn: as in `GymnasiumLogger`, for one sub-environment at a time: `time_step.env_index` says which. The
+        environment that it gets is the vector environment.
+      episode_fn: likewise.
+      metadata: of this run; not changed.
+      make_scheduler: takes the index of a sub-environment and returns its scheduler, which therefore sees the steps of
+        one environment only; None keeps all.
+      draw_seeds: whether a reset without a seed is given one.
+      record_time: whether steps carry `time_ns`, nanoseconds since their episode began.
+      options: `mode`, `policy` and what else `RecorderOptions` names.
+
+    Raises:
+      ValueError: the autoreset mode is missing or unknown, or a step serves only some of the sub-environments.
+      SpecError: a space cannot be recorded, or contradicts the dataset that is there.
+      DatasetExistsError: the mode forbids the dataset that is there.
+
+    >>> import gymnasium, tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     with VectorLogger(gymnasium.make_vec("CartPole-v1", num_envs=2), directory) as envs:
+    ...         observations, infos = envs.reset(seed=1)
+    ...         observations, rewards, terminations, truncations, infos = envs.step(np.array([0, 1]))
+    >>> rewards
+    array([1., 1.], dtype=float32)
+    """
+
+    def __init__(  # noqa: PLR0913  each is one independent choice, by name
+        self,
+        envs: VectorEnv[Any, Any, Any],
+        directory: str | os.PathLike[str],
+        *,
+        record_info: bool = True,
+        info_fn: InfoFunction | None = None,
+        step_fn: Callback | None = None,
+        episode_fn: Callback | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        make_scheduler: Callable[[int], Scheduler] | None = None,
+        draw_seeds: bool = True,
+        record_time: bool = False,
+        **options: Unpack[RecorderOptions],
+    ) -> None:
+        _check(envs)
+        self._mode = mode_of(envs)
+        reward_space = getattr(envs.unwrapped, "single_reward_space", None)
+        declared = declare(envs.single_observation_space, envs.single_action_space, reward_space)
+        self._check_action = ActionCheck(declared.fields[ACTION])
+        schedulers = [None if make_scheduler is None else make_scheduler(index) for index in range(envs.num_envs)]
+        callbacks = [Callbacks(step_fn, episode_fn, each, info_fn if record_info else None) for each in schedulers]
+        environment = provenance.of_vector(envs)
+        self._recording = Recording(self, directory, declared, metadata=metadata, environment=environment, **options)
+        recorder = self._recording.recorder
+        self._logs = [EpisodeLog(recorder, each, envs, record_time=record_time) for each in callbacks]
+        for log in self._logs:
+            self._recording.before_close(log.interrupt)
+        self._need_time_steps = any(each.need_time_steps for each in callbacks)
+        self._record_info = record_info
+        self._seeds = SeedSource() if draw_seeds else None
+        self._resets_next = np.zeros(envs.num_envs, np.bool_)
+        self._counts_seeds_by_rank = type(envs.unwrapped).__module__.startswith("ale_py")
+        super().__init__(envs)  # last, for from here on some versions of Gymnasium close what is collected
+
+    @property
+    def recorder(self) -> Recorder:
+        """What writes: `flush()`, `durable`."""
+        return self._recording.recorder
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | np.ndarray | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:  # observations are of any type
+        """Resets the sub-environments, or those of `options["reset_mask"]`; their open episodes end as INTERRUPTED.
+
+        Args:
+          seed: as the vector environment takes it; recorded. None: one is drawn, passed on and recorded, unless
+            `draw_seeds` is off.
+          options: passed on and, without the mask, recorded.
+
+        Raises:
+          RecordingError: nothing can be recorded any more.
+          SpecError: an observation does not fit its space.
+          UnsupportedTypeError: a value cannot be recorded.
+        """
+        self._recording.check()
+        chosen = self._chosen(options)
+        given = copy_value(options)
+        if given is not None:
+            given.pop(RESET_MASK, None)
+        passed = self._complete(seed)
+        observations, infos = self.env.reset(seed=passed, options=options)
+        if passed is seed and seed is not None and self._seeds is not None:
+            self._seeds.follow(seed)
+        self._resets_next[chosen] = False
+        seeds = self._seed_of_each(passed, chosen)
+        each = list(iterate(self.env.observation_space, observations))
+        failures = _Failures()
+        for index in chosen:
+            with failures:
+                self._start(index, each[index], infos, seed=seeds[index], options=given)
+        failures.raise_first()
+        return observations, infos
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # of the environment's types
+        """Steps the sub-environments and records what they returned.
+
+        If a row of one of them cannot be recorded, the rows of the others are; then the error is raised.
+
+        Raises:
+          RecordingError: nothing can be recorded any more; nothing was stepped.
+          SpecError: observation or reward does not fit its space.
+          UnsupportedTypeError: a value cannot be recorded.
+        """
+        self._recording.check()
+        taken = list(iterate(self.env.action_space, copy_value(actions)))  # the environment may change them
+        for index in self._playing() if self._check_action.is_due else ():
+            self._check_action(taken[index])
+        result = self.env.step(actions)
+        observations, rewards, terminations, truncations, infos = result
+        each = list(iterate(self.env.observation_space, observations))
+        failures = _Failures()
+        for index, log in enumerate(self._logs):
+            flags = bool(terminations[index]), bool(truncations[index])
+            with failures:
+                if self._resets_next[index]:
+                    self._start(index, each[index], infos, autoreset=True)
+                elif log.is_running:
+                    self._step(index, each[index], (taken[index], rewards[index]), flags, infos)
+        if self._mode is AutoresetMode.NEXT_STEP:
+            # While an autoreset is due, the flags are those of the reset: both False.
+            self._resets_next = np.logical_or(terminations, truncations) & ~self._resets_next
+        failures.raise_first()
+        return result
+
+    def close(self, **kwargs: Any) -> None:  # passed through
+        """Ends open episodes as INTERRUPTED, writes everything, and closes the environment.
+
+        Raises:
+          RecordingError: steps were lost; the environment is closed nevertheless.
+        """
+        close_both(self._recording.close, lambda: self.env.close(**kwargs))
+
+    def _start(
+        self, index: int, observation: object, infos: dict[str, Any], *, autoreset: bool = False, **given: object
+    ) -> None:
+        info = vector_info.split(infos, index, self.num_envs)
+        time_step = GymnasiumTimeStep.restart(observation, info, index) if self._need_time_steps else None
+        self._logs[index].start(
+            self._observed(observation, info),
+            time_step,
+            provenance={"sub_environment": index, "autoreset": autoreset},
+            **given,
+        )
+
+    def _step(
+        self, index: int, observation: object, acted: tuple[object, object], flags: Flags, infos: dict[str, Any]
+    ) -> None:
+        ending = ending_of(*flags)
+        if self._mode is not AutoresetMode.SAME_STEP:
+            self._add(index, observation, acted, flags, vector_info.split(infos, index, self.num_envs))
+            return
+        own = {key: item for key, item in infos.items() if key not in FINAL}
+        if ending is None:
+            self._add(index, observation, acted, flags, vector_info.split(own, index, self.num_envs))
+            return
+        final = vector_info.final_observation(infos, index)
+        info = vector_info.split(infos, index, self.num_envs).get("final_info", {})
+        self._add(index, final, acted, flags, info)
+        # What stands in the place of the observation is already the next episode's first.
+        self._start(index, observation, own, autoreset=True)
+
+    def _add(
+        self, index: int, observation: object, acted: tuple[object, object], flags: Flags, info: dict[str, Any]
+    ) -> None:
+        action, reward = acted
+        time_step = None
+        if self._need_time_steps:
+            time_step = GymnasiumTimeStep.transition(observation, reward, flags, info, index)
+        self._logs[index].step(
+            {} if observation is None else self._observed(observation, info),
+            {ACTION: action, REWARD: reward, DISCOUNT: 0.0 if flags[0] else 1.0},
+            time_step,
+            ending=ending_of(*flags),
+            flags=flags,
+        )
+
+    def _observed(self, observation: object, info: dict[str, Any]) -> dict[str, Any]:
+        return {OBSERVATION: observation, INFO: info} if self._record_info else {OBSERVATION: observation}
+
+    def _playing(self) -> list[int]:
+        """Which sub-environments take an action at the next step."""
+        return [i for i, log in enumerate(self._logs) if log.is_running and not self._resets_next[i]]
+
+    def _chosen(self, options: dict[str, Any] | None) -> list[int]:
+        """Which sub-environments a reset with these options resets."""
+        mask = None if options is None else options.get(RESET_MASK)
+        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,):  # the environment's to refuse
+            return list(range(self.num_envs))
+        return [int(index) for index in np.flatnonzero(mask)]
+
+    def _complete(self, seed: Any) -> Any:  # whatever the vector environment takes
+        """The seed with what is missing drawn."""
+        if self._seeds is None:
+            return seed
+        if seed is None:
+            return self._seeds.draw(self.num_envs)
+        if isinstance(seed, list) and None in seed:
+            return [self._seeds.draw() if each is None else each for each in seed]
+        return seed
+
+    def _seed_of_each(self, seed: Any, chosen: list[int]) -> list[Any]:  # as `_complete`
+        """What each sub-environment got."""
+        if seed is None:
+            return [None] * self.num_envs
+        if not isinstance(seed, int | np.integer):
+            given = list(seed)
+        elif self._counts_seeds_by_rank:
+            given = [int(seed) + rank for rank in range(len(chosen))]
+        else:
+            return [int(seed) + index for index in range(self.num_envs)]
+        if len(given) == self.num_envs and not self._counts_seeds_by_rank:
+            return given
+        by_index = dict(zip(chosen, given, strict=False))
+        return [by_index.get(index) for index in range(self.num_envs)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:  # what the wrapped environment has beyond Gymnasium's interface
+        if name in BYPASSES:
+            raise AttributeError(f"{name}: steps made with it would not be recorded; use reset() and step()")
+        if name.startswith("_") or name == "env":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.env, name)
+
+
+class _Failures:
+    """Lets a loop go on after errors and raises the first of them at its end."""
+
+    def __init__(self) -> None:
+        self._first: Exception | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        if self._first is None:
+            self._first = error
+        return True
+
+    def raise_first(self) -> None:
+        """Raises, if there was one."""
+        if self._first is not None:
+            raise self._first
+
+
+def _check(envs: object) -> None:
+    if not isinstance(envs, VectorEnv):
+        raise TypeError(f"expected a gymnasium.vector.VectorEnv, got {envs}; for a single one there is GymnasiumLogger")
+    batch_size = getattr(envs.unwrapped, "batch_size", envs.num_envs)
+    if batch_size != envs.num_envs:
+        raise ValueError(
+            f"{envs}: a step serves {batch_size} of its {envs.num_envs} sub-environments, which cannot be recorded in "
+            "order; make it with batch_size=num_envs"
+        )

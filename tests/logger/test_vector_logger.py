@@ -1,0 +1,492 @@
+"""`VectorLogger` records what separate environments, given the same seeds and actions, would have given."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+
+import rlds_kit
+from rlds_kit import EpisodeEnd, SpecError, UnsupportedTypeError, logger
+
+# Gymnasium forks the processes of an AsyncVectorEnv; the threads that are there by then belong to the test runner.
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+
+if TYPE_CHECKING:
+    Wrapper = gymnasium.vector.VectorWrapper[Any, Any, Any, Any, Any]
+else:
+    Wrapper = gymnasium.vector.VectorWrapper  # generic only in the newest versions of Gymnasium
+
+MODES = list(AutoresetMode)
+ENVS = 3
+
+
+class Walk(gymnasium.Env[Any, Any]):
+    """A random walk that ends at random in each of the ways there are, with infos that come and go."""
+
+    observation_space = spaces.Dict(
+        {"place": spaces.Box(-np.inf, np.inf, (2,), np.float32), "steps": spaces.Discrete(100)}
+    )
+    action_space = spaces.MultiDiscrete([3, 3])
+
+    def __init__(self) -> None:
+        self.place = np.zeros(2, np.float32)
+        self.steps = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed, options=options)
+        self.place, self.steps = self.np_random.normal(size=2).astype(np.float32), 0
+        return self._observation(), {"home": self.place.copy(), "text": f"start {self.place[0]:.3f}"}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.place = self.place + np.asarray(action, np.float32) - 1 + self.np_random.normal(size=2).astype(np.float32)
+        self.steps += 1
+        info: dict[str, Any] = {"steps": self.steps, "deep": {"sum": float(self.place.sum())}}
+        if self.steps % 2:
+            info["odd"] = True
+            info["deep"]["odd"] = {"place": self.place.copy()}
+        terminated, truncated = (bool(self.np_random.random() < 0.15) for _ in range(2))
+        return self._observation(), float(self.place[0]), terminated, truncated, info
+
+    def _observation(self) -> dict[str, Any]:
+        return {"place": self.place.copy(), "steps": np.int64(self.steps)}
+
+
+@dataclass
+class Told:
+    """An episode as a single environment tells it."""
+
+    observations: list[Any] = field(default_factory=list)
+    infos: list[Any] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    rewards: list[Any] = field(default_factory=list)
+    flags: tuple[bool, bool] = (False, False)
+
+
+def _tell(env: gymnasium.Env[Any, Any], mode: AutoresetMode, seed: int | None, actions: list[Any]) -> list[Told]:
+    """Step one environment through `actions` as a vector environment in `mode` would, and say what it did."""
+    episodes: list[Told] = []
+
+    def begin(**kwargs: Any) -> None:
+        observation, info = env.reset(**kwargs)
+        episodes.append(Told([observation], [info]))
+
+    begin(seed=seed)
+    for action in actions:
+        if any(episodes[-1].flags):  # NEXT_STEP: this call is a reset
+            begin()
+            continue
+        now = episodes[-1]
+        observation, reward, terminated, truncated, info = env.step(action)
+        now.observations.append(observation)
+        now.infos.append(info)
+        now.actions.append(action)
+        now.rewards.append(reward)
+        now.flags = terminated, truncated
+        if any(now.flags) and mode is not AutoresetMode.NEXT_STEP:
+            begin()
+    return episodes
+
+
+def _recorded(directory: Path) -> dict[int, list[rlds_kit.Episode]]:
+    """Return the episodes of each sub-environment."""
+    found = defaultdict(list)
+    for episode in rlds_kit.open(directory).episodes:
+        found[episode.provenance["sub_environment"]].append(episode)
+    return found
+
+
+def _compare(recorded: list[rlds_kit.Episode], told: list[Told]) -> None:
+    assert len(recorded) == len(told)
+    for episode, expected in zip(recorded, told, strict=True):
+        steps = list(episode.steps)
+        np.testing.assert_equal([step["observation"] for step in steps], expected.observations)
+        np.testing.assert_equal([step.get("info") for step in steps], expected.infos)
+        np.testing.assert_equal([step["action"] for step in steps[:-1]], expected.actions)
+        np.testing.assert_equal([step["reward"] for step in steps[:-1]], expected.rewards)
+        assert (episode.terminated, episode.truncated) == expected.flags
+        ends = {(True, True): EpisodeEnd.TERMINATED, (True, False): EpisodeEnd.TERMINATED}
+        ends |= {(False, True): EpisodeEnd.TRUNCATED, (False, False): EpisodeEnd.INTERRUPTED}
+        assert episode.end is ends[expected.flags]
+        assert episode.mask("action").tolist() == [True] * (len(steps) - 1) + [False]
+
+
+def _reset_the_ended(envs: VectorEnv[Any, Any, Any], result: tuple[Any, ...]) -> None:
+    mask = np.logical_or(result[2], result[3])
+    if mask.any():
+        envs.reset(options={"reset_mask": mask})
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("make", [SyncVectorEnv, AsyncVectorEnv])
+def test_recorded_is_what_separate_environments_give(
+    tmp_path: Path, make: Callable[..., VectorEnv[Any, Any, Any]], mode: AutoresetMode
+) -> None:
+    """Observations, actions, rewards, infos, flags and ends, in every autoreset mode."""
+    rng = np.random.default_rng(2)
+    actions = rng.integers(0, 3, (60, ENVS, 2))
+    with logger.VectorLogger(make([Walk] * ENVS, autoreset_mode=mode), tmp_path, draw_seeds=False) as envs:
+        envs.reset(seed=11)
+        for batch in actions:
+            result = envs.step(batch)
+            if mode is AutoresetMode.DISABLED:
+                _reset_the_ended(envs, result)
+    recorded = _recorded(tmp_path)
+    assert len(rlds_kit.open(tmp_path).episodes) > 3 * ENVS
+    for index in range(ENVS):
+        _compare(recorded[index], _tell(Walk(), mode, 11 + index, list(actions[:, index])))
+        assert [episode.seed for episode in recorded[index]][:2] == [11 + index, None]
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_atari_vector_env_is_recorded_as_single_ones(tmp_path: Path, mode: AutoresetMode) -> None:
+    """ale_py batches in its own way: no masks, stacked final observations, no final infos, int32 rewards."""
+    ale_py = pytest.importorskip("ale_py", reason="needs the extra `atari`")
+    actions = np.random.default_rng(3).integers(0, 4, (120, 2))
+    options = {"noop_max": 0, "use_fire_reset": False, "episodic_life": True, "autoreset_mode": mode}
+    with logger.VectorLogger(ale_py.AtariVectorEnv("breakout", 2, **options), tmp_path) as envs:
+        envs.reset(seed=5)
+        for batch in actions:
+            envs.step(batch)
+    recorded = _recorded(tmp_path)
+    for index in range(2):
+        single = _SingleAtari(ale_py.AtariVectorEnv("breakout", 1, **options | {"autoreset_mode": "NextStep"}), index)
+        told = _tell(single, mode, 5 + index, list(actions[:, index]))
+        if mode is AutoresetMode.SAME_STEP:
+            for episode in told[:-1]:
+                episode.infos[-1] = {}  # which ale_py does not hand out
+        assert len(told) > 2
+        _compare(recorded[index], told)
+    assert [episode.length for episode in recorded[0]] != [episode.length for episode in recorded[1]]
+    assert type(recorded[0][0].steps[0]["reward"]) is np.int32
+
+
+class _SingleAtari(gymnasium.Env[Any, Any]):
+    """One environment of an AtariVectorEnv of one, for ale_py's single environments preprocess nothing."""
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any], env_id: int) -> None:
+        self.envs, self.env_id, self.is_due = envs, env_id, False
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        if self.is_due:  # its own autoreset, for another reset would draw other random numbers
+            observations, _, _, _, infos = self.envs.step(np.zeros(1, np.int64))
+        else:
+            observations, infos = self.envs.reset(seed=seed)
+        self.is_due = False
+        return observations[0], self._info(infos)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        observations, rewards, terminations, truncations, infos = self.envs.step(np.array([action]))
+        self.is_due = bool(terminations[0] or truncations[0])
+        return observations[0], rewards[0], bool(terminations[0]), bool(truncations[0]), self._info(infos)
+
+    def _info(self, infos: dict[str, Any]) -> dict[str, Any]:
+        return {key: value[0] for key, value in infos.items()} | {"env_id": self.env_id}
+
+
+def test_results_pass_through_as_the_same_objects(tmp_path: Path) -> None:
+    """The wrapper hands on what it got, the infos with their final observations included."""
+    made: list[Any] = []
+
+    class Noting(Wrapper):
+        def step(self, actions: Any) -> Any:
+            made.append(super().step(actions))
+            return made[-1]
+
+    inner = Noting(SyncVectorEnv([Walk] * ENVS, autoreset_mode=AutoresetMode.SAME_STEP))
+    with logger.VectorLogger(inner, tmp_path) as envs:
+        envs.reset(seed=1)
+        got = [envs.step(np.ones((ENVS, 2), np.int64)) for _ in range(20)]
+    assert all(one is other for one, other in zip(made, got, strict=True))
+    assert any("final_obs" in result[4] for result in got)
+
+
+def test_observations_in_reused_memory_are_copied(tmp_path: Path) -> None:
+    """With copy=False the vector environment returns the same arrays again and again."""
+    with logger.VectorLogger(SyncVectorEnv([Walk], copy=False), tmp_path, draw_seeds=False) as envs:
+        envs.reset(seed=3)
+        actions = np.ones((30, 1, 2), np.int64)
+        for batch in actions:
+            envs.step(batch)
+    _compare(_recorded(tmp_path)[0], _tell(Walk(), AutoresetMode.NEXT_STEP, 3, list(actions[:, 0])))
+
+
+def test_statistics_of_a_wrapper_below_are_recorded(tmp_path: Path) -> None:
+    """RecordEpisodeStatistics has its own way of masking."""
+    inner = gymnasium.wrappers.vector.RecordEpisodeStatistics(SyncVectorEnv([Walk] * ENVS))
+    with logger.VectorLogger(inner, tmp_path) as envs:
+        envs.reset(seed=1)
+        for _ in range(30):
+            envs.step(np.ones((ENVS, 2), np.int64))
+    whole = [episode for episode in rlds_kit.open(tmp_path).episodes if episode.end is not EpisodeEnd.INTERRUPTED]
+    assert whole
+    for episode in whole:
+        infos = [step["info"] for step in episode.steps]
+        assert ["episode" in info for info in infos] == [False] * (len(infos) - 1) + [True]
+        assert infos[-1]["episode"]["l"] == len(infos) - 1
+
+
+def test_batched_spaces_without_arrays(tmp_path: Path) -> None:
+    """Text is batched as a tuple, and comes apart again."""
+
+    class Teller(gymnasium.Env[Any, Any]):
+        observation_space = spaces.Text(20)
+        action_space = spaces.Text(20)
+
+        def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
+            return "once", {}
+
+        def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            return action * 2, 0.0, False, False, {}
+
+    with logger.VectorLogger(SyncVectorEnv([Teller] * 2), tmp_path) as envs:
+        envs.reset()
+        envs.step(("ab", "cd"))
+    texts = {index: [step["observation"] for step in _recorded(tmp_path)[index][0].steps] for index in range(2)}
+    assert texts == {0: ["once", "abab"], 1: ["once", "cdcd"]}
+
+
+@pytest.mark.parametrize(
+    ("seed", "expected"), [(7, [7, 8, 9]), ([3, 1, 2], [3, 1, 2])], ids=["one number", "one for each"]
+)
+def test_seeds_are_recorded_as_each_environment_gets_them(tmp_path: Path, seed: Any, expected: list[int]) -> None:
+    """Gymnasium counts an integer up."""
+    with logger.VectorLogger(SyncVectorEnv([Walk] * ENVS), tmp_path) as envs:
+        observations, _ = envs.reset(seed=seed)
+    recorded = _recorded(tmp_path)
+    assert [recorded[index][0].seed for index in range(ENVS)] == expected
+    for index, one in enumerate(expected):
+        np.testing.assert_array_equal(observations["place"][index], Walk().reset(seed=one)[0]["place"])
+
+
+def test_drawn_seeds_are_passed_on_and_recorded(tmp_path: Path) -> None:
+    """Also those that a list leaves open."""
+    with logger.VectorLogger(SyncVectorEnv([Walk] * ENVS), tmp_path) as envs:
+        first, _ = envs.reset()
+        second, _ = envs.reset(seed=[5, None, 6])
+    recorded = _recorded(tmp_path)
+    for number, observations in enumerate((first, second)):
+        for index in range(ENVS):
+            seed = recorded[index][number].seed
+            np.testing.assert_array_equal(observations["place"][index], Walk().reset(seed=seed)[0]["place"])
+    assert [recorded[index][1].seed for index in (0, 2)] == [5, 6]
+
+
+def test_drawn_seeds_follow_from_the_callers(tmp_path: Path) -> None:
+    """A seeded run repeats itself."""
+    seeds = []
+    for run in ("one", "two"):
+        with logger.VectorLogger(SyncVectorEnv([Walk] * ENVS), tmp_path / run) as envs:
+            envs.reset(seed=4)
+            envs.reset()
+        seeds.append([episode.seed for episode in rlds_kit.open(tmp_path / run).episodes])
+    assert seeds[0] == seeds[1]
+
+
+@pytest.mark.parametrize("seed", [5, np.array([8, 9])])
+def test_atari_counts_the_seeds_of_a_partial_reset_by_rank(tmp_path: Path, seed: Any) -> None:
+    """Among those that are reset, unlike Gymnasium's own vector environments."""
+    ale_py = pytest.importorskip("ale_py", reason="needs the extra `atari`")
+    with logger.VectorLogger(ale_py.AtariVectorEnv("breakout", 3), tmp_path) as envs:
+        envs.reset(seed=1)
+        envs.reset(seed=seed, options={"reset_mask": np.array([True, False, True])})
+    recorded = _recorded(tmp_path)
+    seeds = [[episode.seed for episode in recorded[index]] for index in range(3)]
+    assert seeds == ([[1, 5], [2], [3, 6]] if isinstance(seed, int) else [[1, 8], [2], [3, 9]])
+
+
+def test_reset_mask_is_no_option_of_the_episode(tmp_path: Path) -> None:
+    """Other options are recorded; Gymnasium takes the mask out of the caller's dict, with or without us."""
+    with logger.VectorLogger(SyncVectorEnv([Walk] * 2, autoreset_mode=AutoresetMode.DISABLED), tmp_path) as envs:
+        envs.reset(options={"level": 1})
+        envs.reset(options={"level": 2, "reset_mask": np.array([False, True])})
+    recorded = _recorded(tmp_path)
+    assert [[episode.options for episode in recorded[index]] for index in range(2)] == [
+        [{"level": 1}],
+        [{"level": 1}, {"level": 2}],
+    ]
+
+
+def test_autoreset_episodes_say_so(tmp_path: Path) -> None:
+    """They have no seed, for their environment went on with the random numbers it had."""
+    with logger.VectorLogger(SyncVectorEnv([Walk]), tmp_path) as envs:
+        envs.reset(seed=1)
+        for _ in range(30):
+            envs.step(np.ones((1, 2), np.int64))
+    episodes = _recorded(tmp_path)[0]
+    assert [episode.provenance["autoreset"] for episode in episodes] == [False] + [True] * (len(episodes) - 1)
+
+
+def test_reset_of_all_in_the_middle_interrupts_all(tmp_path: Path) -> None:
+    """Also where an autoreset was due, which then does not happen."""
+
+    class Short(Walk):
+        def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            observation, reward, _, _, info = super().step(action)
+            return observation, reward, bool(action[0]), False, info
+
+    with logger.VectorLogger(SyncVectorEnv([Short] * 2), tmp_path) as envs:
+        envs.reset()
+        envs.step(np.array([[1, 0], [0, 0]]))
+        envs.reset()
+        envs.step(np.array([[0, 0], [0, 0]]))
+    recorded = _recorded(tmp_path)
+    ends = [[(episode.length, episode.end) for episode in recorded[index]] for index in range(2)]
+    cut = (2, EpisodeEnd.INTERRUPTED)
+    assert ends == [[(2, EpisodeEnd.TERMINATED), cut], [cut, cut]]
+
+
+@pytest.mark.parametrize("mode", [None, "NoSuchMode"])
+def test_unknown_autoreset_mode_is_refused(tmp_path: Path, mode: str | None) -> None:
+    """Nobody could tell a reset from a step."""
+    inner = SyncVectorEnv([Walk])
+    inner.metadata.pop("autoreset_mode")
+    if mode:
+        inner.metadata["autoreset_mode"] = mode
+    with pytest.raises(ValueError, match=r"to be one of NEXT_STEP, SAME_STEP, DISABLED of .* got (None|'NoSuchMode')"):
+        logger.VectorLogger(inner, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_partial_batches_are_refused(tmp_path: Path) -> None:
+    """ale_py can serve some of its environments at a time, in any order."""
+    ale_py = pytest.importorskip("ale_py", reason="needs the extra `atari`")
+    inner = ale_py.AtariVectorEnv("breakout", 3, batch_size=2)
+    with pytest.raises(ValueError, match="a step serves 2 of its 3 sub-environments"):
+        logger.VectorLogger(inner, tmp_path)
+
+
+def test_missing_final_observation_is_undefined(tmp_path: Path) -> None:
+    """The last action is kept; what it led to is not made up from the next episode."""
+
+    class Forgetful(Wrapper):
+        def step(self, actions: Any) -> Any:
+            *result, infos = super().step(actions)
+            return (*result, {key: value for key, value in infos.items() if "final" not in key})
+
+    inner = Forgetful(SyncVectorEnv([Walk], autoreset_mode=AutoresetMode.SAME_STEP))
+    with logger.VectorLogger(inner, tmp_path, draw_seeds=False) as envs:
+        envs.reset(seed=3)
+        actions = np.ones((30, 1, 2), np.int64)
+        for batch in actions:
+            envs.step(batch)
+    told = _tell(Walk(), AutoresetMode.SAME_STEP, 3, list(actions[:, 0]))
+    episodes = _recorded(tmp_path)[0]
+    assert len(episodes) == len(told) > 3
+    for episode, expected in zip(episodes[:-1], told[:-1], strict=True):
+        assert episode.mask("observation/place").tolist() == [True] * len(expected.actions) + [False]
+        np.testing.assert_equal(episode["action"][:-1], np.stack(expected.actions))
+        np.testing.assert_equal([step["observation"] for step in episode.steps[:-1]], expected.observations[:-1])
+
+
+def test_row_that_cannot_be_recorded_costs_no_other_environment(tmp_path: Path) -> None:
+    """The rows of the others are recorded, and then the error is raised."""
+
+    class Odd(Walk):
+        def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            observation, reward, _, _, info = super().step(action)
+            return observation, reward, False, False, info | ({"robot": object()} if action[0] == 2 else {})
+
+    with logger.VectorLogger(SyncVectorEnv([Odd] * 3), tmp_path) as envs:
+        envs.reset()
+        with pytest.raises(UnsupportedTypeError, match="info/robot: cannot record object"):
+            envs.step(np.array([[0, 0], [2, 0], [0, 0]]))
+        envs.step(np.zeros((3, 2), np.int64))
+    recorded = _recorded(tmp_path)
+    assert [[episode.length for episode in recorded[index]] for index in range(3)] == [[3], [1], [3]]
+
+
+def test_each_environment_has_its_own_scheduler(tmp_path: Path) -> None:
+    """One that counts steps or episodes counts those of one environment."""
+    inner = gymnasium.make_vec("CartPole-v1", num_envs=2)
+    with logger.VectorLogger(inner, tmp_path, make_scheduler=lambda index: logger.NStepScheduler(index + 2)) as envs:
+        envs.reset(seed=1)
+        for _ in range(4):
+            envs.step(np.ones(2, np.int64))
+    first = [_recorded(tmp_path)[index][0]["step_index"].tolist() for index in range(2)]
+    assert first == [[0, 2, 4], [0, 3, 4]]
+
+
+def test_callbacks_are_told_which_environment_it_is(tmp_path: Path) -> None:
+    """Time steps carry the index, the info and the flags of one sub-environment."""
+
+    def step_fn(step: logger.GymnasiumTimeStep, _action: Any, env: Any) -> dict[str, Any]:
+        assert isinstance(env, SyncVectorEnv)
+        return {"me": step.env_index, "text_seen": step.info.get("text")}
+
+    with logger.VectorLogger(
+        SyncVectorEnv([Walk] * 2), tmp_path, step_fn=step_fn, episode_fn=lambda step, *_: {"index": step.env_index}
+    ) as envs:
+        envs.reset(seed=2)
+        envs.step(np.ones((2, 2), np.int64))
+    for index, (episode,) in _recorded(tmp_path).items():
+        assert [step["me"] for step in episode.steps] == [index, index]
+        assert episode.steps[0]["text_seen"] == episode.steps[0]["info"]["text"]
+        assert episode.metadata == {"index": index}
+
+
+def test_it_is_a_wrapper_like_any_other(tmp_path: Path) -> None:
+    """Types, spaces, and what Gymnasium's own vector environments have beyond the interface."""
+    inner = SyncVectorEnv([Walk] * 2)
+    with logger.VectorLogger(inner, tmp_path) as envs:
+        assert isinstance(envs, gymnasium.vector.VectorWrapper)
+        assert (envs.num_envs, envs.unwrapped) == (2, inner)
+        assert envs.single_action_space == inner.single_action_space
+        assert envs.call("get_wrapper_attr", "steps") == (0, 0)
+        assert envs.envs is inner.envs
+        wrapped = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs)
+        wrapped.reset(seed=1)
+        wrapped.step(np.ones((2, 2), np.int64))
+    assert inner.closed
+    assert len(rlds_kit.open(tmp_path).episodes) == 2
+
+
+def test_steps_that_would_go_past_the_logger_are_refused(tmp_path: Path) -> None:
+    """Rather than left out of the data."""
+    with (
+        logger.VectorLogger(AsyncVectorEnv([Walk]), tmp_path) as envs,
+        pytest.raises(AttributeError, match="step_async: steps made with it would not be recorded"),
+    ):
+        envs.step_async(np.ones((1, 2), np.int64))
+
+
+def test_action_outside_its_space_is_warned_of_once(tmp_path: Path) -> None:
+    """For all sub-environments together; recorded as it was."""
+    with logger.VectorLogger(SyncVectorEnv([Walk] * 2), tmp_path) as envs:
+        envs.reset(seed=1)
+        with pytest.warns(UserWarning, match=r"action: 1 of 2 elements outside") as seen:
+            envs.step(np.array([[7, 0], [8, 0]]))
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    assert [_recorded(tmp_path)[index][0]["action"][0].tolist() for index in range(2)] == [[7, 0], [8, 0]]
+
+
+def test_environment_is_described(tmp_path: Path) -> None:
+    """Id, number and autoreset mode of the vector environment."""
+    with logger.VectorLogger(
+        gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync"), tmp_path
+    ) as envs:
+        envs.reset()
+    environment = rlds_kit.open(tmp_path).environment
+    assert (environment["id"], environment["num_envs"]) == ("CartPole-v1", 2)
+    assert environment["autoreset_mode"] == "NextStep"
+
+
+def test_observation_that_does_not_fit_names_its_place(tmp_path: Path) -> None:
+    """As for a single environment."""
+
+    class Wrong(Wrapper):
+        def step(self, actions: Any) -> Any:
+            observations, *rest = super().step(actions)
+            return ({**observations, "place": observations["place"].astype(np.float64) + 0.1}, *rest)
+
+    with logger.VectorLogger(Wrong(SyncVectorEnv([Walk])), tmp_path) as envs:
+        envs.reset()
+        with pytest.raises(SpecError, match=r"observation/place: expected float32 \(2,\), got float64 \(2,\)"):
+            envs.step(np.ones((1, 2), np.int64))
