@@ -18,9 +18,9 @@ help:  ## list the verbs
 demo: .venv/$(KEY).all  ## record Atari episodes, verify them, read them back, draw them
 	$(RUN) examples/demo.py
 
-test: .venv/$(KEY).dev  ## run all tests; those of the container also on the pure-Python twin
+test: .venv/$(KEY).dev  ## run all tests; those of the container and the filters also on the pure-Python twins
 	$(RUN) -m pytest $(PYTEST_FLAGS)
-	RLDS_KIT_PURE=1 $(RUN) -m pytest $(PYTEST_FLAGS) -k riegeli
+	RLDS_KIT_PURE=1 $(RUN) -m pytest $(PYTEST_FLAGS) -k 'riegeli or filters or golden'
 
 lint: .venv/$(KEY).dev  ## check style, format and types
 	$(RUN) -m ruff check

@@ -43,7 +43,7 @@ class Intake:
         self.monitor = threading.Condition()
         self.policy = policy
         self.pool = ArrayPool()
-        self.closed = False
+        self.closed = self._finished = False
         self._pid = os.getpid()
         self._in_child = False
         self._open: dict[bytes, OpenEpisode] = {}
@@ -117,13 +117,16 @@ class Intake:
         Raises:
           RecordingError: something could not be written.
         """
-        if self.closed or self._in_child:
+        if self._finished or self._in_child:
             return
-        self.closed = True
         with self.monitor:
+            self.closed = True
             for episode in list(self._open.values()):
                 episode.interrupt()
-        self._thread.close()
+        # Where Ctrl-C breaks off the waiting, the next call (at exit, at the latest) goes on with it.
+        self._thread.finish()
+        self._finished = True
+        self._thread.check()
 
     def leave_to_parent(self) -> None:
         """Called in a forked child: its copies of the files would hold the parent's locks."""

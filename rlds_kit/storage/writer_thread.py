@@ -79,17 +79,12 @@ class WriterThread:
                 "Make room or mend the disk, then record into the same directory again."
             ) from self._error
 
-    def close(self) -> None:
-        """Writes what is queued, closes the shards and ends the thread.
-
-        Raises:
-          RecordingError: something could not be written.
-        """
+    def finish(self) -> None:
+        """Writes what is queued, closes the shards and ends the thread; `check` tells whether that went well."""
         with self._monitor:
             self._closing = True
             self._monitor.notify_all()
         self._thread.join()
-        self.check()
 
     def _run(self) -> None:
         try:

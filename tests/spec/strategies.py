@@ -99,7 +99,9 @@ def values(draw: st.DrawFn, spec: specs.Spec, length: int | None = None) -> Any:
 @st.composite
 def _graphs(draw: st.DrawFn, spec: specs.Graph) -> tuple[Any, Any, Any]:
     nodes = draw(values(specs.stacked(spec.node), draw(st.integers(0, 2))))
-    if spec.edge is None or draw(st.booleans()):
+    if spec.edge is None:  # edges that carry nothing may still link nodes
+        return nodes, None, draw(st.sampled_from([None, np.zeros((1, 2), np.int64)]))
+    if draw(st.booleans()):
         return nodes, None, None
     batch, count = specs.stacked(spec.edge), draw(st.integers(0, 2))
     edges = draw(values(batch, count))

@@ -22,7 +22,7 @@ def _bounded(draw: st.DrawFn) -> typing.Any:  # dm_env ships no types
     dtype, shape = np.dtype(draw(dtypes)), draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=1, max_side=3))
     elements = st.integers(0, 1) if dtype.kind == "b" else st.integers(0, 100)
     pair = [np.asarray(draw(hnp.arrays(dtype, shape, elements=elements))) for _ in range(2)]
-    return dm_specs.BoundedArray(shape, dtype, np.minimum(*pair), np.maximum(*pair), draw(names))  # type: ignore[no-untyped-call]
+    return dm_specs.BoundedArray(shape, dtype, np.minimum(*pair), np.maximum(*pair), draw(names))
 
 
 leaves = st.one_of(
@@ -72,11 +72,11 @@ def test_keys_that_look_like_fields_of_a_spec_are_keys(inner: object) -> None:
     ("given_spec", "expected"),
     [
         (dm_specs.Array((2,), np.float32, "x"), specs.Array((2,), np.float32, "x")),
-        (dm_specs.BoundedArray((2,), np.int8, 0, [1, 2]), specs.Array((2,), np.int8, minimum=0, maximum=[1, 2])),  # type: ignore[no-untyped-call]
-        (dm_specs.DiscreteArray(4), specs.Array((), np.int32, num_values=4)),  # type: ignore[no-untyped-call]
-        (dm_specs.StringArray(()), specs.Text()),  # type: ignore[no-untyped-call]
-        (dm_specs.StringArray((), bytes, "x"), specs.Bytes("x")),  # type: ignore[no-untyped-call]
-        (dm_specs.StringArray((3,), str, "x"), specs.Any("x")),  # type: ignore[no-untyped-call]
+        (dm_specs.BoundedArray((2,), np.int8, 0, [1, 2]), specs.Array((2,), np.int8, minimum=0, maximum=[1, 2])),
+        (dm_specs.DiscreteArray(4), specs.Array((), np.int32, num_values=4)),
+        (dm_specs.StringArray(()), specs.Text()),
+        (dm_specs.StringArray((), bytes, "x"), specs.Bytes("x")),
+        (dm_specs.StringArray((3,), str, "x"), specs.Any("x")),
         (None, specs.NONE),
     ],
 )
