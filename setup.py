@@ -79,7 +79,7 @@ setup(
         "click",
         "dm-env",
         "fsspec",
-        "gymnasium>=1.0",
+        "gymnasium>=1.1",
         "numpy>=2",
         "protobuf>=6.31.1,<8",
         "rich",

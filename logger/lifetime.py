@@ -23,7 +23,7 @@ _WRITER_THREAD: Final = "rlds_kit"
 
 
 class Lifetime:
-    """Runs `close` exactly once: when `end` is called, when `owner` is collected, or at exit.
+    """Has `close` run to its end once: when `end` is called, when `owner` is collected, or at exit.
 
     A collected owner gives a ResourceWarning, for when that happens is left to chance. At exit there is none.
 
@@ -42,9 +42,18 @@ class Lifetime:
         _sigterm.hold(self)
 
     def end(self) -> None:
-        """Closes. Does nothing the second time, or in a forked child."""
-        if self._finalizer.detach() is not None and os.getpid() == self._pid:
-            self._run()
+        """Closes. Does nothing the second time, or in a forked child.
+
+        If Ctrl-C or SIGTERM breaks it off, the next call, or the end of the process, goes on with it.
+        """
+        if not self._finalizer.alive or os.getpid() != self._pid:
+            return
+        try:
+            self._close()
+        except Exception:
+            self._release()
+            raise
+        self._release()
 
     def _leave(self) -> None:
         """The owner is gone, or the process ends."""
@@ -62,7 +71,11 @@ class Lifetime:
         try:
             self._close()
         finally:
-            _sigterm.release(self)
+            self._release()
+
+    def _release(self) -> None:
+        self._finalizer.detach()
+        _sigterm.release(self)
 
 
 class _Sigterm:

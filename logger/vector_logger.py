@@ -67,6 +67,7 @@ class VectorLogger(_Wrapper):
       options: `mode`, `policy` and what else `RecorderOptions` names.
 
     Raises:
+      TypeError: `envs` is no vector environment.
       ValueError: the autoreset mode is missing or unknown, or a step serves only some of the sub-environments.
       SpecError: a space cannot be recorded, or contradicts the dataset that is there.
       DatasetExistsError: the mode forbids the dataset that is there.
@@ -76,8 +77,8 @@ class VectorLogger(_Wrapper):
     ...     with VectorLogger(gymnasium.make_vec("CartPole-v1", num_envs=2), directory) as envs:
     ...         observations, infos = envs.reset(seed=1)
     ...         observations, rewards, terminations, truncations, infos = envs.step(np.array([0, 1]))
-    >>> rewards
-    array([1., 1.], dtype=float32)
+    >>> rewards.tolist()
+    [1.0, 1.0]
     """
 
     def __init__(  # noqa: PLR0913  each is one independent choice, by name

@@ -1,6 +1,7 @@
 """`rlds-kit info`."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ import click
 import rlds_kit
 from rlds_kit import spec as specs
 from rlds_kit.cli.output import count_text, json_option, plain, print_json, show, size_text, table
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.errors import DamagedError, DamageWarning, FormatError
 from rlds_kit.riegeli import DamagedError as RiegeliDamagedError
 from rlds_kit.storage import directory as directories
 
@@ -30,7 +31,9 @@ def info_command(dataset: str, *, as_json: bool) -> None:
 
     Exit codes: 0 done; 1 there is no dataset, or it cannot be read.
     """
-    found = _collect(rlds_kit.open(dataset, include_open=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DamageWarning)  # what is damaged is shown below
+        found = _collect(rlds_kit.open(dataset, include_open=True))
     if as_json:
         print_json(found)
     else:
@@ -46,8 +49,8 @@ def _collect(dataset: rlds_kit.Dataset) -> dict[str, Any]:
     return {
         "path": str(dataset.path),
         "about": _about(dataset),
-        "environment": plain(dataset.environment),
-        "metadata": plain(dataset.metadata),
+        "environment": _unless_damaged(lambda: plain(dataset.environment)),
+        "metadata": _unless_damaged(lambda: plain(dataset.metadata)),
         "spec": specs.to_json(dataset.spec),
         "episodes": len(dataset.episodes),
         "endings": dict(sorted(endings.items())),
@@ -63,6 +66,13 @@ def _ending(episode: rlds_kit.Episode) -> str:
         return OPEN if episode.end is None else episode.end.value
     except (DamagedError, RiegeliDamagedError):
         return DAMAGED
+
+
+def _unless_damaged(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return read()
+    except (DamagedError, RiegeliDamagedError) as error:
+        return {DAMAGED: str(error)}
 
 
 def _about(dataset: rlds_kit.Dataset) -> dict[str, str]:
@@ -97,6 +107,7 @@ def _tree(spec: Mapping[str, Any]) -> Any:  # a rich tree
     def grow(tree: Tree, name: str, below: specs.Spec) -> None:
         children = _children(below)
         label = name if children else f"{name}: {specs.describe_spec(below)}{_limits(below)}"
+        label += " (or None)" if children and isinstance(below, specs.Optional) else ""
         branch = tree.add(Text(label))
         for key, child in children.items():
             grow(branch, key, child)
@@ -114,6 +125,8 @@ def _children(spec: specs.Spec) -> dict[str, specs.Spec]:
             return {f"({index})": item for index, item in enumerate(items)}
         case specs.List(items):
             return {f"[{index}]": item for index, item in enumerate(items)}
+        case specs.Optional(inner):
+            return _children(inner)
         case _:
             return {}
 

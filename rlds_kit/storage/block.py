@@ -84,7 +84,10 @@ def is_block(record: bytes) -> bool:
     """
     if record[:1] != _VERSION_TAG:
         raise FormatError("expected an rlds_kit record, got something else: the file is no rlds_kit shard")
-    version, at = varint.decode(record, 1)
+    try:
+        version, at = varint.decode(record, 1)
+    except riegeli_errors.DamagedError as error:
+        raise FormatError("expected an rlds_kit record, got something else: the file is no rlds_kit shard") from error
     check_version(version)
     return record[at : at + 1] == _BLOCK_TAG
 
@@ -139,7 +142,10 @@ def decode(
       DamagedError: a checksum does not match.
       FormatError: the block contradicts itself.
     """
-    prefix = parse_prefix(record, place)
+    try:
+        prefix = parse_prefix(record, place)
+    except PrefixTooShortError as short:
+        raise FormatError(f"{place}: the block header is longer than its block") from short
     view = memoryview(record)[prefix.payload_base :]
     return prefix.header, {
         header.offset: columns.decode(header, view[header.offset : header.offset + header.length], place)

@@ -1,7 +1,7 @@
 """The rows of an open episode that are not on disk yet, column by column."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -41,7 +41,9 @@ class ArrayBuffer:
         """Takes back what was appended for `row` and later ones."""
         while self.rows and self.rows[-1] >= row:
             self.rows.pop()
-        if self._items is not None:
+        if self._dense is not None:
+            self._items = None
+        elif self._items is not None:
             del self._items[len(self.rows) :]
 
     def _append_dense(self, item: np.ndarray) -> None:
@@ -157,6 +159,10 @@ def make_buffer(key: ColumnKey, expected_rows: int, pool: ArrayPool) -> Buffer:
     return NumberBuffer(key) if key.kind in _NUMBERS else BytesBuffer(key)
 
 
+_Placed: TypeAlias = list[tuple[Buffer, Any]]
+"""Values and the columns they go to."""
+
+
 class RowBuffer:
     """The columns of one open episode since its last block.
 
@@ -170,6 +176,7 @@ class RowBuffer:
         self.nbytes = 0
         self._columns: dict[ColumnKey, Buffer] = {}
         self._by_identity: dict[int, Buffer] = {}
+        self._attempt: tuple[int, int, _Placed, _Placed] | None = None
         self._rows, self._max_bytes, self._pool = expected_rows, max_bytes, pool
 
     def add(self, row: int, observed: Iterable[Leaf], acted: Iterable[Leaf]) -> None:
@@ -178,22 +185,30 @@ class RowBuffer:
         Raises:
           UnsupportedTypeError: a dtype is not one that is recorded.
         """
+        self.settle(row)
         # Whatever can fail comes first; then only an interrupt (Ctrl-C, SIGTERM) can come between two columns.
         here = [(self._find(leaf), leaf.value) for leaf in observed]
         before = [(self._find(leaf), leaf.value) for leaf in acted]
+        self._attempt = (row, self.nbytes, here, before)
         nbytes = self.nbytes
-        try:
-            for buffer, item in here:
-                nbytes += buffer.append(row, item)
-            for buffer, item in before:
-                nbytes += buffer.append(row - 1, item)
-        except BaseException:
+        for buffer, item in here:
+            nbytes += buffer.append(row, item)
+        for buffer, item in before:
+            nbytes += buffer.append(row - 1, item)
+        self.nbytes = nbytes
+
+    def settle(self, rows: int) -> None:
+        """Takes back the last `add` if it was interrupted: if the episode has no more than `rows` rows without it."""
+        if self._attempt is None:
+            return
+        row, nbytes, here, before = self._attempt
+        if row >= rows:
             for buffer, _ in here:
                 buffer.drop_from(row)
             for buffer, _ in before:
                 buffer.drop_from(row - 1)
-            raise
-        self.nbytes = nbytes
+            self.nbytes = nbytes
+        self._attempt = None
 
     def release(self) -> None:
         """Gives the memory back; columns that `seal` returned must not be used any more."""

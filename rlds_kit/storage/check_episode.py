@@ -43,7 +43,7 @@ class _Check:
         self._file, self._episode, self._declared = file, episode, declared
         self._place = Finding("", "", file.path.name, episode=uuid_of(episode.episode_id))
         self._rows, self._digest = Rows(), EpisodeDigest()
-        self._excused: list[Span] = list(repaired.marks(episode.start))
+        self._excused: list[Span] = list(repaired.marks(episode.start).undefined)
         self._limits: dict[str, tuple[int, int, str]] = {}
 
     def run(self, *, is_locked: bool) -> EpisodeFindings:

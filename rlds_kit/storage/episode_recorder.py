@@ -100,7 +100,7 @@ class EpisodeRecorder:
             raise RecordingError("an episode without rows has no last action; append its first observation")
         if acted:
             self._add([], self._fields.leaves(acted))
-        with self._intake.monitor:
+        with self._intake.lock:
             self._finish(message)
         if self._intake.policy.each_episode:
             self._intake.flush()
@@ -112,7 +112,7 @@ class EpisodeRecorder:
           RecordingError: the episode has ended already, or the recorder cannot write.
         """
         self._check()
-        with self._intake.monitor:
+        with self._intake.lock:
             self._intake.took(0, -self._buffer.nbytes)
             self._buffer = self._new_buffer()
             if self._started:
@@ -121,7 +121,11 @@ class EpisodeRecorder:
             self._close()
 
     def cut(self) -> None:
-        """Makes a block of the waiting rows. The intake's monitor must be held."""
+        """Makes a block of the waiting rows, if there are any. The intake's monitor must be held."""
+        self._buffer.settle(self.rows)
+        if self.rows == self._last_block.stop:
+            self.oldest = None
+            return
         if not self._started:
             self._intake.put(Start(self._start))
             self._started = True
@@ -144,13 +148,14 @@ class EpisodeRecorder:
         return RowBuffer(expected, self._intake.policy.block_bytes, self._intake.pool)
 
     def _add(self, observed: list[Leaf], acted: list[Leaf]) -> None:
-        with self._intake.monitor:
+        with self._intake.lock:
+            self._check()  # again: another thread may have closed the recorder meanwhile
             before = self._buffer.nbytes
-            self._buffer.add(self.rows, observed, acted)
-            self.rows += 1
-            self._intake.took(1, self._buffer.nbytes - before)
             if self.oldest is None:
                 self.oldest = time.monotonic()
+            self._buffer.add(self.rows, observed, acted)
+            self.rows += 1  # an interrupt before this takes all of the row back
+            self._intake.took(1, self._buffer.nbytes - before)
             policy = self._intake.policy
             if self.rows - self._last_block.stop >= policy.block_rows or self.waiting_bytes >= policy.block_bytes:
                 self.cut()
@@ -158,8 +163,7 @@ class EpisodeRecorder:
 
     def _finish(self, end: pb.EpisodeEnd) -> None:
         if self.rows:
-            if self.oldest is not None:
-                self.cut()
+            self.cut()
             end.rows = self.rows
             self._intake.put(End(end))
         self._close()

@@ -40,7 +40,9 @@ class Intake:
     """
 
     def __init__(self, shards: ShardSet, policy: FlushPolicy, memory_limit: int) -> None:
-        self.monitor = threading.Condition()
+        # Callers take the lock itself: a signal may interrupt `Condition.__exit__`, which then never lets go of it.
+        self.lock = threading.RLock()
+        self.monitor = threading.Condition(self.lock)
         self.policy = policy
         self.pool = ArrayPool()
         self.closed = self._finished = False
@@ -55,7 +57,7 @@ class Intake:
 
     def add(self, episode_id: bytes, episode: OpenEpisode) -> None:
         """Makes an episode known."""
-        with self.monitor:
+        with self.lock:
             self._open[episode_id] = episode
 
     def remove(self, episode_id: bytes) -> None:
@@ -86,14 +88,14 @@ class Intake:
           RecordingError: it could not be written.
         """
         self.check()
-        with self.monitor:
+        with self.lock:
             self._flush()
 
     def durable(self) -> dict[bytes, int]:
         """For each open episode how many of its rows are on disk; nothing in a forked child, which has none."""
         if self._in_child:
             return {}
-        with self.monitor:
+        with self.lock:
             return {key: self._thread.durable.get(key, 0) for key in self._open}
 
     def check(self) -> None:
@@ -119,7 +121,7 @@ class Intake:
         """
         if self._finished or self._in_child:
             return
-        with self.monitor:
+        with self.lock:
             self.closed = True
             for episode in list(self._open.values()):
                 episode.interrupt()

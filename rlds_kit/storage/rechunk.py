@@ -2,28 +2,24 @@
 
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from rlds_kit.errors import DamagedError, FormatError
-from rlds_kit.step import ACTED_FIELDS
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields
-from rlds_kit.storage.check_spec import field_of
 from rlds_kit.storage.column import Column, FilterChoice
 from rlds_kit.storage.contents import contents
 from rlds_kit.storage.copying import copy_description, new_directory
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.episode_blocks import blocks_of, end_of, start_of
 from rlds_kit.storage.episode_entry import EpisodeEntry
-from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.policy import BLOCK_ROWS
 from rlds_kit.storage.recorder import MAX_SHARD_BYTES
+from rlds_kit.storage.regroup import regrouped
 from rlds_kit.storage.report import Meter, Progress, require_dataset, uuid_of
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
@@ -173,7 +169,7 @@ def _copy_shard(work: _Work, file: ShardFile) -> None:
 def _copy_episode(work: _Work, file: ShardFile, entry: EpisodeEntry, writer: ShardWriter, seen: SeenFields) -> None:
     digest, start, end = EpisodeDigest(), start_of(file, entry), end_of(file, entry)
     writer.start(start)
-    for rows, columns in _regrouped(_digested(file, entry, digest), work.block_rows, work.block_bytes):
+    for rows, columns in regrouped(_digested(file, entry, digest), work.block_rows, work.block_bytes):
         amendment = seen.amendment(columns)
         if amendment is not None:
             writer.amend(amendment)
@@ -199,75 +195,6 @@ def _require(digest: bytes, entry: EpisodeEntry, place: Path) -> None:
             f"{place}: episode {uuid_of(entry.episode_id)} does not have the content digest that was stored with it; "
             "run `rlds-kit verify`"
         )
-
-
-def _regrouped(
-    blocks: Iterator[tuple[range, list[Column]]], block_rows: int, block_bytes: int
-) -> Iterator[tuple[range, list[Column]]]:
-    """The same columns in blocks of other rows; what was done in a step stays with the observation after it."""
-    waiting: list[Column] = []
-    acted: set[str] = set(ACTED_FIELDS)
-    rows = range(0)
-    for source_rows, columns in blocks:
-        acted |= {field_of(column.key.path) for column in columns if column.rows[0] < source_rows.start}
-        waiting += columns
-        rows = range(rows.start, source_rows.stop)
-        size = _rows_that_fit(waiting, len(rows), block_rows, block_bytes)
-        while len(rows) > size:
-            if len(waiting) > len(columns):
-                waiting = merged(waiting)
-            at = rows.start + size
-            yield range(rows.start, at), _cut(waiting, acted, None, at)
-            waiting, rows = _cut(waiting, acted, at, None), range(at, rows.stop)
-    if rows:
-        yield rows, merged(waiting)
-
-
-def _rows_that_fit(waiting: Sequence[Column], rows: int, block_rows: int, block_bytes: int) -> int:
-    row_bytes = sum(column.values.nbytes for column in waiting) // rows + 1
-    return max(1, min(block_rows, block_bytes // row_bytes))
-
-
-def _cut(columns: Sequence[Column], acted: set[str], begin: int | None, end: int | None) -> list[Column]:
-    """The part of the columns that belongs to a block of rows `[begin, end)`."""
-    parts = []
-    for column in columns:
-        behind = field_of(column.key.path) in acted
-        first = int(column.rows[0]) if begin is None else begin - behind
-        last = int(column.rows[-1]) + 1 if end is None else end - behind
-        part = column.between(first, last)
-        if len(part.rows):
-            parts.append(_as_dense(part))
-    return parts
-
-
-def merged(columns: Sequence[Column]) -> list[Column]:
-    """One column for each key, of columns whose rows follow each other."""
-    groups: dict[ColumnKey, list[Column]] = {}
-    for column in columns:
-        groups.setdefault(column.key, []).append(column)
-    return [_joined(key, parts) if len(parts) > 1 else parts[0] for key, parts in groups.items()]
-
-
-def _joined(key: ColumnKey, parts: Sequence[Column]) -> Column:
-    rows = np.concatenate([part.rows for part in parts])
-    if all(part.shapes is None for part in parts) and len({part.values.shape[1:] for part in parts}) == 1:
-        return Column(key, rows, np.concatenate([part.values for part in parts]))
-    shapes = np.concatenate([_shapes(part) for part in parts])
-    return Column(key, rows, np.concatenate([part.values.reshape(-1) for part in parts]), shapes)
-
-
-def _shapes(column: Column) -> np.ndarray:
-    if column.shapes is not None:
-        return column.shapes
-    return np.tile(np.array(column.values.shape[1:], np.int64), (len(column.rows), 1))
-
-
-def _as_dense(column: Column) -> Column:
-    """A column whose shapes do not differ in these rows is stored without them."""
-    if column.shapes is None or (column.shapes != column.shapes[0]).any():
-        return column
-    return Column(column.key, column.rows, column.values.reshape(len(column.rows), *column.shapes[0].tolist()))
 
 
 def _check(directory: Path, expected: dict[bytes, bytes], meter: Meter) -> int:

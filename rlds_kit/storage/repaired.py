@@ -1,10 +1,9 @@
 """How an episode says that it was repaired: an entry of its provenance, which no digest covers.
 
-`{"repaired": {"undefined": [[path, first, end], ...], "steps": [[first, end], ...], "start": bool, "end": bool}}` where
-`undefined` counts steps as the repaired episode does, and `steps` as the original did.
+`{"repaired": {"undefined": [[path, first step, end step], ...], "start": bool, "end": bool}}`. Whole steps that were
+lost show in `step_index`.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -31,40 +30,37 @@ class Repaired:
     """What an episode lost.
 
     Attributes:
-      undefined: fields that some steps have lost, in steps of the repaired episode.
-      steps: lost steps `(first, end)`, as the original counted them.
+      undefined: fields that some steps have lost.
       start: whether metadata, seed and options were lost.
       end: whether how it ended was lost, or no longer holds.
     """
 
     undefined: tuple[Span, ...] = ()
-    steps: tuple[tuple[int, int], ...] = ()
     start: bool = False
     end: bool = False
 
 
 def mark(provenance: pb.Value, repaired: Repaired) -> pb.Value:
-    """Provenance with a note of what was lost, added to that of earlier repairs."""
+    """Provenance with a note of what was lost, in place of that of an earlier repair."""
     content = value.decode(provenance) if provenance.WhichOneof("kind") else {}
     note = {
         "undefined": [list(span) for span in repaired.undefined],
-        "steps": [list(steps) for steps in repaired.steps],
         "start": repaired.start,
         "end": repaired.end,
     }
     return value.encode({**content, REPAIRED: note})
 
 
-def marks(start: pb.EpisodeStart | None) -> tuple[Span, ...]:
-    """The fields that an episode is known to have lost to damage before it was repaired."""
+def marks(start: pb.EpisodeStart | None) -> Repaired:
+    """What an episode is known to have lost to damage before it was repaired."""
     if start is None or not start.provenance.WhichOneof("kind"):
-        return ()
+        return Repaired()
     try:
-        return tuple(_spans(value.decode(start.provenance)))
-    except (KeyError, TypeError, ValueError):
-        return ()  # someone else's entry of that name
+        return _parse(value.decode(start.provenance).get(REPAIRED, {}))
+    except (AttributeError, TypeError, ValueError):
+        return Repaired()  # someone else's entry of that name
 
 
-def _spans(provenance: Any) -> Iterable[Span]:  # whatever was recorded
-    for path, begin, end in provenance.get(REPAIRED, {}).get("undefined", ()):
-        yield Span(str(path), int(begin), int(end))
+def _parse(note: Any) -> Repaired:  # whatever was recorded
+    spans = tuple(Span(str(path), int(begin), int(end)) for path, begin, end in note.get("undefined", ()))
+    return Repaired(spans, start=bool(note.get("start")), end=bool(note.get("end")))

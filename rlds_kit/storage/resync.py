@@ -1,16 +1,18 @@
 """Where to go on in a shard after damage, losing no chunk that is whole.
 
 Riegeli's own way is the next block header, up to 64 KiB further on: many small chunks may lie in between. Here the
-damaged chunk's own length is tried first, then the places of chunks that a footer names, then every byte up to the next
-block header. A chunk found that way counts only if the chunks after it lead without a gap to where Riegeli goes on.
+damaged chunk's own length is tried first, then the places of chunks that a footer names, then the length of the record
+in the chunk, then every byte up to the next block header. A chunk found that way counts only if the chunks after it lead
+without a gap to where Riegeli goes on.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
-from rlds_kit.riegeli import blocks, chunk
+from rlds_kit.riegeli import blocks, chunk, varint
 from rlds_kit.riegeli.chunk import ChunkHeader
 from rlds_kit.riegeli.chunk_reader import Truncation, read_header
+from rlds_kit.riegeli.codec import Codec
 from rlds_kit.riegeli.errors import DamagedError
 from rlds_kit.riegeli.recovery import ChunkDamage, Resume, resume_position
 from rlds_kit.riegeli.source import Source
@@ -18,6 +20,7 @@ from rlds_kit.riegeli.source import Source
 SEARCH_BYTES: Final = 1 << 20
 """How far to look byte by byte: where no block header is left for so long, little else is."""
 
+_FRAME_BYTES: Final = 64
 _TYPE_OFFSET: Final = 24
 _TYPES: Final = frozenset((chunk.SIGNATURE, chunk.METADATA, chunk.PADDING, chunk.SIMPLE, chunk.TRANSPOSED))
 
@@ -36,7 +39,8 @@ def next_chunk(source: Source, damage: ChunkDamage, known: Sequence[int] = ()) -
     for position in known:
         if position > damage.begin and _header(source, position) is not None:
             return position
-    return _search(source, damage.begin, damage.resume)
+    framed_end = _framed_end(source, damage.begin)
+    return _search(source, damage.begin, damage.resume) if framed_end is None else framed_end
 
 
 def _own_end(source: Source, position: int) -> int | None:
@@ -53,6 +57,24 @@ def _header(source: Source, position: int) -> ChunkHeader | None:
     except ChunkDamage:
         return None
     return header if isinstance(header, ChunkHeader) else None
+
+
+def _framed_end(source: Source, position: int) -> int | None:
+    """Where the chunk at `position` ends by the length of the one record in it, if another chunk begins there.
+
+    Before the search, for a record may hold what looks like chunks: somebody may have recorded a file as a value.
+    """
+    data_begin = blocks.with_overhead(position, blocks.CHUNK_HEADER_SIZE)
+    data = blocks.unframe(source.read(data_begin, _FRAME_BYTES), data_begin)
+    try:
+        sizes_length, at = varint.decode(data, 1)
+        size, data_end = varint.decode(data, at)
+    except DamagedError:
+        return None
+    if data[0] != Codec.NONE or data_end != at + sizes_length or not source.reaches(position + size):
+        return None
+    end = blocks.chunk_end(position, data_end + size, 1)
+    return end if end == source.size() or _header(source, end) is not None else None
 
 
 def _search(source: Source, begin: int, resume: Resume) -> int:
@@ -94,7 +116,7 @@ def _looks_like_header(source: Source, position: int) -> bool:
 def _leads_to(source: Source, position: int, limit: int) -> bool:
     """Whether chunks follow each other from `position` to `limit`, or to an incomplete one at the end of the file.
 
-    Bytes that only look like a chunk, such as a file that was recorded as a value, seldom do.
+    Bytes that only look like a chunk seldom do.
     """
     while position < limit:
         try:

@@ -5,7 +5,7 @@ the gap was written with the step after it and is lost, and what the block after
 out. `step_index` then tells every step's number in the original.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -74,6 +74,16 @@ class Plan:
     def is_changed(self) -> bool:
         """Whether the copy has other steps than the original."""
         return bool(self.lost_steps or self.lost_fields)
+
+    def moved(self, spans: Iterable[Span]) -> Iterator[Span]:
+        """Spans in steps of the original, in steps of the copy."""
+        for span in spans:
+            for piece in self.pieces:
+                header = piece.block.header
+                begin, end = max(span.begin, header.first_row), min(span.end, header.end_row)
+                if begin < end:
+                    shift = piece.first - header.first_row
+                    yield Span(span.path, begin + shift, end + shift)
 
 
 def plan(file: ShardFile, episode: SurveyedEpisode, rows: int) -> Plan:

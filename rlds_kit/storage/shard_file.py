@@ -138,7 +138,10 @@ def read_block_prefix(file: ShardFile, position: int) -> BlockPrefix:
     except PrefixTooShortError as short:
         if short.needed > header.decoded_data_size:
             raise DamagedError(f"{file.place(position)}: the block header is longer than its block") from short
-        prefix = block.parse_prefix(read_payload(file, position, base, short.needed), file.place(position))
+        try:
+            prefix = block.parse_prefix(read_payload(file, position, base, short.needed), file.place(position))
+        except PrefixTooShortError as again:
+            raise DamagedError(f"{file.place(position)}: the block header's size makes no sense") from again
     return BlockPrefix(prefix.header, base + prefix.payload_base)
 
 

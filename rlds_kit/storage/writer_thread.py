@@ -39,6 +39,7 @@ class WriterThread:
         self._closing = False
         self._last_ticket = self._synced_ticket = 0
         self._next_tick = time.monotonic() + (interval or 0) / 2
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rlds_kit writer", daemon=True)
         self._thread.start()
 
@@ -84,6 +85,7 @@ class WriterThread:
         with self._monitor:
             self._closing = True
             self._monitor.notify_all()
+        self._ended.wait()  # first: until Python 3.13 an interrupted join takes the thread for ended
         self._thread.join()
 
     def _run(self) -> None:
@@ -95,6 +97,8 @@ class WriterThread:
                 self.durable.update(self.written)
         except BaseException as error:  # noqa: BLE001  whatever it is, the caller must hear of it
             self._fail(error)
+        finally:
+            self._ended.set()
 
     def _next_job(self) -> Job | None:
         """Waits for a job; None when closing and nothing is left. Cuts waiting rows when their time has come."""

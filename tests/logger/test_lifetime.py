@@ -179,6 +179,33 @@ def test_handler_left_behind_does_what_would_have_happened_without_us(tmp_path: 
     assert _run(tmp_path, code).returncode == -signal.SIGTERM
 
 
+@posix_only
+def test_ctrl_c_while_closing_loses_nothing(tmp_path: Path) -> None:
+    """The end of the process goes on with what was broken off."""
+    before = """
+    import os, signal, sys, threading
+    import gymnasium, numpy as np
+    from rlds_kit import logger
+
+    class Noise(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(0, 255, (500, 500, 3), np.uint8)
+        action_space = gymnasium.spaces.Discrete(2)
+        def reset(self, **_):
+            return self.np_random.integers(0, 256, (500, 500, 3), np.uint8), {}
+        def step(self, action):
+            return self.np_random.integers(0, 256, (500, 500, 3), np.uint8), 0.0, False, False, {}
+
+    env = logger.GymnasiumLogger(Noise(), sys.argv[1], policy=logger.FlushPolicy.manual(), memory_limit=1 << 30)
+    env.reset()
+    for _ in range(200):
+        env.step(0)
+    threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
+    """
+    done = _run(tmp_path, "env.close()", before=before)
+    assert done.returncode == -signal.SIGINT
+    assert _kept(tmp_path) == [(201, EpisodeEnd.INTERRUPTED)]
+
+
 FORK = """
     import hashlib, pathlib
 

@@ -147,7 +147,7 @@ def test_recorded_is_what_separate_environments_give(
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_atari_vector_env_is_recorded_as_single_ones(tmp_path: Path, mode: AutoresetMode) -> None:
     """ale_py batches in its own way: no masks, stacked final observations, no final infos, int32 rewards."""
-    ale_py = pytest.importorskip("ale_py", reason="needs the extra `atari`")
+    ale_py = pytest.importorskip("ale_py", minversion="0.12", reason="older versions do not say how they autoreset")
     actions = np.random.default_rng(3).integers(0, 4, (120, 2))
     options = {"noop_max": 0, "use_fire_reset": False, "episodic_life": True, "autoreset_mode": mode}
     with logger.VectorLogger(ale_py.AtariVectorEnv("breakout", 2, **options), tmp_path) as envs:
@@ -292,7 +292,7 @@ def test_drawn_seeds_follow_from_the_callers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", [5, np.array([8, 9])])
 def test_atari_counts_the_seeds_of_a_partial_reset_by_rank(tmp_path: Path, seed: Any) -> None:
     """Among those that are reset, unlike Gymnasium's own vector environments."""
-    ale_py = pytest.importorskip("ale_py", reason="needs the extra `atari`")
+    ale_py = pytest.importorskip("ale_py", minversion="0.12", reason="older versions do not say how they autoreset")
     with logger.VectorLogger(ale_py.AtariVectorEnv("breakout", 3), tmp_path) as envs:
         envs.reset(seed=1)
         envs.reset(seed=seed, options={"reset_mask": np.array([True, False, True])})
@@ -342,6 +342,12 @@ def test_reset_of_all_in_the_middle_interrupts_all(tmp_path: Path) -> None:
     assert ends == [[(2, EpisodeEnd.TERMINATED), cut], [cut, cut]]
 
 
+def test_single_environment_is_refused(tmp_path: Path) -> None:
+    """There is another logger for it, and the message says which."""
+    with pytest.raises(TypeError, match=r"expected a gymnasium.vector.VectorEnv, got .* there is GymnasiumLogger"):
+        logger.VectorLogger(Walk(), tmp_path)  # type: ignore[arg-type]  # the point of the test
+
+
 @pytest.mark.parametrize("mode", [None, "NoSuchMode"])
 def test_unknown_autoreset_mode_is_refused(tmp_path: Path, mode: str | None) -> None:
     """Nobody could tell a reset from a step."""
@@ -356,7 +362,7 @@ def test_unknown_autoreset_mode_is_refused(tmp_path: Path, mode: str | None) -> 
 
 def test_partial_batches_are_refused(tmp_path: Path) -> None:
     """ale_py can serve some of its environments at a time, in any order."""
-    ale_py = pytest.importorskip("ale_py", reason="needs the extra `atari`")
+    ale_py = pytest.importorskip("ale_py", minversion="0.12", reason="older versions do not say how they autoreset")
     inner = ale_py.AtariVectorEnv("breakout", 3, batch_size=2)
     with pytest.raises(ValueError, match="a step serves 2 of its 3 sub-environments"):
         logger.VectorLogger(inner, tmp_path)
@@ -454,6 +460,22 @@ def test_steps_that_would_go_past_the_logger_are_refused(tmp_path: Path) -> None
         pytest.raises(AttributeError, match="step_async: steps made with it would not be recorded"),
     ):
         envs.step_async(np.ones((1, 2), np.int64))
+
+
+def test_processes_may_have_loggers_of_their_own(tmp_path: Path) -> None:
+    """Each worker of an AsyncVectorEnv then records into the directory by itself, and nothing is lost at its end."""
+    with logger.VectorLogger(
+        AsyncVectorEnv([lambda: logger.GymnasiumLogger(Walk(), tmp_path / "each", draw_seeds=False)] * 2),
+        tmp_path / "all",
+        draw_seeds=False,
+    ) as envs:
+        envs.reset(seed=1)
+        for _ in range(20):
+            envs.step(np.ones((2, 2), np.int64))
+    lengths = [
+        sorted(episode.length for episode in rlds_kit.open(tmp_path / name).episodes) for name in ("each", "all")
+    ]
+    assert lengths[0] == lengths[1]
 
 
 def test_action_outside_its_space_is_warned_of_once(tmp_path: Path) -> None:

@@ -1,0 +1,85 @@
+"""Columns of an episode in blocks of other rows: cut apart and joined, value for value."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.storage.check_spec import field_of
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.leaf import ColumnKey
+
+
+def regrouped(
+    blocks: Iterator[tuple[range, list[Column]]], block_rows: int, block_bytes: int
+) -> Iterator[tuple[range, list[Column]]]:
+    """The same columns in blocks of other rows; what was done in a step stays with the observation after it.
+
+    Args:
+      blocks: rows and columns of each block, in order.
+      block_rows: of each block but the last.
+      block_bytes: fewer rows are in a block where they would have more bytes.
+    """
+    waiting: list[Column] = []
+    acted: set[str] = set(ACTED_FIELDS)
+    rows = range(0)
+    for source_rows, columns in blocks:
+        acted |= {field_of(column.key.path) for column in columns if column.rows[0] < source_rows.start}
+        waiting += columns
+        rows = range(rows.start, source_rows.stop)
+        size = _rows_that_fit(waiting, len(rows), block_rows, block_bytes)
+        while len(rows) > size:
+            if len(waiting) > len(columns):
+                waiting = _merged(waiting)
+            at = rows.start + size
+            yield range(rows.start, at), cut(waiting, acted, None, at)
+            waiting, rows = cut(waiting, acted, at, None), range(at, rows.stop)
+    if rows:
+        yield rows, _merged(waiting)
+
+
+def _rows_that_fit(waiting: Sequence[Column], rows: int, block_rows: int, block_bytes: int) -> int:
+    row_bytes = sum(column.values.nbytes for column in waiting) // rows + 1
+    return max(1, min(block_rows, block_bytes // row_bytes))
+
+
+def cut(columns: Sequence[Column], acted: set[str], begin: int | None, end: int | None) -> list[Column]:
+    """The part of the columns that belongs to a block of rows `[begin, end)`."""
+    parts = []
+    for column in columns:
+        behind = field_of(column.key.path) in acted
+        first = int(column.rows[0]) if begin is None else begin - behind
+        last = int(column.rows[-1]) + 1 if end is None else end - behind
+        part = column.between(first, last)
+        if len(part.rows):
+            parts.append(_as_dense(part))
+    return parts
+
+
+def _merged(columns: Sequence[Column]) -> list[Column]:
+    """One column for each key, of columns whose rows follow each other."""
+    groups: dict[ColumnKey, list[Column]] = {}
+    for column in columns:
+        groups.setdefault(column.key, []).append(column)
+    return [_joined(key, parts) if len(parts) > 1 else parts[0] for key, parts in groups.items()]
+
+
+def _joined(key: ColumnKey, parts: Sequence[Column]) -> Column:
+    rows = np.concatenate([part.rows for part in parts])
+    if all(part.shapes is None for part in parts) and len({part.values.shape[1:] for part in parts}) == 1:
+        return Column(key, rows, np.concatenate([part.values for part in parts]))
+    shapes = np.concatenate([_shapes(part) for part in parts])
+    return Column(key, rows, np.concatenate([part.values.reshape(-1) for part in parts]), shapes)
+
+
+def _shapes(column: Column) -> np.ndarray:
+    if column.shapes is not None:
+        return column.shapes
+    return np.tile(np.array(column.values.shape[1:], np.int64), (len(column.rows), 1))
+
+
+def _as_dense(column: Column) -> Column:
+    """A column whose shapes do not differ in these rows is stored without them."""
+    if column.shapes is None or (column.shapes != column.shapes[0]).any():
+        return column
+    return Column(column.key, column.rows, column.values.reshape(len(column.rows), *column.shapes[0].tolist()))
