@@ -83,7 +83,6 @@ class Dataset:
         *,
         include_open: bool = False,
         known: Sequence[bytes] = (),
-        order: np.ndarray | None = None,
         selected: tuple[str, ...] | None = None,
         files: _Files | None = None,
     ) -> None:
@@ -92,7 +91,8 @@ class Dataset:
         self._files = files or _Files()
         self._declared: dict[str, specs.Dict] = {}
         self._all = _listed(shards, known, include_open=include_open)
-        self._order = np.arange(len(self._all)) if order is None else order
+        self._order = np.arange(len(self._all))
+        self._is_chosen = False
 
     def __repr__(self) -> str:
         return f"<Dataset {self.path}: {len(self.episodes)} episodes, {len(self.steps)} steps>"
@@ -166,7 +166,11 @@ class Dataset:
         return self._view(selected=names)
 
     def refresh(self) -> "Dataset":
-        """A snapshot that also has what was recorded since. Episodes keep their index; new ones come after them."""
+        """A snapshot that also has what was recorded since.
+
+        Episodes keep their index; new ones come after them. A view that `where` made keeps its episodes and gets no new
+        ones: nobody asked the predicate about them.
+        """
         known = [entry.episode_id for _, entry in self._all]
         shards = _look(self.path, self._shards)
         fresh = Dataset(
@@ -177,9 +181,13 @@ class Dataset:
             selected=self._selected,
             files=self._files,
         )
-        if len(self._order) == len(self._all):
+        if not self._is_chosen:
             return fresh
-        return fresh._view(order=np.concatenate((self._order, np.arange(len(self._all), len(fresh._all)))))
+        # By id: an open episode may have been discarded since, and then the numbers after it are others.
+        numbers = {entry.episode_id: number for number, (_, entry) in enumerate(fresh._all)}
+        chosen = [known[int(index)] for index in self._order]
+        kept = [numbers[episode_id] for episode_id in chosen if episode_id in numbers]
+        return fresh._view(order=np.array(kept, np.int64))
 
     def make_env(self, **kwargs: Any) -> Any:  # a gymnasium.Env
         """Makes the Gymnasium environment that the first run recorded.
@@ -225,7 +233,8 @@ class Dataset:
     def _view(self, *, order: np.ndarray | None = None, selected: tuple[str, ...] | None = None) -> "Dataset":
         view = object.__new__(Dataset)
         view.__dict__.update(self.__dict__)
-        view._order = self._order if order is None else order
+        if order is not None:
+            view._order, view._is_chosen = order, True
         view._selected = self._selected if selected is None else selected
         return view
 

@@ -451,7 +451,7 @@ class Episode:
         end = self.end or {}
         for part in (raw(self.start, 2), raw(self.start, 3), raw(self.start, 4), raw(end, 6)):
             total.update(framed(part))
-        total.update(bytes((number(end, 2), number(end, 3), number(end, 4))))
+        total.update(struct.pack("<Q", number(end, 5)) + bytes((number(end, 2), number(end, 3), number(end, 4))))
         return total.digest()
 
 

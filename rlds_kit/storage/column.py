@@ -132,7 +132,7 @@ def decode(header: pb.Column, payload: bytes | memoryview, place: object, out: R
     key = key_of(header, place)
     try:
         return _unpack(header, key, payload, out)
-    except (ValueError, zstandard.ZstdError) as error:
+    except (ValueError, OverflowError, zstandard.ZstdError) as error:
         raise FormatError(f"{place}: column {header.path} is not as its header says: {error}") from error
 
 
@@ -193,9 +193,11 @@ def _unpack(header: pb.Column, key: ColumnKey, payload: bytes | memoryview, out:
         size = len(rows) * header.rank * 4
         shapes = plain[at : at + size].view("<u4").reshape(len(rows), header.rank).astype(np.int64)
         values = _as_dtype(plain[at + size :], dtype)
-        if int(shapes.prod(axis=1, dtype=np.int64).sum()) != len(values):
+        if shapes.prod(axis=1, dtype=np.float64).sum() != len(values):  # integers could wrap round to the right sum
             raise ValueError("the shapes do not add up to the values")
         return Column(key, rows, values, shapes)
+    if len(header.shape) != header.rank:
+        raise ValueError(f"its shape has {len(header.shape)} dimensions and its rank is {header.rank}")
     return Column(key, rows, _dense(header, plain[at:], len(rows), dtype, out))
 
 

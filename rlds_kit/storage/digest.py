@@ -64,7 +64,7 @@ class EpisodeDigest:
             total.update(_framed(message.SerializeToString(deterministic=True)))
         if end is not None:
             total.update(_framed(end.metadata.SerializeToString(deterministic=True)))
-            total.update(bytes((end.ending, end.terminated, end.truncated)))
+            total.update(_number(end.rows) + bytes((end.ending, end.terminated, end.truncated)))
         return total.digest()
 
 

@@ -1,8 +1,8 @@
 """A dataset as a directory: names of shards, `dataset.json`, and what may be done with a directory that is there."""
 
-import datetime as dt
 import json
 import os
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -33,7 +33,8 @@ def is_dataset(directory: Path) -> bool:
 
 def shard_paths(directory: Path) -> Iterator[Path]:
     """Names for the shards of one writer, in order; no other writer has the same."""
-    began = dt.datetime.now(dt.UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    seconds, nanoseconds = divmod(time.time_ns(), 10**9)
+    began = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}{nanoseconds // 1000:06d}Z"
     prefix = f"episodes-{began}-{uuid.uuid4().hex[:12]}"
     number = 0
     while True:

@@ -107,7 +107,8 @@ def _repair_shard(work: _Work, source: Path, file: ShardFile, meter: Meter) -> N
     writer = ShardWriter(work.destination / found.name, header)
     try:
         # Where something is lost an amendment may be, and rows get new fields: what there is says it anew.
-        copies = [EpisodeCopy(found, file, found.episodes[key], plan) for key, plan in plans.items()]
+        declared = header.spec.dict.key
+        copies = [EpisodeCopy(found, file, found.episodes[key], plan, declared) for key, plan in plans.items()]
         anew = SeenFields(header.spec) if found.damage or any(copy.is_changed for copy in copies) else None
         for amendment in found.amendments if anew is None else ():
             writer.amend(amendment)

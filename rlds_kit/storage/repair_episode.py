@@ -1,7 +1,7 @@
 """Copies one episode as a plan says, and says what it lost."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -11,7 +11,7 @@ from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields
 from rlds_kit.storage.column import FilterChoice
 from rlds_kit.storage.digest import EpisodeDigest
-from rlds_kit.storage.repaired import Repaired
+from rlds_kit.storage.repaired import Repaired, Span
 from rlds_kit.storage.report import uuid_of
 from rlds_kit.storage.salvage import Plan
 from rlds_kit.storage.shard_file import ShardFile
@@ -57,10 +57,14 @@ class EpisodeCopy:
       file: the shard.
       episode: what is there of it.
       plan: what to copy.
+      declared: names of the fields that every step should have.
     """
 
-    def __init__(self, found: Survey, file: ShardFile, episode: SurveyedEpisode, plan: Plan) -> None:
+    def __init__(
+        self, found: Survey, file: ShardFile, episode: SurveyedEpisode, plan: Plan, declared: Iterable[str]
+    ) -> None:
         self._found, self._file, self._episode, self._plan = found, file, episode, plan
+        self._declared = tuple(declared)
         self._id = uuid_of(episode.episode_id)
         end = episode.end
         self._tail_is_lost = end is not None and bool(plan.lost_steps) and plan.lost_steps[-1][1] == end.rows
@@ -109,6 +113,9 @@ class EpisodeCopy:
             both = {**value.decode(start.metadata), **value.decode(self._episode.end.metadata)}
             start.metadata.CopyFrom(value.encode(both))
         before = repaired.marks(self._episode.start)
+        if self._episode.start is None:
+            # An earlier repair may have noted there what some steps lack.
+            before = Repaired(tuple(Span(name, 0, self._latest_row()) for name in self._declared))
         note = Repaired(
             (*self._plan.moved(before.undefined), *self._plan.undefined),
             start=before.start or self._episode.start is None,
@@ -117,6 +124,9 @@ class EpisodeCopy:
         if note != Repaired() or not start.provenance.WhichOneof("kind"):
             start.provenance.CopyFrom(repaired.mark(start.provenance, note))
         return start
+
+    def _latest_row(self) -> int:
+        return max((block.header.end_row for block in self._episode.blocks), default=0)
 
     def _end(self, start: pb.EpisodeStart, end: pb.EpisodeEnd, digest: EpisodeDigest) -> pb.EpisodeEnd:
         if not self.is_changed:

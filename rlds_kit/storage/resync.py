@@ -2,8 +2,8 @@
 
 Riegeli's own way is the next block header, up to 64 KiB further on: many small chunks may lie in between. Here the
 damaged chunk's own length is tried first, then the places of chunks that a footer names, then the length of the record
-in the chunk, then every byte up to the next block header. A chunk found that way counts only if the chunks after it lead
-without a gap to where Riegeli goes on.
+in the chunk, then every byte up to the next block header. A chunk found that way counts only if the chunks after it
+lead without a gap to where Riegeli goes on.
 """
 
 from collections.abc import Sequence
@@ -81,9 +81,15 @@ def _search(source: Source, begin: int, resume: Resume) -> int:
     limit, after = _next_landmark(source, begin)
     if limit is None:
         limit = after = resume_position(source, resume)
-    for position in range(begin + 1, min(limit, begin + SEARCH_BYTES)):
-        if _looks_like_header(source, position) and _leads_to(source, position, limit):
+    position = begin + 1
+    while position < min(limit, begin + SEARCH_BYTES):
+        header = _header(source, position) if _looks_like_header(source, position) else None
+        end, leads_there = _follow(source, position, limit) if header is not None else (position, False)
+        if header is not None and header.chunk_type == chunk.SIGNATURE:
+            position = end  # a whole file that was recorded as a value
+        elif leads_there:
             return position
+        position += 1
     return limit if limit > begin else after
 
 
@@ -113,17 +119,17 @@ def _looks_like_header(source: Source, position: int) -> bool:
     return True
 
 
-def _leads_to(source: Source, position: int, limit: int) -> bool:
-    """Whether chunks follow each other from `position` to `limit`, or to an incomplete one at the end of the file.
+def _follow(source: Source, position: int, limit: int) -> tuple[int, bool]:
+    """Where the chunks from `position` on end, and whether that is `limit` or an incomplete one at the file's end.
 
-    Bytes that only look like a chunk seldom do.
+    Bytes that only look like a chunk seldom lead there.
     """
     while position < limit:
         try:
             header = read_header(source, position)
         except ChunkDamage:
-            return False
+            return position, False
         if not isinstance(header, ChunkHeader):
-            return isinstance(header, Truncation)
+            return position, isinstance(header, Truncation)
         position = header.end(position)
-    return position == limit or not source.reaches(position)
+    return position, position == limit or not source.reaches(position)

@@ -131,7 +131,12 @@ def read_block_prefix(file: ShardFile, position: int) -> BlockPrefix:
       DamagedError: chunk header or block header are damaged.
     """
     header, base, record = read_prefix(file, position)
-    if not block.is_block(record):
+    try:
+        is_block = block.is_block(record)
+    except FormatError:
+        file.chunk(position)  # raises DamagedError if a flipped bit made it look like another format
+        raise
+    if not is_block:
         raise DamagedError(f"{file.place(position)}: expected a step block; run `rlds-kit repair`")
     try:
         prefix = block.parse_prefix(record, file.place(position))

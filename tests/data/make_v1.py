@@ -392,7 +392,7 @@ def fixed(run: int) -> Iterator[None]:
     def clock(module: int) -> SimpleNamespace:
         counter = itertools.count(1_750_000_000_000_000_000 + run * 10**12 + module, 10**9)
         return SimpleNamespace(
-            time_ns=lambda: next(counter), gmtime=lambda: None, strftime=lambda *_: f"20250615T15{run:02}00Z"
+            time_ns=lambda: next(counter), gmtime=lambda _: None, strftime=lambda *_: f"20250615T15{run:02}00"
         )
 
     names = ("recorder", "shard_set", "directory")

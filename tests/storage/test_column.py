@@ -1,0 +1,130 @@
+"""Columns: what is stored comes back, and what no writer wrote is refused."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlds_kit import DamagedError, FormatError
+from rlds_kit.storage import column as columns
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.column import Column, FilterChoice
+from rlds_kit.storage.leaf import ColumnKey
+from tests.storage import strategies
+from tests.storage.truth import same
+
+
+def _round_trip(column: Column) -> Column:
+    header, payload = columns.encode(column, FilterChoice())
+    return columns.decode(pb.Column.FromString(header.SerializeToString()), payload, "here")
+
+
+def _array_column(items: list[np.ndarray], rows: list[int]) -> Column:
+    key = ColumnKey("x", pb.ARRAY, items[0].dtype, items[0].ndim)
+    shapes = np.array([item.shape for item in items], np.int64).reshape(len(items), key.rank)
+    if (shapes == shapes[0]).all():
+        return Column(key, np.array(rows), np.array(items, key.dtype))
+    flat = np.concatenate([item.reshape(-1) for item in items]).astype(items[0].dtype)
+    return Column(key, np.array(rows), flat, shapes)
+
+
+@st.composite
+def array_columns(draw: st.DrawFn) -> Column:
+    """Dense, ragged and partial columns of any dtype."""
+    dtype, rank = draw(strategies.any_dtypes), draw(st.integers(0, 3))
+    shape = st.lists(st.integers(0, 3), min_size=rank, max_size=rank).map(tuple)
+    rows = sorted(draw(st.sets(st.integers(0, 40), min_size=1, max_size=9)))
+    one = draw(st.none() | shape)
+    return _array_column([draw(strategies.array_like(dtype, one or draw(shape))) for _ in rows], rows)
+
+
+@given(array_columns())
+def test_a_column_comes_back(column: Column) -> None:
+    """Rows, shapes and bits of a column survive, whatever filter and codec suited it."""
+    read = _round_trip(column)
+    assert read.key == column.key
+    assert read.rows.tolist() == column.rows.tolist()
+    assert all(map(same, map(np.array, read.items()), map(np.array, column.items())))
+
+
+@given(array_columns(), st.integers(0, 41), st.integers(0, 41))
+def test_a_part_of_a_column_has_its_rows(column: Column, begin: int, end: int) -> None:
+    """`between` keeps the rows of a range and their values."""
+    part = column.between(begin, end)
+    kept = [index for index, row in enumerate(column.rows.tolist()) if begin <= row < end]
+    assert part.rows.tolist() == [column.rows[index] for index in kept]
+    items = column.items()
+    assert len(part.items()) == len(kept)
+    assert all(same(np.array(one), np.array(items[index])) for one, index in zip(part.items(), kept, strict=True))
+
+
+@given(array_columns(), st.data())
+def test_any_flipped_bit_of_a_payload_is_found(column: Column, data: st.DataObject) -> None:
+    """A payload that is not what was written does not match its checksum."""
+    header, payload = columns.encode(column, FilterChoice())
+    if payload:
+        changed = bytearray(payload)
+        changed[data.draw(st.integers(0, len(payload) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+        with pytest.raises(DamagedError, match="here: column x does not match its checksum"):
+            columns.decode(header, bytes(changed), "here")
+    for other in (payload + b"\0", payload[:-1]):
+        if other != payload:
+            with pytest.raises(DamagedError):
+                columns.decode(header, other, "here")
+
+
+def _signed(payload: bytes, **fields: Any) -> tuple[pb.Column, bytes]:
+    """A column of a writer at fault: with a checksum that matches."""
+    import xxhash
+
+    header = pb.Column(path="x", length=len(payload), xxh3=xxhash.xxh3_64_intdigest(payload), **fields)
+    return header, payload
+
+
+BOMB = zstandard.ZstdCompressor().compress(bytes(10_000_000))
+FAULTS: dict[str, tuple[pb.Column, bytes]] = {
+    "unknown dtype": _signed(b"", dtype="float128"),
+    "object dtype": _signed(b"", dtype="object"),
+    "unknown kind": _signed(b"", kind=77),  # type: ignore[arg-type]
+    "unknown codec": _signed(b"", dtype="int8", codec=9),  # type: ignore[arg-type]
+    "unknown filter": _signed(b"ab", dtype="int8", count=2, decoded_length=2, filter=50),  # type: ignore[arg-type]
+    "too short": _signed(b"a", dtype="int8", count=2, decoded_length=1),
+    "too long": _signed(b"abc", dtype="int8", count=2, decoded_length=3),
+    "other decoded length": _signed(b"ab", dtype="int8", count=2, decoded_length=3),
+    "hostile decoded length": _signed(b"ab", dtype="int8", count=2, decoded_length=1 << 60),
+    "hostile count": _signed(b"", dtype="int8", count=1 << 62, decoded_length=0),
+    "hostile partial count": _signed(b"", dtype="int8", count=1 << 62, decoded_length=0, partial=True),
+    "hostile shape": _signed(b"ab", dtype="int8", count=2, decoded_length=2, rank=2, shape=(1 << 40, 1 << 40)),
+    "hostile empty shape": _signed(b"", dtype="int8", count=1 << 40, rank=1, shape=(0,)),
+    "hostile repeat": _signed(b"a", dtype="int8", count=1 << 50, decoded_length=1, filter=pb.REPEAT),
+    "hostile first row": _signed(b"ab", dtype="int8", count=2, decoded_length=2, first_row=(1 << 64) - 1),
+    "no shapes": _signed(b"", dtype="int8", count=2, rank=1, ragged=True),
+    "shapes that lie": _signed(b"\x09\0\0\0ab", dtype="int8", count=1, rank=1, ragged=True, decoded_length=6),
+    "hostile rank": _signed(b"", dtype="int8", count=2, rank=1 << 31, ragged=True),
+    "shapes that overflow": _signed(
+        b"\0\0\0\x80" * 3 + b"", dtype="int8", count=1, rank=3, ragged=True, decoded_length=12
+    ),
+    "no zstd": _signed(b"not a frame", dtype="int8", count=2, decoded_length=2, codec=pb.ZSTD),
+    "a bomb": _signed(BOMB, dtype="int8", count=2, decoded_length=2, codec=pb.ZSTD),
+    "rank is not that of the shape": _signed(b"ab", dtype="int8", count=2, decoded_length=2, rank=3),
+    "half a number": _signed(b"abc", dtype="int16", count=1, decoded_length=3),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_column_that_contradicts_itself_is_refused(fault: str) -> None:
+    """Whatever a broken writer signs, the reader says so, and allocates nothing that was not announced in bytes."""
+    header, payload = FAULTS[fault]
+    with pytest.raises(FormatError, match="here: column x"):
+        columns.decode(header, payload, "here")
+
+
+def test_rows_that_are_all_equal_are_stored_once() -> None:
+    """A constant field costs next to nothing."""
+    column = _array_column([np.arange(1000)] * 64, list(range(64)))
+    header, payload = columns.encode(column, FilterChoice())
+    assert header.filter == pb.REPEAT
+    assert len(payload) < 8000

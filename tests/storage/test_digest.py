@@ -1,0 +1,178 @@
+"""Content digests: equal for equal content however it is stored, different for any difference."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rlds_kit
+from rlds_kit import EpisodeEnd
+from rlds_kit.storage import filters
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.column import Choice, FilterChoice
+from rlds_kit.storage.filters import Rows
+from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.recorder import Recorder
+from tests.storage import strategies
+
+Given = Sequence[tuple[dict[str, Any], dict[str, Any] | None]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_fsync() -> Iterator[None]:
+    """Hundreds of tiny datasets need not survive a power cut."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
+def _digest(rows: Given, block_rows: int = 64, *, flush_each: int = 0, ending: Any = None, **start: Any) -> bytes:
+    """The digest that a reader finds for an episode of these rows."""
+    with tempfile.TemporaryDirectory() as directory:
+        with Recorder(directory, policy=FlushPolicy(block_rows=block_rows, interval=None)) as recorder:
+            episode = recorder.start_episode(**start)
+            for number, (observed, acted) in enumerate(rows, 1):
+                episode.append(observed, acted)
+                if flush_each and number % flush_each == 0:
+                    recorder.flush()
+            episode.end(**(ending or {"ending": EpisodeEnd.TERMINATED}))
+        (read,) = rlds_kit.open(directory).episodes
+        assert len(read.content_digest) == 16
+        return read.content_digest
+
+
+@given(strategies.rows(), st.sampled_from([1, 2, 64]), st.integers(0, 3))
+def test_block_layout_plays_no_part(rows: Given, block_rows: int, flush_each: int) -> None:
+    """However rows are cut into blocks, the digest is the same."""
+    assert _digest(rows, block_rows, flush_each=flush_each) == _digest(rows)
+
+
+FILTERS: Final = (pb.IDENTITY, pb.XOR, pb.SHUFFLE, pb.XOR_SHUFFLE, pb.SPARSE_XOR)
+
+
+@pytest.mark.parametrize("number", FILTERS)
+def test_filters_play_no_part(number: int) -> None:
+    """Whatever filter and level were chosen, the digest is the same, and so are the values."""
+    noise = np.random.default_rng(1)
+    rows: Given = [
+        ({"x": noise.integers(0, 5, (3, 4), np.int32), "f": noise.normal(size=2), "t": "é"}, None) for _ in range(20)
+    ]
+
+    def choose(_: FilterChoice, __: ColumnKey, ___: Rows, ____: np.dtype[Any]) -> Choice:
+        return Choice(number, 1)
+
+    with mock.patch.object(FilterChoice, "__call__", choose):
+        assert number in filters.APPLY
+        assert _digest(rows) == _digest(rows, 7)
+        filtered = _digest(rows)
+    assert filtered == _digest(rows)
+
+
+def test_identity_and_clocks_play_no_part(tmp_path: Path) -> None:
+    """UUID, time of the start, `time_ns` and provenance do not count; the same content twice has one digest."""
+    for turn in range(2):
+        with Recorder(tmp_path, environment={"turn": turn}) as recorder:
+            episode = recorder.start_episode(provenance={"turn": turn})
+            episode.append({"x": 1, "time_ns": turn})
+            episode.end(EpisodeEnd.TERMINATED)
+    first, second = rlds_kit.open(tmp_path).episodes
+    assert first.content_digest == second.content_digest
+    assert first.id != second.id
+
+
+BASE: Final = (({"x": np.arange(4, dtype=np.int16), "n": {"a": 1.0, "s": "text"}, "l": [1, 2]}, None),) + tuple(
+    ({"x": np.arange(4, dtype=np.int16) + row, "n": {"a": 1.0, "s": "text"}, "l": [1, 2]}, {"reward": 0.0})
+    for row in range(1, 4)
+)
+
+
+def _changed(row: int, **fields: Any) -> Given:
+    rows = [(dict(observed), acted) for observed, acted in BASE]
+    rows[row][0].update(fields)
+    return rows
+
+
+X: Final = BASE[2][0]["x"]
+CHANGES: Final[dict[str, Given]] = {
+    "a bit": _changed(2, x=X ^ np.array([0, 0, 1, 0], np.int16)),
+    "dtype": _changed(2, x=X.astype(np.int32)),
+    "byte order": _changed(2, x=X.astype(">i2")),
+    "unsigned": _changed(2, x=X.view(np.uint16)),
+    "shape": _changed(2, x=X.reshape(2, 2)),
+    "rank": _changed(2, x=X.reshape(4, 1)),
+    "absent": [
+        (observed if row != 2 else {"n": observed["n"], "l": [1, 2]}, acted)
+        for row, (observed, acted) in enumerate(BASE)
+    ],
+    "none": _changed(2, x=None),
+    "scalar type": _changed(2, n={"a": np.float64(1.0), "s": "text"}),
+    "0-d array": _changed(2, n={"a": np.array(1.0), "s": "text"}),
+    "int": _changed(2, n={"a": 1, "s": "text"}),
+    "bool": _changed(2, n={"a": True, "s": "text"}),
+    "bytes": _changed(2, n={"a": 1.0, "s": b"text"}),
+    "text": _changed(2, n={"a": 1.0, "s": "texT"}),
+    "key": _changed(2, n={"b": 1.0, "s": "text"}),
+    "tuple": _changed(2, l=(1, 2)),
+    "list order": _changed(2, l=[2, 1]),
+    "new field": _changed(2, y=None),
+    "row order": [*BASE[:2], BASE[3], BASE[2]],
+    "one row less": BASE[:-1],
+    "one row more": [*BASE, ({}, None)],
+    "negative zero": [
+        (observed, {"reward": -0.0} if row == 2 else acted) for row, (observed, acted) in enumerate(BASE)
+    ],
+    "gap": [(observed, None if row == 2 else acted) for row, (observed, acted) in enumerate(BASE)],
+    "action side": [({**observed, **(acted or {})}, None) for observed, acted in BASE],
+}
+
+
+@pytest.mark.parametrize("change", list(CHANGES))
+def test_any_change_of_a_step_changes_the_digest(change: str) -> None:
+    """A bit, a type, a shape, a presence, an order: each of them counts."""
+    assert _digest(CHANGES[change]) != _digest(BASE)
+
+
+def test_all_changes_have_different_digests() -> None:
+    """No two changes look alike."""
+    digests = {_digest(rows) for rows in CHANGES.values()}
+    assert len(digests) == len(CHANGES)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": {"a": 1}},
+        {"metadata": {"a": 1.0}},
+        {"metadata": {"b": 1}},
+        {"seed": 1},
+        {"options": {"a": 1}},
+        {"ending": {"ending": EpisodeEnd.TRUNCATED}},
+        {"ending": {"ending": EpisodeEnd.INTERRUPTED}},
+        {"ending": {"ending": EpisodeEnd.TERMINATED, "truncated": True}},
+        {"ending": {"ending": EpisodeEnd.TERMINATED, "metadata": {"a": 1}}},
+    ],
+)
+def test_metadata_and_end_change_the_digest(change: dict[str, Any]) -> None:
+    """Metadata of the start and of the end, seed, options, ending and both flags count."""
+    assert _digest(BASE, **change) != _digest(BASE)
+    assert _digest(BASE, **change) == _digest(BASE, 1, **change)
+
+
+@given(st.data(), strategies.any_dtypes, strategies.shapes.filter(lambda shape: 0 not in shape))
+def test_any_flipped_bit_changes_the_digest(data: st.DataObject, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """One bit of one array, wherever it is."""
+    array = data.draw(strategies.array_like(dtype, shape))
+    flipped = np.ascontiguousarray(array).reshape(-1).view(np.uint8).copy()
+    flipped[data.draw(st.integers(0, len(flipped) - 1))] ^= (
+        1 if dtype == np.bool_ else 1 << data.draw(st.integers(0, 7))
+    )
+    other = flipped.view(dtype).reshape(array.shape)
+    assert _digest([({"x": array}, None)]) != _digest([({"x": other}, None)])

@@ -1,0 +1,75 @@
+"""Going on after damage: no whole chunk is passed over, and nothing that only looks like one is taken."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import rlds_kit
+from rlds_kit import EpisodeEnd
+from rlds_kit import spec as specs
+from rlds_kit.storage.episode_recorder import EpisodeRecorder
+from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.recorder import Recorder
+from rlds_kit.storage.shard_file import ShardFile
+from rlds_kit.storage.survey import survey
+from tests.storage.mending import damage, record, record_and_die, shard
+
+pytestmark = pytest.mark.filterwarnings("ignore::rlds_kit.errors.DamageWarning")
+
+
+def lost_blocks(path: Path, position: int, size: int) -> list[int]:
+    """Which blocks a survey no longer finds after damage, by their number in the file."""
+    before = sorted(block.position for each in survey(ShardFile(path)).episodes.values() for block in each.blocks)
+    raw = path.read_bytes()
+    damage(path, before[position], size)
+    found = {
+        block.position for each in survey(ShardFile(path)).episodes.values() for block in each.blocks if block.is_intact
+    }
+    path.write_bytes(raw)
+    return [number for number, block in enumerate(before) if block not in found]
+
+
+def _record_bytes(directory: Path, *values: bytes) -> EpisodeRecorder:
+    """Records bytes as values and stops as if killed."""
+    recorder = Recorder(directory, specs.Dict({}), policy=FlushPolicy.every_step())
+    episode = recorder.start_episode()
+    for content in values:
+        episode.append({"file": content})
+    recorder._intake._shards.abandon()
+    return episode
+
+
+@pytest.mark.parametrize("size", [8, 60, 150], ids=["its hash", "header and record", "half of it"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_damage_to_a_chunk_costs_that_chunk(tmp_path: Path, size: int, closed: bool) -> None:
+    """With and without a footer, and even where nothing of the chunk says how long it is."""
+    make = record if closed else record_and_die
+    path = shard(make(tmp_path / "d", policy=FlushPolicy.every_step(), lengths=(40, 40)))
+    assert lost_blocks(path, 20, size) == [20]
+
+
+def test_opening_finds_the_chunks_after_the_damage(tmp_path: Path) -> None:
+    """Steps before and after a lost block can be read; those in it cannot."""
+    path = shard(record_and_die(tmp_path / "d", policy=FlushPolicy.every_step(), lengths=(40, 40)))
+    episode = next(iter(survey(ShardFile(path)).episodes.values()))
+    damage(path, episode.blocks[20].position)
+    first = rlds_kit.open(tmp_path / "d").episodes[0]
+    assert (first.length, first.end) == (40, EpisodeEnd.TRUNCATED)
+    assert first[30:]["observation/pixels"].shape == (10, 6, 5)
+    with pytest.raises(rlds_kit.DamagedError, match="steps 20"):
+        first["action"]
+
+
+@pytest.mark.parametrize("size", [8, 60], ids=["its hash", "header and record"])
+def test_shard_that_was_recorded_as_a_value_brings_no_episodes(tmp_path: Path, size: int) -> None:
+    """The chunks of a file inside a record are not taken for chunks of the file around it."""
+    rng = random.Random(0)
+    _record_bytes(tmp_path / "inner", *(rng.randbytes(20_000) for _ in range(2)))  # does not compress
+    inner = shard(tmp_path / "inner").read_bytes()
+    episode = _record_bytes(tmp_path / "d", inner, inner, inner)
+    path = shard(tmp_path / "d")
+    assert inner in path.read_bytes()
+    (found,) = survey(ShardFile(path)).episodes.values()
+    damage(path, found.blocks[0].position, size)
+    assert [each.id for each in rlds_kit.open(tmp_path / "d").episodes] == [episode.id]
