@@ -102,8 +102,15 @@ def record(  # noqa: PLR0913, PLR0917  click passes every option by its name
 ) -> None:
     """Record the Gymnasium environment ENV_ID into DIRECTORY.
 
-    Ctrl-C stops early and keeps everything; the exit code is then 130.
-    """
+    Ctrl-C stops early and keeps everything.
+
+    \b
+    rlds-kit record ALE/Pong-v5 data/pong --episodes 5 --seed 0
+    rlds-kit record CartPole-v1 data/cartpole --steps 10000 --policy my_agent:act
+    rlds-kit record LunarLander-v3 data/lander --kwargs gravity=-5.0
+
+    Exit codes: 0 done; 1 it could not be recorded; 2 the command line is wrong; 130 stopped by Ctrl-C.
+    """  # noqa: D301  the backspace tells click not to wrap
     policy = load_policy(policy_name)
     if episodes is None and steps is None:
         episodes = EPISODES
@@ -195,7 +202,7 @@ def make(env_id: str, kwargs: dict[str, Any], max_steps: int | None) -> gymnasiu
     """Makes the environment, Atari's included.
 
     Raises:
-      ClickException: ale-py is needed and not there.
+      ClickException: ale-py is needed and not there, or the environment does not take these arguments.
       gymnasium.error.Error: there is no such environment.
     """
     if env_id.startswith("ALE/"):
@@ -203,7 +210,10 @@ def make(env_id: str, kwargs: dict[str, Any], max_steps: int | None) -> gymnasiu
             gymnasium.register_envs(importlib.import_module("ale_py"))
         except ImportError as error:
             raise click.ClickException(f'{env_id} needs ale-py: pip install "rlds-kit[atari]"') from error
-    return gymnasium.make(env_id, max_episode_steps=max_steps, **kwargs)
+    try:
+        return gymnasium.make(env_id, max_episode_steps=max_steps, **kwargs)
+    except (TypeError, ValueError, AttributeError) as error:  # of the environment's own constructor
+        raise click.ClickException(f"{env_id} cannot be made with {kwargs}: {error}") from error
 
 
 def load_policy(name: str) -> Policy:

@@ -94,6 +94,7 @@ class EnvLogger(dm_env.Environment):
           RecordingError: nothing can be recorded any more.
         """
         self._recording.check()
+        self._log.expect()
         step: dm_env.TimeStep = self._environment.reset()
         self._reset_next = False
         self._log.start({OBSERVATION: step.observation}, step)
@@ -116,6 +117,7 @@ class EnvLogger(dm_env.Environment):
         if self._check_action.is_due:
             self._check_action(action)
         taken = copy_value(action)  # the environment may change it
+        self._log.expect()
         step: dm_env.TimeStep = self._environment.step(action)
         self._reset_next = step.last()
         if step.first():  # it started again by itself

@@ -72,7 +72,7 @@ class EpisodeLog:
         self._recorder, self._callbacks, self._environment = recorder, callbacks, environment
         self._episodes_only = isinstance(callbacks.scheduler, EpisodeScheduler)
         self._record_time = record_time
-        self._running = False
+        self._running = self._is_expecting = False
         self._begin()
 
     def _begin(self) -> None:
@@ -86,6 +86,16 @@ class EpisodeLog:
     def is_running(self) -> bool:
         """Whether the environment is within an episode, recorded or not."""
         return self._running
+
+    def expect(self) -> None:
+        """Says that the environment is about to be stepped or reset.
+
+        If what it returns never comes here, because it raised or Ctrl-C came in between, nobody knows what leads from
+        the last row to the next: then the episode ends as INTERRUPTED when the environment is used again.
+        """
+        if self._is_expecting:
+            self.interrupt()
+        self._is_expecting = True
 
     def start(
         self,
@@ -107,7 +117,7 @@ class EpisodeLog:
         """
         self.interrupt()
         self._begin()
-        self._running = True
+        self._running, self._is_expecting = True, False
         try:
             keep = self._consult(observed, time_step, None)
             if self._episodes_only and not keep:
@@ -147,6 +157,7 @@ class EpisodeLog:
             raise
         if ending is not None:
             self._end(ending, flags, None if observed else joined)
+        self._is_expecting = False
 
     def interrupt(self) -> None:
         """Ends an open episode as INTERRUPTED; does nothing when there is none."""

@@ -121,6 +121,7 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._recording.check()
         passed = self._seeds.draw() if seed is None and self._seeds is not None else seed
         given = copy_value(options)
+        self._log.expect()
         observation, info = self.env.reset(seed=passed, options=options)
         if seed is not None and self._seeds is not None:
             self._seeds.follow(seed)
@@ -140,6 +141,7 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         if self._check_action.is_due and self._log.is_running:
             self._check_action(action)
         taken = copy_value(action)  # the environment may change it
+        self._log.expect()
         observation, reward, terminated, truncated, info = result = self.env.step(action)
         if not self._log.is_running:
             self._warn_outside()

@@ -113,6 +113,7 @@ class VectorLogger(_Wrapper):
         self._record_info = record_info
         self._seeds = SeedSource() if draw_seeds else None
         self._resets_next = np.zeros(envs.num_envs, np.bool_)
+        self._is_expecting = False
         self._counts_seeds_by_rank = type(envs.unwrapped).__module__.startswith("ale_py")
         super().__init__(envs)  # last, for from here on some versions of Gymnasium close what is collected
 
@@ -145,6 +146,7 @@ class VectorLogger(_Wrapper):
         if given is not None:
             given.pop(RESET_MASK, None)
         passed = self._complete(seed)
+        self._expect()
         observations, infos = self.env.reset(seed=passed, options=options)
         if passed is seed and seed is not None and self._seeds is not None:
             self._seeds.follow(seed)
@@ -155,6 +157,7 @@ class VectorLogger(_Wrapper):
         for index in chosen:
             with failures:
                 self._start(index, each[index], infos, seed=seeds[index], options=given)
+        self._is_expecting = False
         failures.raise_first()
         return observations, infos
 
@@ -172,6 +175,7 @@ class VectorLogger(_Wrapper):
         taken = list(iterate(self.env.action_space, copy_value(actions)))  # the environment may change them
         for index in self._playing() if self._check_action.is_due else ():
             self._check_action(taken[index])
+        self._expect()
         result = self.env.step(actions)
         observations, rewards, terminations, truncations, infos = result
         each = list(iterate(self.env.observation_space, observations))
@@ -186,6 +190,7 @@ class VectorLogger(_Wrapper):
         if self._mode is AutoresetMode.NEXT_STEP:
             # While an autoreset is due, the flags are those of the reset: both False.
             self._resets_next = np.logical_or(terminations, truncations) & ~self._resets_next
+        self._is_expecting = False
         failures.raise_first()
         return result
 
@@ -196,6 +201,14 @@ class VectorLogger(_Wrapper):
           RecordingError: steps were lost; the environment is closed nevertheless.
         """
         close_both(self._recording.close, lambda: self.env.close(**kwargs))
+
+    def _expect(self) -> None:
+        """As `EpisodeLog.expect`, for all sub-environments: what one call returned belongs together."""
+        if self._is_expecting:
+            for log in self._logs:
+                log.interrupt()
+            self._resets_next[:] = False
+        self._is_expecting = True
 
     def _start(
         self, index: int, observation: object, infos: dict[str, Any], *, autoreset: bool = False, **given: object

@@ -23,14 +23,14 @@ _ABOUT: Final = ("name", "description", "citation", "licence")
 @click.argument("dataset", type=click.Path())
 @json_option
 def info_command(dataset: str, *, as_json: bool) -> None:
-    r"""Show what a dataset holds, also while it is being recorded.
+    """Show what a dataset holds, also while it is being recorded.
 
     \b
     rlds-kit info data/pong
     rlds-kit info data/pong --json | jq .episodes
 
     Exit codes: 0 done; 1 there is no dataset, or it cannot be read.
-    """
+    """  # noqa: D301  the backspace tells click not to wrap
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamageWarning)  # what is damaged is shown below
         found = _collect(rlds_kit.open(dataset, include_open=True))

@@ -30,7 +30,7 @@ from rlds_kit.storage.recorder import MAX_SHARD_BYTES
 def rechunk_command(
     dataset: str, copy: str, *, block_rows: int, block_bytes: int, max_shard_bytes: int, as_json: bool
 ) -> None:
-    r"""Copy a dataset into larger blocks, or smaller ones.
+    """Copy a dataset into larger blocks, or smaller ones.
 
     Larger blocks take less room and are quicker to read in full; smaller ones to read at random. Ids, metadata, every
     value and its type stay, and the content digests are compared before the copy counts as done. Discarded episodes are
@@ -40,7 +40,7 @@ def rechunk_command(
     rlds-kit rechunk data/pong data/pong-128 --block-rows 128
 
     Exit codes: 0 done; 1 the dataset is damaged (then repair it first), and there is no copy.
-    """
+    """  # noqa: D301  the backspace tells click not to wrap
     with progress_bar("rechunking", hidden=as_json) as progress:
         report = rechunk(
             dataset,

@@ -12,7 +12,7 @@ from rlds_kit.storage.repair import Report, repair
 @json_option
 @click.pass_context
 def repair_command(ctx: click.Context, dataset: str, copy: str, *, as_json: bool) -> None:
-    r"""Make a good copy of a damaged dataset.
+    """Make a good copy of a damaged dataset.
 
     DATASET is not touched. COPY must not exist, or be empty. It gets every block that is intact, and every intact
     column of blocks that are not. Where steps are lost the others are counted anew, and the field `step_index` has
@@ -23,7 +23,7 @@ def repair_command(ctx: click.Context, dataset: str, copy: str, *, as_json: bool
     rlds-kit verify data/pong-repaired
 
     Exit codes: 0 everything was saved; 1 the copy is good, but lacks what is listed.
-    """
+    """  # noqa: D301  the backspace tells click not to wrap
     with progress_bar("repairing", hidden=as_json) as progress:
         report = repair(dataset, copy, progress)
     if as_json:

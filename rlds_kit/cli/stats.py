@@ -12,7 +12,7 @@ from rlds_kit.storage.statistics import Statistics, Summary, statistics
 @click.argument("dataset", type=click.Path())
 @json_option
 def stats_command(dataset: str, *, as_json: bool) -> None:
-    r"""Show lengths, returns and sizes of a dataset.
+    """Show lengths, returns and sizes of a dataset.
 
     Only rewards are decoded; the sizes of all other fields come from the headers of their blocks. A return is the sum
     of an episode's defined rewards.
@@ -22,7 +22,7 @@ def stats_command(dataset: str, *, as_json: bool) -> None:
     rlds-kit stats data/pong --json | jq .returns.reward.mean
 
     Exit codes: 0 done; 1 a block header or a reward is damaged.
-    """
+    """  # noqa: D301  the backspace tells click not to wrap
     with progress_bar("counting", hidden=as_json) as progress:
         found = statistics(dataset, progress)
     if as_json:

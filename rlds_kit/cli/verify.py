@@ -12,7 +12,7 @@ from rlds_kit.storage.verify import Report, verify
 @json_option
 @click.pass_context
 def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, as_json: bool) -> None:
-    r"""Check every hash, every block and every rule of a dataset.
+    """Check every hash, every block and every rule of a dataset.
 
     Lists what is wrong with its place: file, bytes, episode, step. Episodes without an end and incomplete chunks at
     the end of a file are what a crash leaves: they are noted, and no damage. Nothing is changed.
@@ -22,7 +22,7 @@ def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, as_json: bo
     rlds-kit verify data/pong --json | jq '.problems[].shard'
 
     Exit codes: 0 nothing is wrong; 1 something is.
-    """
+    """  # noqa: D301  the backspace tells click not to wrap
     with progress_bar("verifying", hidden=as_json) as progress:
         report = verify(dataset, progress)
     if as_json:
