@@ -11,7 +11,6 @@ from rlds_kit import spec as specs
 from rlds_kit.errors import RecordingError, SpecError
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.logger.recording import Recording
-from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.step import ACTION, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS, EpisodeEnd
 from rlds_kit.storage.recorder import Recorder
 
@@ -143,7 +142,7 @@ class OpenEpisode:
         )
         self.id = self._episode.id
         self._ended = False
-        self._last: dict[str, Any] | None = None
+        self._lacks_observation = False
         self._started_ns = 0
 
     @property
@@ -206,7 +205,8 @@ class OpenEpisode:
         if observation is MISSING:
             if fields:
                 raise SpecError(f"{', '.join(fields)}: belong to an observation, which this step lacks")
-            self._last = copy_value(done)
+            self._episode.act(done)
+            self._lacks_observation = True
         else:
             self._episode.append(self._observed(observation, fields, now), done)
         if terminated or truncated:
@@ -234,7 +234,7 @@ class OpenEpisode:
           RecordingError: the episode has ended already, or nothing can be recorded any more.
           UnsupportedTypeError: metadata cannot be recorded; the episode stays open.
         """
-        self._episode.end(ending, terminated=terminated, truncated=truncated, metadata=metadata, acted=self._last)
+        self._episode.end(ending, terminated=terminated, truncated=truncated, metadata=metadata)
         self._ended = True
 
     def discard(self) -> None:
@@ -264,7 +264,7 @@ class OpenEpisode:
     def _check_open(self) -> None:
         if not self._episode.rows:
             raise RecordingError("the episode has no first observation yet; call start() before step()")
-        if self._last is not None:
+        if self._lacks_observation:
             raise RecordingError("the step before had no observation, which only the last one may lack; call end()")
 
     def _observed(self, observation: object, fields: Mapping[str, object], now: int) -> dict[str, Any]:

@@ -7,6 +7,8 @@ inherits all of this and uses none of it: it never writes to its parent's files,
 there.
 """
 
+import multiprocessing
+import multiprocessing.util
 import os
 import signal
 import threading
@@ -39,6 +41,9 @@ class Lifetime:
         self._close, self._name = close, name
         # At exit, finalizers run newest first, while the threads of the core are still there.
         self._finalizer = weakref.finalize(owner, self._leave)
+        if multiprocessing.parent_process() is not None:
+            # Such a child ends without `atexit`: it runs only what is registered like this.
+            multiprocessing.util.Finalize(None, self._finalizer, exitpriority=0)
         _sigterm.hold(self)
 
     def end(self) -> None:

@@ -38,7 +38,7 @@ def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) ->
       NotADatasetError: there is no dataset at `path`.
       FormatError: a shard is not one of ours, or of a newer major version.
     """
-    directory = Path(path)
+    directory = Path(path).absolute()  # what is opened stays open when the working directory changes
     if not directories.is_dataset(directory):
         what = "is no directory" if not directory.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
         raise NotADatasetError(f"{directory}: expected a dataset, but it {what}; check the path")

@@ -27,17 +27,18 @@ def stack_field(
       the rows where anything of the field is.
     """
     present = np.zeros(end - begin, np.bool_)
-    stacks = {}
+    stacks, masks = {}, {}
     for leaf_path, stack in building.items():
         below = leaf_path[len(path) + 1 :]
         values, defined = stack.result()
         if defined.any():
             stacks[below] = as_declared(values, None if spec is None else spec_at(spec, below))
+            masks[below] = defined
             present |= defined
     if not present.any():
         return _undefined(spec, end - begin), present
     if "" in stacks and len(stacks) > 1:
-        return _mixed(stacks, end - begin), present
+        return _mixed(stacks, masks, end - begin), present
     return nest(stacks), present
 
 
@@ -80,11 +81,11 @@ def _undefined(spec: specs.Spec | None, count: int) -> Any:  # a nest of arrays
     return stacked
 
 
-def _mixed(stacks: Mapping[str, np.ndarray], count: int) -> np.ndarray:
-    """A dynamic field that is sometimes a container and sometimes not: the exact value of each row."""
+def _mixed(stacks: Mapping[str, np.ndarray], defined: Mapping[str, np.ndarray], count: int) -> np.ndarray:
+    """A dynamic field that is sometimes a container and sometimes not: what each row has."""
     stacked = np.empty(count, object)
     for index in range(count):
-        whole = stacks[""][index]
-        parts = {path: stack[index] for path, stack in stacks.items() if path}
-        stacked[index] = whole if whole is not None else nest(parts)
+        present = {path: stack[index] for path, stack in stacks.items() if defined[path][index]}
+        if present:
+            stacked[index] = nest(present)
     return stacked

@@ -9,49 +9,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUP 64
+/* The loops gain a third from wider registers where there are some; the choice is made when the library is loaded. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define FOR_EACH_CPU
+#endif
 
-/* Whether 64 bytes of a row equal those of the row before it (or are zero in the first row). */
-static int group_is_zero(const uint8_t *row, const uint8_t *previous) {
+#define GROUP 64
+#define STRIDE 256
+
+/* Whether STRIDE bytes of a row equal those of the row before it. */
+static inline int is_equal(const uint8_t *row, const uint8_t *previous) {
   uint64_t any = 0;
-  for (int i = 0; i < GROUP; i += 8) {
-    uint64_t here, before = 0;
+  for (int i = 0; i < STRIDE; i += 8) {
+    uint64_t here, before;
     memcpy(&here, row + i, 8);
-    if (previous) memcpy(&before, previous + i, 8);
+    memcpy(&before, previous + i, 8);
     any |= here ^ before;
   }
   return any == 0;
 }
 
 /* One byte of bitmap: which of `count` <= 8 bytes differ; their differences go to `values`. */
-static uint8_t *encode_byte(const uint8_t *row, const uint8_t *previous, Py_ssize_t count, uint8_t *bits,
-                            uint8_t *values) {
-  uint8_t mask = 0;
-  for (Py_ssize_t j = 0; j < count; ++j) {
-    uint8_t difference = previous ? row[j] ^ previous[j] : row[j];
-    *values = difference; /* overwritten by the next one if it is zero */
-    values += difference != 0;
-    mask |= (uint8_t)((difference != 0) << j);
+static inline uint8_t *encode_byte(const uint8_t *row, const uint8_t *previous, Py_ssize_t count, uint8_t *bits,
+                                   uint8_t *values) {
+  uint64_t here = 0, before = 0;
+  uint8_t differences[8], mask = 0;
+  memcpy(&here, row, (size_t)count);
+  memcpy(&before, previous, (size_t)count);
+  here ^= before;
+  if (here) {
+    memcpy(differences, &here, 8);
+    for (int j = 0; j < 8; ++j) {
+      *values = differences[j]; /* overwritten by the next one if it is zero */
+      values += differences[j] != 0;
+      mask |= (uint8_t)((differences[j] != 0) << j);
+    }
   }
   *bits = mask;
   return values;
 }
 
-/* The bitmap of every row, each in whole bytes, goes to `bits`; returns the end of the values. */
-static uint8_t *encode(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, uint8_t *bits, uint8_t *values) {
+/* The bitmap of every row, each in whole bytes, goes to `bits`; returns the end of the values. `zeros` stands before
+ * the first row. */
+FOR_EACH_CPU
+static uint8_t *encode(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *bits,
+                       uint8_t *values) {
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const uint8_t *row = rows + i * width, *previous = i ? row - width : NULL;
-    for (Py_ssize_t at = 0; at < width;) {
-      if (width - at >= GROUP && group_is_zero(row + at, previous ? previous + at : NULL)) {
-        memset(bits, 0, GROUP / 8);
-        bits += GROUP / 8;
-        at += GROUP;
-        continue;
-      }
-      Py_ssize_t end = width - at >= GROUP ? at + GROUP : width;
-      for (; at < end; at += 8)
-        values = encode_byte(row + at, previous ? previous + at : NULL, end - at < 8 ? end - at : 8, bits++, values);
+    const uint8_t *row = rows + i * width, *previous = i ? row - width : zeros;
+    Py_ssize_t at = 0;
+    for (; at + STRIDE <= width; at += STRIDE, bits += STRIDE / 8) {
+      if (is_equal(row + at, previous + at))
+        memset(bits, 0, STRIDE / 8);
+      else
+        for (int j = 0; j < STRIDE; j += 8)
+          values = encode_byte(row + at + j, previous + at + j, 8, bits + j / 8, values);
     }
+    for (; at < width; at += 8)
+      values = encode_byte(row + at, previous + at, width - at < 8 ? width - at : 8, bits++, values);
   }
   return values;
 }
@@ -103,16 +119,17 @@ static PyObject *sparse_xor(PyObject *self, PyObject *args) {
     Py_ssize_t bitmap = count * ((width + 7) / 8);
     /* One byte more than the worst case, for encode_byte writes before it knows. Memory that is not written to costs
      * nothing, and the result is copied out of it because it is small. */
-    uint8_t *bits = malloc((size_t)(bitmap + rows.len + 1)), *end = bits;
-    if (bits) {
+    uint8_t *bits = malloc((size_t)(bitmap + rows.len + 1)), *zeros = calloc((size_t)width, 1), *end = bits;
+    if (bits && zeros) {
       Py_BEGIN_ALLOW_THREADS
-      end = encode(rows.buf, count, width, bits, bits + bitmap);
+      end = encode(rows.buf, count, width, zeros, bits, bits + bitmap);
       Py_END_ALLOW_THREADS
       result = PyBytes_FromStringAndSize((const char *)bits, end - bits);
-      free(bits);
     } else {
       PyErr_NoMemory();
     }
+    free(zeros);
+    free(bits);
   }
   PyBuffer_Release(&rows);
   return result;

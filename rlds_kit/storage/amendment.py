@@ -1,6 +1,6 @@
 """The spec of fields nobody declared, as they turn up."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -12,11 +12,11 @@ from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
 from rlds_kit.storage.column import Column
-from rlds_kit.storage.leaf import ColumnKey, elements, unescape
+from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, unescape
 
 _TEXTS: Final = frozenset((pb.TEXT, pb.NUMPY_TEXT))
 _BYTES: Final = frozenset((pb.BYTES, pb.NUMPY_BYTES))
-_EMPTY_DICT: Final = np.frombuffer(value.encode({}).SerializeToString(), np.uint8)
+_EMPTY_DICT: Final = np.frombuffer(EMPTY_DICT, np.uint8)
 
 
 class SeenFields:
@@ -30,12 +30,13 @@ class SeenFields:
 
     def amendment(self, block: Sequence[Column]) -> pb.Spec | None:
         """The spec of what is new in a block; None when nothing is."""
-        fresh = [
-            _nested(elements(column.key.path), self._seen[column.key])
-            for column in block
-            if unescape(elements(column.key.path)[0]) not in self._declared and self._is_new(column)
-        ]
-        return to_message(union(fresh)) if fresh else None
+        fresh: dict[str, specs.Spec] = {}
+        for column in block:
+            path = column.key.path
+            if unescape(path.partition("/")[0]) not in self._declared and self._is_new(column):
+                spec = self._seen[column.key]
+                fresh[path] = merge(fresh[path], spec) if path in fresh else spec
+        return to_message(_tree(fresh)) if fresh else None
 
     def _is_new(self, column: Column) -> bool:
         """Takes note of a column; True if its values do not fit what was known."""
@@ -74,12 +75,22 @@ def leaf_spec(column: Column) -> specs.Spec:
     return specs.Array(shape, columns.storage_dtype(column.key))
 
 
-def _nested(path: Sequence[str], spec: specs.Spec) -> specs.Spec:
-    if len(path) > value.MAX_NESTING:
-        path, spec = path[: value.MAX_NESTING], specs.Any()
-    for element in reversed(path):
-        spec = specs.Dict({unescape(element): spec})
-    return spec
+def _tree(leaves: Mapping[str, specs.Spec], depth: int = 0) -> specs.Spec:
+    """The spec of a dict whose leaves lie at these paths; in one pass, for there may be thousands."""
+    groups: dict[str, dict[str, specs.Spec]] = {}
+    for path, spec in leaves.items():
+        head, _, rest = path.partition("/")
+        groups.setdefault(unescape(head), {})[rest] = spec
+    fields = {name: _branch(group, depth + 1) for name, group in groups.items()}
+    return specs.Dict(fields) if depth < value.MAX_NESTING else specs.Any()
+
+
+def _branch(group: Mapping[str, specs.Spec], depth: int) -> specs.Spec:
+    below = {path: spec for path, spec in group.items() if path}
+    if not below:
+        return group[""]
+    branch = _tree(below, depth)
+    return merge(group[""], branch) if "" in group else branch
 
 
 def _is_empty(column: Column) -> bool:

@@ -20,7 +20,7 @@ from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 
 FAST_LEVEL: Final = 3
-THOROUGH_LEVEL: Final = 6
+THOROUGH_LEVEL: Final = 5
 THOROUGH_RATIO: Final = 8
 """What shrinks to less than an eighth (frames of a game) is worth a closer look; sensor noise is not."""
 MAX_DECODED_BYTES: Final = 1 << 31
@@ -40,6 +40,7 @@ _DTYPES: Final[dict[int, np.dtype[Any]]] = {
     pb.NONE: np.dtype(np.uint8),
 }
 
+_MIN_SAMPLE_ROWS: Final = 4
 _SMALL_ROW: Final = 256
 """Below so many bytes one comparison of everything is quicker than one for each row."""
 
@@ -133,6 +134,22 @@ def decode(header: pb.Column, payload: bytes | memoryview, place: object, out: R
     try:
         return _unpack(header, key, payload, out)
     except (ValueError, OverflowError, zstandard.ZstdError) as error:
+        raise FormatError(f"{place}: column {header.path} is not as its header says: {error}") from error
+
+
+def check_header(header: pb.Column, place: object) -> None:
+    """Refuses a column that could not be in memory, before anything is allocated for it.
+
+    Raises:
+      FormatError: it claims too much, or contradicts itself.
+    """
+    try:
+        _check_size(header, header.count * 8)
+        itemsize = dtypes.from_name(header.dtype).itemsize if header.dtype else 1
+        _check_size(header, header.count * math.prod(header.shape) * itemsize)
+        if len(header.shape) != (0 if header.ragged else header.rank):
+            raise ValueError(f"rank {header.rank} and shape {list(header.shape)} differ")
+    except ValueError as error:
         raise FormatError(f"{place}: column {header.path} is not as its header says: {error}") from error
 
 
@@ -279,16 +296,20 @@ class FilterChoice:
         return choice
 
     def _try(self, rows: Rows, dtype: np.dtype[Any]) -> Choice:
-        sample = rows[-max(2, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
+        sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
 
-        def size(candidate: int) -> int:
-            return len(
-                _compressor(FAST_LEVEL).compress(filters.APPLY[candidate](sample, dtype.itemsize).reshape(-1).data)
-            )
+        def size(candidate: int, part: Rows) -> int:
+            filtered = filters.APPLY[candidate](part, dtype.itemsize)
+            return len(_compressor(FAST_LEVEL).compress(filtered.reshape(-1).data))
 
-        sizes = {candidate: size(candidate) for candidate in filters.candidates(dtype.kind, dtype.itemsize)}
+        def expected(candidate: int) -> float:
+            """The first row has nothing before it: it is counted once, however few rows the sample has."""
+            first = size(candidate, sample[:1])
+            return first + (size(candidate, sample) - first) * (len(rows) - 1) / (len(sample) - 1)
+
+        sizes = {candidate: expected(candidate) for candidate in filters.candidates(dtype.kind, dtype.itemsize)}
         best = min(sizes, key=sizes.__getitem__)
-        return Choice(best, THOROUGH_LEVEL if sizes[best] * THOROUGH_RATIO < sample.nbytes else FAST_LEVEL)
+        return Choice(best, THOROUGH_LEVEL if sizes[best] * THOROUGH_RATIO < rows.nbytes else FAST_LEVEL)
 
 
 def _all_equal(rows: Rows) -> bool:

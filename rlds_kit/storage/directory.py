@@ -19,11 +19,14 @@ from rlds_kit.storage.append_file import sync_directory
 DESCRIPTION: Final = "dataset.json"
 SHARD_PATTERN: Final = "episodes-*.riegeli"
 MODES: Final = ("append", "new", "error")
+ABOUT: Final = ("name", "description", "citation", "licence")
+"""What a dataset says of itself, besides its spec."""
 
 
 def shards_in(directory: Path) -> list[Path]:
     """The shards of a dataset, in the order of their names."""
-    return sorted(directory.glob(SHARD_PATTERN))
+    # A dangling link is not passed over: opening it says so. A pipe would be waited for, for ever.
+    return sorted(path for path in directory.glob(SHARD_PATTERN) if path.is_file() or path.is_symlink())
 
 
 def is_dataset(directory: Path) -> bool:
@@ -53,6 +56,7 @@ def prepare(directory: Path, mode: str, declared: specs.Dict, about: Mapping[str
     """
     if mode not in MODES:
         raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
+    directory = directory.absolute()  # a program may change its working directory while it records
     if mode == "new":
         directory = _free_name(directory)
     if mode == "error" and is_dataset(directory):
@@ -99,7 +103,7 @@ def _describe(directory: Path, declared: specs.Dict, about: Mapping[str, str], h
     content = {
         "format": "rlds_kit",
         "version": 1,
-        **{key: about.get(key, "") for key in ("name", "description", "citation", "licence")},
+        **{key: about.get(key, "") for key in ABOUT},
         "spec": to_json(declared),
         "environment": _readable(value.decode(header.environment)),
         "metadata": _readable(value.decode(header.metadata)),
@@ -130,7 +134,12 @@ def _require_compatible(directory: Path, declared: specs.Dict) -> None:
     stored = description(directory).get("spec")
     if stored is None:
         return
-    problems = compatible(from_json(stored), declared)
+    try:
+        existing = from_json(stored)
+    except SpecError as error:
+        path = directory / DESCRIPTION
+        raise FormatError(f"{path}: {error}; mend it or delete it, no shard needs it") from error
+    problems = compatible(existing, declared)
     if problems:
         lines = "\n".join(f"  {problem.place}: {problem.message}" for problem in problems)
         raise SpecError(
@@ -144,7 +153,11 @@ def _readable(content: object) -> Any:  # JSON
         return {str(key): _readable(item) for key, item in content.items()}
     if isinstance(content, list | tuple):
         return [_readable(item) for item in content]
-    if content is None or isinstance(content, bool | int | str):
+    if isinstance(content, str):
+        return content.encode("utf-8", "backslashreplace").decode()
+    if isinstance(content, int) and content.bit_length() > 64:
+        return hex(content)
+    if content is None or isinstance(content, int):
         return content
     if isinstance(content, float) and content == content and abs(content) != float("inf"):  # noqa: PLR0124  not NaN
         return float(content)

@@ -1,5 +1,6 @@
 """Reads the rows of an episode, only the columns that are wanted, and nothing that does not match its checksum."""
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
@@ -37,7 +38,12 @@ def fields(names: Iterable[str]) -> Wanted:
     (True, False)
     """
     chosen = [elements(name) for name in names]
-    return lambda path: any(elements(path)[: len(one)] == one for one in chosen)
+
+    @functools.lru_cache  # every block has the same few paths
+    def wanted(path: str) -> bool:
+        return any(elements(path)[: len(one)] == one for one in chosen)
+
+    return wanted
 
 
 class EpisodeReader:
@@ -88,7 +94,7 @@ class EpisodeReader:
         """
         found: dict[str, list[Column]] = {}
         for number in self._numbers(begin, end):
-            for column in self._block(number, wanted):
+            for column in self._block(number, wanted, range(begin, end)):
                 if len(column.rows) and column.rows[0] < end and column.rows[-1] >= begin:
                     found.setdefault(column.key.path, []).append(column)
         return found
@@ -114,7 +120,9 @@ class EpisodeReader:
         for number in self._numbers(begin, end):
             position = int(self._entry.blocks[number])
             prefix = self._prefix(number, position)
-            headers = [header for header in prefix.header.columns if wanted(header.path)]
+            headers = [
+                header for header in prefix.header.columns if wanted(header.path) and _touches(header, begin, end)
+            ]
             cached = self._cache.columns(position, headers)
             for column in cached.values():
                 found.setdefault(column.key.path, Stack(begin, end)).add(column)
@@ -167,10 +175,14 @@ class EpisodeReader:
                 "lists them, `rlds-kit repair` saves the rest"
             )
 
-    def _block(self, number: int, wanted: Wanted) -> list[Column]:
+    def _block(self, number: int, wanted: Wanted, rows: range | None = None) -> list[Column]:
         position = int(self._entry.blocks[number])
         prefix = self._prefix(number, position)
-        headers = [header for header in prefix.header.columns if wanted(header.path)]
+        headers = [
+            header
+            for header in prefix.header.columns
+            if wanted(header.path) and (rows is None or _touches(header, rows.start, rows.stop))
+        ]
         found = self._cache.columns(position, headers)
         missing = [header for header in headers if header.offset not in found]
         if missing:
@@ -220,8 +232,14 @@ class EpisodeReader:
         return lambda header: shard_file.read_payload(self._file, position, base + header.offset, header.length)
 
 
+def _touches(header: pb.Column, begin: int, end: int) -> bool:
+    """Whether a column has rows in `[begin, end)`: the block after the last row has only what was done in it."""
+    return header.first_row < end and header.first_row + header.count > begin
+
+
 def _check_layout(header: pb.BlockHeader, place: object) -> None:
     """Every column must lie in the rows that the block may touch."""
     for column in header.columns:
+        columns.check_header(column, place)
         if column.first_row + 1 < header.first_row or column.first_row + column.count > header.end_row:
             raise FormatError(f"{place}: column {column.path} has rows outside its block")

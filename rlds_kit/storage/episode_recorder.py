@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rlds_kit.errors import RecordingError
+from rlds_kit.errors import RecordingError, SpecError
 from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
@@ -14,6 +14,7 @@ from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.jobs import Block, Discard, End, Start
 from rlds_kit.storage.leaf import Leaf
+from rlds_kit.storage.policy import BLOCK_ROWS
 
 _ENDINGS: Final = {
     EpisodeEnd.TERMINATED: pb.TERMINATED,
@@ -36,8 +37,11 @@ class EpisodeRecorder:
         self.rows = 0
         self.oldest: float | None = None
         self._intake, self._fields, self._start = intake, fields, start
-        self._started = self._ended = False
+        self._started = self._ended = self._lacks_observation = False
+        self._observed: set[str] = set()
+        self._acted: set[str] = set()
         self._last_block = range(0)
+        self._leaving: Block | None = None  # a block while it is handed on
         self._buffer = self._new_buffer()
         intake.add(start.episode_id, self)
 
@@ -62,7 +66,23 @@ class EpisodeRecorder:
         self._check()
         if acted is not None and self.rows == 0:
             raise RecordingError("the first row of an episode has no action before it; pass acted=None")
+        if self._lacks_observation:
+            raise RecordingError("the action before had no observation after it, which only the last one may lack")
+        self._check_names(observed, acted or {})
         self._add(self._fields.leaves(observed), self._fields.leaves(acted) if acted else [])
+
+    def act(self, acted: Mapping[str, Any]) -> None:
+        """Adds the last action of data whose final observation is missing: that one is undefined then.
+
+        Raises:
+          As `append`.
+        """
+        self._check()
+        if self.rows == 0 or self._lacks_observation:
+            raise RecordingError("there is no observation that this was done in; append it first")
+        self._check_names({}, acted)
+        self._add([], self._fields.leaves(acted))
+        self._lacks_observation = True
 
     def end(
         self,
@@ -96,10 +116,8 @@ class EpisodeRecorder:
             truncated=truncated or ending is EpisodeEnd.TRUNCATED,
             metadata=value.encode(dict(metadata or {}), "metadata"),
         )
-        if acted and self.rows == 0:
-            raise RecordingError("an episode without rows has no last action; append its first observation")
         if acted:
-            self._add([], self._fields.leaves(acted))
+            self.act(acted)
         with self._intake.lock:
             self._finish(message)
         if self._intake.policy.each_episode:
@@ -113,43 +131,63 @@ class EpisodeRecorder:
         """
         self._check()
         with self._intake.lock:
-            self._intake.took(0, -self._buffer.nbytes)
-            self._buffer = self._new_buffer()
+            if self._leaving is not None:
+                self.cut()
             if self._started:
                 self._intake.put(Discard(self.id.bytes, self.rows))
-            self._intake.took(-self.rows if not self._started else 0, 0)
             self._close()
+            self._intake.took(0 if self._started else -self.rows, -self._buffer.nbytes)
+            self._buffer = self._new_buffer()
 
     def cut(self) -> None:
         """Makes a block of the waiting rows, if there are any. The intake's monitor must be held."""
-        self._buffer.settle(self.rows)
-        if self.rows == self._last_block.stop:
-            self.oldest = None
-            return
+        # Where Ctrl-C comes between two of these lines the next call does them again: the writer ignores what it had.
+        if self._leaving is None:
+            self._buffer.settle(self.rows)
+            if self.rows == self._last_block.stop:
+                self.oldest = None
+                return
+            self._leaving = Block(self.id.bytes, range(self._last_block.stop, self.rows), self._buffer)
         if not self._started:
             self._intake.put(Start(self._start))
             self._started = True
-        self._last_block = range(self._last_block.stop, self.rows)
-        self._intake.put(Block(self.id.bytes, self._last_block, self._buffer))
-        self._buffer, self.oldest = self._new_buffer(), None
+        self._intake.put(self._leaving)
+        last = self._leaving.rows
+        fresh = self._new_buffer(len(last))
+        self._last_block, self._buffer, self.oldest, self._leaving = last, fresh, None, None
 
     def interrupt(self) -> None:
         """Ends the episode as INTERRUPTED. The intake's monitor must be held."""
         self._finish(pb.EpisodeEnd(episode_id=self.id.bytes, ending=pb.INTERRUPTED, metadata=value.encode({})))
+
+    def _check_names(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> None:
+        """A field belongs either to what is seen or to what is done: both would stand in the same column."""
+        if observed.keys() <= self._observed and acted.keys() <= self._acted:
+            return
+        seen, done = self._observed | observed.keys(), self._acted | acted.keys()
+        both = sorted(seen & done)
+        if both:
+            raise SpecError(
+                f"{both[0]}: expected a name of its own for what belongs to the action, but an observation of this "
+                "episode has a field of the same name; rename one of them"
+            )
+        self._observed, self._acted = seen, done
 
     def _check(self) -> None:
         self._intake.check()
         if self._ended:
             raise RecordingError("the episode has ended; start another one")
 
-    def _new_buffer(self) -> RowBuffer:
+    def _new_buffer(self, last_rows: int = 0) -> RowBuffer:
         # Under memory pressure blocks are cut early: then the next one is likely to be as short.
-        expected = len(self._last_block) or self._intake.policy.block_rows
+        expected = last_rows or self._intake.policy.block_rows or BLOCK_ROWS
         return RowBuffer(expected, self._intake.policy.block_bytes, self._intake.pool)
 
     def _add(self, observed: list[Leaf], acted: list[Leaf]) -> None:
         with self._intake.lock:
             self._check()  # again: another thread may have closed the recorder meanwhile
+            if self._leaving is not None:
+                self.cut()
             before = self._buffer.nbytes
             if self.oldest is None:
                 self.oldest = time.monotonic()
@@ -157,7 +195,7 @@ class EpisodeRecorder:
             self.rows += 1  # an interrupt before this takes all of the row back
             self._intake.took(1, self._buffer.nbytes - before)
             policy = self._intake.policy
-            if self.rows - self._last_block.stop >= policy.block_rows or self.waiting_bytes >= policy.block_bytes:
+            if policy.is_full(self.rows - self._last_block.stop, self.waiting_bytes):
                 self.cut()
             self._intake.after_row()
 

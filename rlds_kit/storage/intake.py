@@ -62,7 +62,7 @@ class Intake:
 
     def remove(self, episode_id: bytes) -> None:
         """Forgets an episode that has ended. The monitor must be held."""
-        del self._open[episode_id]
+        self._open.pop(episode_id, None)
 
     def put(self, job: Job) -> None:
         """Hands a job to the background thread. The monitor must be held."""

@@ -56,6 +56,8 @@ _RANKS: Final[dict[Kind, int]] = {
     pb.NUMPY_BYTES: 1,
     pb.NONE: 1,
 }
+EMPTY_DICT: Final = values.encode({}).SerializeToString()
+"""Most infos are empty: then nothing need be encoded."""
 _ARRAY_TYPES: Final = (np.ndarray, np.memmap)
 
 
@@ -92,6 +94,8 @@ def _collect(path: str, value: Any, spec: specs.Spec | None, found: list[Leaf]) 
         found.append(Leaf(_numpy_key(path, pb.ARRAY, value.dtype, value.ndim), value))
     elif type(value) is int:
         found.append(_int_leaf(path, value))
+    elif type(value) is dict and not value:
+        found.append(Leaf(_key(path, pb.TREE), EMPTY_DICT))
     elif isinstance(value, np.generic):
         found.append(Leaf(_numpy_key(path, pb.SCALAR, value.dtype, 0), value))
     elif isinstance(value, Mapping) and value and all(type(key) is str for key in value):

@@ -4,7 +4,9 @@ import dataclasses
 from typing import Final
 
 BLOCK_ROWS: Final = 64
-BLOCK_BYTES: Final = 4 << 20
+BLOCK_BYTES: Final = 8 << 20
+SMALL_BLOCK_BYTES: Final = 64 << 10
+"""Rows of a hundred bytes are not worth a block of 64: its header would weigh as much as they do."""
 TIMER_SECONDS: Final = 1.0
 
 
@@ -13,7 +15,8 @@ class FlushPolicy:
     """When rows are cut into blocks, and when blocks are made durable. The default loses at most a second.
 
     Attributes:
-      block_rows: a block has at most so many rows of an episode.
+      block_rows: a block has at most so many rows of an episode; None: it closes at 64 rows if they have 64 KiB, else
+        when they do.
       block_bytes: a block closes when it holds so many bytes before compression.
       interval: seconds after which the background thread writes what waits and makes it durable; None: never.
       each_step: `append` returns when its row is durable.
@@ -24,7 +27,7 @@ class FlushPolicy:
     0.5
     """
 
-    block_rows: int = BLOCK_ROWS
+    block_rows: int | None = None
     block_bytes: int = BLOCK_BYTES
     interval: float | None = TIMER_SECONDS
     each_step: bool = False
@@ -61,3 +64,13 @@ class FlushPolicy:
     def manual(cls) -> "FlushPolicy":
         """Only `flush()` and `close()` make anything durable."""
         return cls(interval=None)
+
+    def is_full(self, rows: int, nbytes: int) -> bool:
+        """Whether a block of so many rows and bytes closes.
+
+        >>> FlushPolicy().is_full(64, 6400), FlushPolicy(block_rows=8).is_full(8, 800)
+        (False, True)
+        """
+        if self.block_rows is not None:
+            return rows >= self.block_rows or nbytes >= self.block_bytes
+        return (rows >= BLOCK_ROWS and nbytes >= SMALL_BLOCK_BYTES) or nbytes >= self.block_bytes

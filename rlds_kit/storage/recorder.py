@@ -59,6 +59,11 @@ class Recorder:
         max_shard_episodes: int | None = None,
         memory_limit: int = MEMORY_LIMIT,
     ) -> None:
+        if policy is not None and not isinstance(policy, FlushPolicy):
+            raise TypeError(f"policy: expected a FlushPolicy such as FlushPolicy.every_step(), got {policy!r}")
+        unknown = sorted(set(about or {}) - set(directories.ABOUT))
+        if unknown:
+            raise ValueError(f"about: expected the keys {', '.join(directories.ABOUT)}, got {', '.join(unknown)}")
         self.policy = policy or FlushPolicy()
         self.declared = declared or specs.Dict({})
         header = pb.ShardHeader(
@@ -130,6 +135,9 @@ class Recorder:
           RecordingError: closed, failed, or used in a forked child.
         """
         self._intake.check()
+
+    def __reduce__(self) -> str:
+        raise TypeError("a recorder cannot be copied or pickled: it writes to a file; copy the environment beneath it")
 
     def __enter__(self) -> Self:
         return self

@@ -18,7 +18,7 @@ from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.storage.survey import Survey, SurveyedEpisode
 
-What: TypeAlias = Literal["episode", "steps", "field", "start", "end", "header", "description"]
+What: TypeAlias = Literal["episode", "steps", "field", "start", "end", "header", "record", "description"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Loss:
     """Something that the copy lacks.
 
     Attributes:
-      what: "episode", "steps", "field", "start" (metadata, seed and options), "end", "header" (of the shard) or
-        "description" (dataset.json).
+      what: "episode", "steps", "field", "start" (metadata, seed and options), "end", "header" (of the shard), "record"
+        (one that this version does not know) or "description" (dataset.json).
       message: for people.
       shard: name of the file.
       episode: None when it concerns none in particular.

@@ -10,7 +10,7 @@ from rlds_kit.storage import value
 from rlds_kit.storage.column import Column, storage_dtype
 from rlds_kit.storage.dtypes import is_big_endian
 from rlds_kit.storage.filters import Rows
-from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
 
 
 def exact(column: Column) -> list[Any]:
@@ -32,7 +32,7 @@ def _chunks(column: Column) -> list[bytes]:
 
 
 def _tree(data: bytes) -> Any:  # any recorded value
-    return value.decode(pb.Value.FromString(data))
+    return {} if data == EMPTY_DICT else value.decode(pb.Value.FromString(data))
 
 
 _EXACT: Final[dict[int, Callable[[Column], list[Any]]]] = {
@@ -147,10 +147,12 @@ def _common_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
     if any(dtype.kind not in "biufc" for dtype in dtypes):
         return None
     common = np.result_type(*dtypes)
-    exactly = all(np.can_cast(dtype, common, "safe") and _holds(common, dtype) for dtype in dtypes)
-    return common if exactly else None
+    return common if all(_survives(column.values, common) for column in columns) else None
 
 
-def _holds(common: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
-    # NumPy calls int64 to float64 safe although 2**53 + 1 does not survive it.
-    return dtype.kind not in "iu" or common.kind in "iu" or dtype.itemsize * 2 <= common.itemsize
+def _survives(values: np.ndarray, dtype: np.dtype[Any]) -> bool:
+    """Whether a cast keeps every value. By value: NumPy calls int64 to float64 safe, but 2**53 + 1 is not."""
+    if values.dtype.kind in "iu" and dtype.kind in "fc":
+        with np.errstate(all="ignore"):
+            return bool(np.array_equal(values.astype(dtype).real.astype(values.dtype), values))
+    return np.can_cast(values.dtype, dtype, "safe")

@@ -45,7 +45,9 @@ class ShardSet:
         self._choose = FilterChoice()
 
     def start(self, job: Start) -> None:
-        """Begins an episode, in a new shard if the current one is full."""
+        """Begins an episode, in a new shard if the current one is full. What came twice (after Ctrl-C) is ignored."""
+        if job.start.episode_id in self.episodes:
+            return
         if self._current is None or self._is_full(self._current):
             previous, self._current = self._current, self._new_shard()
             if previous is not None and not previous.open_episodes:
@@ -67,13 +69,17 @@ class ShardSet:
 
     def end(self, job: End) -> None:
         """Ends an episode, and its shard when that is full and this was its last."""
-        episode = self.episodes.pop(job.end.episode_id)
+        episode = self.episodes.pop(job.end.episode_id, None)
+        if episode is None:
+            return  # it came twice
         job.end.content_digest = episode.digest.digest(episode.start, job.end)
         self._end(episode, job.end)
 
     def discard(self, job: Discard) -> None:
         """Ends an episode so that readers leave it out."""
-        episode = self.episodes.pop(job.episode_id)
+        episode = self.episodes.pop(job.episode_id, None)
+        if episode is None:
+            return  # it came twice
         self._end(episode, pb.EpisodeEnd(episode_id=job.episode_id, ending=pb.DISCARDED, rows=job.rows))
 
     def _end(self, episode: OpenEpisode, end: pb.EpisodeEnd) -> None:

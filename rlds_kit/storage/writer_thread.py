@@ -136,6 +136,8 @@ class WriterThread:
                 self._sync(job)
 
     def _write_block(self, job: Block) -> None:
+        if job.episode_id not in self._shards.episodes or job.rows.stop <= self.written.get(job.episode_id, 0):
+            return  # it came twice, or after its episode was discarded: Ctrl-C came in between
         self._shards.block(job)
         with self._monitor:
             self.held_bytes -= job.buffer.nbytes

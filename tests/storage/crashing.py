@@ -1,7 +1,7 @@
 """Breaks a recorder at any of its system calls: a crash, or an error of the disk.
 
-`python -m tests.storage.crashing DIRECTORY` crashes a process at its first call in DIRECTORY/0, another one at its second
-call in DIRECTORY/1, and so on until one lives to its end; DIRECTORY/N.said has what each called durable before.
+`python -m tests.storage.crashing DIRECTORY` crashes a process at its first call in DIRECTORY/0, another one at its
+second call in DIRECTORY/1, and so on until one lives to its end; DIRECTORY/N.said has what each called durable before.
 """
 
 import itertools
@@ -15,7 +15,6 @@ from typing import Any, Final
 from unittest import mock
 
 from rlds_kit import EpisodeEnd
-from rlds_kit.storage import append_file
 from rlds_kit.storage.append_file import AppendFile
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -69,7 +68,7 @@ def faults(fault: Fault) -> Iterator[None]:
         fault("fsync")
         plain_fsync(descriptor)
 
-    with mock.patch.object(AppendFile, "__init__", init), mock.patch.object(append_file.os, "fsync", fsync):
+    with mock.patch.object(AppendFile, "__init__", init), mock.patch("os.fsync", fsync):
         yield
 
 

@@ -88,9 +88,9 @@ BOMB = zstandard.ZstdCompressor().compress(bytes(10_000_000))
 FAULTS: dict[str, tuple[pb.Column, bytes]] = {
     "unknown dtype": _signed(b"", dtype="float128"),
     "object dtype": _signed(b"", dtype="object"),
-    "unknown kind": _signed(b"", kind=77),  # type: ignore[arg-type]
-    "unknown codec": _signed(b"", dtype="int8", codec=9),  # type: ignore[arg-type]
-    "unknown filter": _signed(b"ab", dtype="int8", count=2, decoded_length=2, filter=50),  # type: ignore[arg-type]
+    "unknown kind": _signed(b"", kind=77),
+    "unknown codec": _signed(b"", dtype="int8", codec=9),
+    "unknown filter": _signed(b"ab", dtype="int8", count=2, decoded_length=2, filter=50),
     "too short": _signed(b"a", dtype="int8", count=2, decoded_length=1),
     "too long": _signed(b"abc", dtype="int8", count=2, decoded_length=3),
     "other decoded length": _signed(b"ab", dtype="int8", count=2, decoded_length=3),

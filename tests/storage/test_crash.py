@@ -1,4 +1,4 @@
-"""A crash or an error at each write, fsync, rotation and footer: nothing durable is lost, and errors tell the numbers."""
+"""A crash or an error at each write, fsync, rotation and footer: nothing durable is lost, errors say how much is."""
 
 import errno
 import os
@@ -14,7 +14,9 @@ import pytest
 
 import rlds_kit
 from rlds_kit import EpisodeEnd, RecordingError
+from rlds_kit.storage.contents import contents
 from rlds_kit.storage.recorder import Recorder
+from rlds_kit.storage.shard_file import ShardFile
 from tests.storage.crashing import EPISODES, SEED, at_call, faults, make_recorder, record
 from tests.storage.killing import DECLARED, ROOT, Promise, check, length_of, row_of
 
@@ -84,7 +86,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("error", "for_good"), [(errno.ENOSPC, True), (errno.EIO, False)])
 def test_an_error_at_any_call_tells_what_is_kept_and_lost(tmp_path: Path, error: int, *, for_good: bool) -> None:
-    """The error says how many steps are kept and how many are lost, and exactly so many are there."""
+    """The error says how many steps are kept and lost, exactly so many are there, and no half chunk."""
     calls = len(_count_calls(tmp_path / "whole"))
     for number in range(calls):
         directory = tmp_path / str(number)
@@ -98,6 +100,7 @@ def test_an_error_at_any_call_tells_what_is_kept_and_lost(tmp_path: Path, error:
         tally = check(directory, Promise())
         assert tally.rows_read == kept, f"call {number}, {breaking.struck}"
         assert kept + lost <= TOTAL_ROWS
+        assert all(contents(ShardFile(path)).truncation is None for path in directory.glob("*.riegeli"))
         assert recorder.closed
 
 

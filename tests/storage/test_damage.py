@@ -50,8 +50,11 @@ class Whole:
     regions: dict[str, list[range]]
 
 
-def _record(directory: Path, seed: int, *, closed: bool) -> Whole:
-    """Records interleaved episodes into one shard of more than three Riegeli blocks; `closed`: with its index."""
+def _record(directory: Path, seed: int, *, closed: bool, salt: int = 0) -> Whole:
+    """Records interleaved episodes into one shard of more than three Riegeli blocks.
+
+    `closed`: with its index. `salt` makes other pixels, and all else as it was.
+    """
     rng = np.random.default_rng(seed)
     policy = FlushPolicy(block_rows=12, interval=None)
     recorder = Recorder(directory, DECLARED, policy=policy, metadata={"run": seed})
@@ -59,7 +62,7 @@ def _record(directory: Path, seed: int, *, closed: bool) -> Whole:
     for row in range(60):
         for number, episode in enumerate(episodes):
             if row < 60 - 5 * number:
-                episode.append(*_row(rng, row))
+                episode.append(*_row(rng, row, salt))
     for number, episode in enumerate(episodes[:-1]):
         ending = (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED, EpisodeEnd.INTERRUPTED)[number % 3]
         episode.end(ending, metadata={"score": number / 7}, truncated=number == 3)
@@ -78,8 +81,8 @@ def _record(directory: Path, seed: int, *, closed: bool) -> Whole:
     return Whole(path, data, given, {key: one.steps() for key, one in given.items()}, _regions(path))
 
 
-def _row(rng: np.random.Generator, row: int) -> tuple[Step, Step | None]:
-    pixels = rng.integers(0, 256, (16, 16, 3), np.uint8)
+def _row(rng: np.random.Generator, row: int, salt: int) -> tuple[Step, Step | None]:
+    pixels = rng.integers(0, 256, (16, 16, 3), np.uint8) ^ np.uint8(salt)
     info = {"lives": row // 5, "text": "y" * int(rng.integers(0, 9)), "noise": rng.normal(size=int(rng.integers(0, 4)))}
     observed = {"observation": {"pixels": pixels, "t": np.float32(rng.normal())}, "info": info}
     acted = {"action": np.int64(rng.integers(0, 6)), "reward": float(rng.normal())}
@@ -299,7 +302,7 @@ class _Checks:
 
 
 def _damaged(whole: Whole, directory: Path, region: str, seeds: range) -> Iterator[tuple[str, bool]]:
-    """Damages copies of a shard in one region, again and again; yields how, and whether bytes are missing at the end."""
+    """Damages copies of a shard in one region; yields how, and whether bytes are missing at the end."""
     target = directory / whole.path.name
     shutil.copy(whole.path.with_name("dataset.json"), directory)
     ranges = whole.regions[region]
@@ -425,7 +428,7 @@ def _spliced(one: Whole, other: Whole) -> bytes:
 @pytest.mark.parametrize("header_is_damaged", [False, True])
 def test_an_index_that_does_not_fit_its_shard_yields_nothing_wrong(tmp_path: Path, *, header_is_damaged: bool) -> None:
     """With the index of another shard of the same layout nothing but the truth is read, or refused."""
-    one, other = (_record(tmp_path / name, 1, closed=True) for name in ("closed 1", "closed 2"))
+    one, other = (_record(tmp_path / f"closed {salt}", 1, closed=True, salt=salt) for salt in (1, 2))
     data = bytearray(_spliced(one, other))
     if header_is_damaged:
         data[one.regions["shard record"][0].start + 20] ^= 1

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
@@ -88,10 +88,13 @@ def test_identity_and_clocks_play_no_part(tmp_path: Path) -> None:
     assert first.id != second.id
 
 
-BASE: Final = (({"x": np.arange(4, dtype=np.int16), "n": {"a": 1.0, "s": "text"}, "l": [1, 2]}, None),) + tuple(
-    ({"x": np.arange(4, dtype=np.int16) + row, "n": {"a": 1.0, "s": "text"}, "l": [1, 2]}, {"reward": 0.0})
-    for row in range(1, 4)
-)
+BASE: Final[Given] = [
+    (
+        {"x": np.arange(4, dtype=np.int16) + row, "n": {"a": 1.0, "s": "text"}, "l": [1, 2]},
+        {"reward": 0.0} if row else None,
+    )
+    for row in range(4)
+]
 
 
 def _changed(row: int, **fields: Any) -> Given:
@@ -100,7 +103,7 @@ def _changed(row: int, **fields: Any) -> Given:
     return rows
 
 
-X: Final = BASE[2][0]["x"]
+X: Final[np.ndarray] = BASE[2][0]["x"]
 CHANGES: Final[dict[str, Given]] = {
     "a bit": _changed(2, x=X ^ np.array([0, 0, 1, 0], np.int16)),
     "dtype": _changed(2, x=X.astype(np.int32)),

@@ -54,7 +54,7 @@ def test_a_key_that_is_no_utf_8_is_refused(key: str) -> None:
 def test_a_key_that_is_no_text_is_refused() -> None:
     """A field's name is text."""
     with pytest.raises(UnsupportedTypeError, match="a key"):
-        leaves.escape(1)  # type: ignore[arg-type]
+        leaves.escape(1)
 
 
 _nests = st.recursive(

@@ -1,16 +1,24 @@
 """Flush policies: what each of them says, and that nonsense is refused."""
 
-import dataclasses
-
 import pytest
 
 from rlds_kit.storage.policy import BLOCK_BYTES, BLOCK_ROWS, FlushPolicy
 
 
 def test_the_default_is_the_first_of_rows_bytes_and_time() -> None:
-    """By default a block has 64 rows or 4 MiB, and nothing waits for more than a second."""
-    assert (BLOCK_ROWS, BLOCK_BYTES) == (64, 4 << 20)
-    assert FlushPolicy() == FlushPolicy(block_rows=64, block_bytes=4 << 20, interval=1.0)
+    """By default a block has 64 rows or 8 MiB, and nothing waits for more than a second."""
+    assert (BLOCK_ROWS, BLOCK_BYTES) == (64, 8 << 20)
+    assert FlushPolicy() == FlushPolicy(block_rows=None, block_bytes=8 << 20, interval=1.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "nbytes", "full"),
+    [(64, 64 << 10, True), (63, 64 << 10, False), (64, 6400, False), (640, 64 << 10, True), (1, 8 << 20, True)],
+)
+def test_small_rows_make_longer_blocks(rows: int, nbytes: int, *, full: bool) -> None:
+    """64 rows close a block only if they have 64 KiB; a number of rows that was asked for is taken at its word."""
+    assert FlushPolicy().is_full(rows, nbytes) == full
+    assert FlushPolicy(block_rows=64).is_full(rows, nbytes) == (rows >= 64 or nbytes >= 8 << 20)
 
 
 def test_named_policies_use_no_timer() -> None:
@@ -28,4 +36,4 @@ def test_named_policies_use_no_timer() -> None:
 def test_numbers_must_be_positive(name: str, value: int) -> None:
     """Zero rows, bytes or seconds make no sense."""
     with pytest.raises(ValueError, match=f"{name}: expected a number above 0, got {value}"):
-        dataclasses.replace(FlushPolicy(), **{name: value})
+        FlushPolicy(**{name: value})  # type: ignore[arg-type]  # one of the names above

@@ -1,5 +1,6 @@
 """The recorder: policies, limits, rotation, modes, threads, forks and interrupts."""
 
+import linecache
 import os
 import subprocess
 import sys
@@ -316,7 +317,12 @@ def test_an_ended_episode_takes_nothing_more(tmp_path: Path) -> None:
         episode = recorder.start_episode()
         _give(episode, 2)
         episode.end(EpisodeEnd.TERMINATED)
-        for call in (lambda: _give(episode, 1), lambda: episode.end(EpisodeEnd.TERMINATED), episode.discard):
+        calls: tuple[Callable[[], object], ...] = (
+            lambda: _give(episode, 1),
+            lambda: episode.end(EpisodeEnd.TERMINATED),
+            episode.discard,
+        )
+        for call in calls:
             with pytest.raises(RecordingError, match="has ended"):
                 call()
     assert rlds_kit.open(tmp_path).lengths() == [2]
@@ -324,9 +330,8 @@ def test_an_ended_episode_takes_nothing_more(tmp_path: Path) -> None:
 
 def test_only_a_reader_decides_that_an_episode_is_incomplete(tmp_path: Path) -> None:
     """INCOMPLETE cannot be recorded."""
-    with Recorder(tmp_path, DECLARED) as recorder:
-        with pytest.raises(ValueError, match="got INCOMPLETE"):
-            recorder.start_episode().end(EpisodeEnd.INCOMPLETE)
+    with Recorder(tmp_path, DECLARED) as recorder, pytest.raises(ValueError, match="got INCOMPLETE"):
+        recorder.start_episode().end(EpisodeEnd.INCOMPLETE)
 
 
 @pytest.mark.parametrize("terminated", [False, True])
@@ -386,7 +391,7 @@ def test_action_and_reward_across_a_gap_are_undefined(tmp_path: Path) -> None:
 
 
 def test_a_row_that_does_not_fit_is_refused_whole(tmp_path: Path) -> None:
-    """A declared field that changes shape is an error with its name; nothing of the row stays, and the episode goes on."""
+    """A declared field that changes shape is refused by name; nothing of the row stays, and the episode goes on."""
     with Recorder(tmp_path, DECLARED, policy=MANUAL) as recorder:
         episode = GivingRecorder(recorder)
         _give(episode, 5)
@@ -402,9 +407,8 @@ def test_a_row_that_does_not_fit_is_refused_whole(tmp_path: Path) -> None:
 
 def test_a_flag_cannot_be_recorded_as_a_field(tmp_path: Path) -> None:
     """`is_last` and its like are derived, so nobody may give them."""
-    with Recorder(tmp_path) as recorder:
-        with pytest.raises(SpecError, match="is_last"):
-            recorder.start_episode().append({"is_last": True})
+    with Recorder(tmp_path) as recorder, pytest.raises(SpecError, match="is_last"):
+        recorder.start_episode().append({"is_last": True})
 
 
 # Threads, forks and interrupts.
@@ -550,14 +554,12 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-INTERRUPTED_FILES: Final = ("buffer.py", "leaf.py", "declared.py", "episode_recorder.py")
-ROW_FUNCTIONS: Final = frozenset(("cut", "_finish", "_close", "interrupt", "_new_buffer", "__init__", "_check"))
-"""What a row in the middle of a block does not come by, or the block's end does."""
+INTERRUPTED_FILES: Final = ("buffer.py", "leaf.py", "declared.py", "episode_recorder.py", "intake.py")
 
 
 @contextmanager
 def _interrupt_at(number: int) -> Iterator[list[str]]:
-    """Ctrl-C before the `number`-th line that storing a row executes; yields what was interrupted."""
+    """Ctrl-C before the `number`-th line that the caller's side executes; yields what was interrupted."""
     struck: list[str] = []
     lines = iter(range(number + 1))
 
@@ -570,8 +572,7 @@ def _interrupt_at(number: int) -> Iterator[list[str]]:
 
     def trace(frame: FrameType, _: str, __: Any) -> Any:
         path = Path(frame.f_code.co_filename)
-        is_ours = path.name in INTERRUPTED_FILES and frame.f_code.co_name not in ROW_FUNCTIONS
-        return local if is_ours and path.parent.name == "storage" else None
+        return local if path.name in INTERRUPTED_FILES and path.parent.name == "storage" else None
 
     before = sys.gettrace()
     sys.settrace(trace)
@@ -582,8 +583,7 @@ def _interrupt_at(number: int) -> Iterator[list[str]]:
 
 
 def _is_with(frame: FrameType) -> bool:
-    source = Path(frame.f_code.co_filename).read_text("utf-8").splitlines()
-    return source[frame.f_lineno - 1].lstrip().startswith("with ")
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
 
 
 def _interrupted_row(row: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -592,12 +592,14 @@ def _interrupted_row(row: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
 
 
 @pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("block_rows", [2, 64])
 @pytest.mark.parametrize("first", [1, 2])
-def test_an_interrupt_in_the_middle_of_a_row_leaves_whole_rows(tmp_path: Path, first: int) -> None:
+def test_an_interrupt_in_the_middle_of_a_row_leaves_whole_rows(tmp_path: Path, first: int, block_rows: int) -> None:
     """Wherever Ctrl-C strikes in `append`, the row is there or it is not; nothing else is changed."""
     number, struck = 0, ["begin"]
     while struck:
-        with Recorder(tmp_path / str(number), DECLARED, policy=FlushPolicy.manual()) as recorder:
+        policy = FlushPolicy(block_rows=block_rows, interval=None)
+        with Recorder(tmp_path / str(number), DECLARED, policy=policy) as recorder:
             episode = GivingRecorder(recorder)
             for row in range(first):
                 episode.append(*_interrupted_row(row))
@@ -639,3 +641,53 @@ def test_an_interrupted_last_row_costs_no_other(tmp_path: Path, last: int) -> No
         assert_whole(rlds_kit.open(tmp_path / str(number)), [episode.given] if len(episode.given) else [])
         number += 1
     assert number > 50
+
+
+@pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("rows", [1, 4, 6])
+def test_an_interrupted_end_loses_no_row(tmp_path: Path, rows: int) -> None:
+    """Wherever Ctrl-C strikes in `end`, the episode ended as was said, or as INTERRUPTED when the recorder closed."""
+    number, struck = 0, ["begin"]
+    while struck:
+        with Recorder(tmp_path / str(number), DECLARED, policy=MANUAL) as recorder:
+            episode = GivingRecorder(recorder)
+            _give(episode, rows)
+            with _interrupt_at(number) as struck:
+                try:
+                    episode.end(EpisodeEnd.TERMINATED)
+                except KeyboardInterrupt:
+                    assert struck
+        (read,) = rlds_kit.open(tmp_path / str(number)).episodes
+        assert read.end is EpisodeEnd.TERMINATED if not struck else read.end in ENDED_OR_INTERRUPTED
+        assert read.end is not None
+        assert_same_steps(list(read.steps), episode.given.steps(ending=read.end))
+        number += 1
+    assert number > 10
+
+
+ENDED_OR_INTERRUPTED: Final = (EpisodeEnd.TERMINATED, EpisodeEnd.INTERRUPTED)
+
+
+@pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("rows", [1, 4, 6])
+def test_an_interrupted_discard_harms_no_other_episode(tmp_path: Path, rows: int) -> None:
+    """Wherever Ctrl-C strikes in `discard`, the episode is gone or whole, and its neighbour is whole."""
+    number, struck = 0, ["begin"]
+    while struck:
+        with Recorder(tmp_path / str(number), DECLARED, policy=MANUAL) as recorder:
+            unwanted, other = GivingRecorder(recorder), GivingRecorder(recorder)
+            _give(unwanted, rows)
+            _give(other, rows)
+            with _interrupt_at(number) as struck:
+                try:
+                    unwanted.episode.discard()
+                except KeyboardInterrupt:
+                    assert struck
+            _give(other, 5)
+            other.end(EpisodeEnd.TERMINATED)
+        unwanted.given.ending = EpisodeEnd.INTERRUPTED
+        dataset = rlds_kit.open(tmp_path / str(number))
+        assert_whole(dataset, [other.given] if len(dataset.episodes) == 1 else [unwanted.given, other.given])
+        assert struck or len(dataset.episodes) == 1
+        number += 1
+    assert number > 5

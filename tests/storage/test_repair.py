@@ -9,7 +9,10 @@ import pytest
 
 import rlds_kit
 from rlds_kit import DatasetExistsError, EpisodeEnd
+from rlds_kit.riegeli import chunk, simple
+from rlds_kit.riegeli.codec import Codec
 from rlds_kit.step import STEP_INDEX
+from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -286,6 +289,18 @@ def test_repaired_copy_can_be_repaired_again(tmp_path: Path) -> None:
     assert verify(again).problems == ()
     assert rlds_kit.open(again).episodes[0][STEP_INDEX].tolist() == [*range(4), *range(8, 12), *range(16, 21)]
     assert_equals_or_absent(again, original)
+
+
+def test_record_of_a_newer_version_is_not_left_out_in_silence(tmp_path: Path) -> None:
+    """It is whole, so it is listed as what the copy lacks."""
+    source = record_and_die(tmp_path / "d")
+    with shard(source).open("ab") as file:
+        data = simple.encode([pb.Record(version=2).SerializeToString()], Codec.NONE, bytes)
+        header = chunk.ChunkHeader.describe(data, chunk_type=chunk.SIMPLE, num_records=1, decoded_data_size=2)
+        file.write(chunk.frame_chunk(file.tell(), header, data))
+    report, _ = repaired(source)
+    assert what(report) == [("record", None, None)]
+    assert "pip install --upgrade" in report.losses[0].message
 
 
 def test_second_repair_remembers_what_the_first_one_lost(tmp_path: Path) -> None:

@@ -73,3 +73,11 @@ def test_shard_that_was_recorded_as_a_value_brings_no_episodes(tmp_path: Path, s
     (found,) = survey(ShardFile(path)).episodes.values()
     damage(path, found.blocks[0].position, size)
     assert [each.id for each in rlds_kit.open(tmp_path / "d").episodes] == [episode.id]
+
+
+def test_damaged_index_does_not_keep_a_shard_from_being_opened(tmp_path: Path) -> None:
+    """The scan that takes its place ends at the footer, which is no record of ours."""
+    path = shard(record(tmp_path / "d"))
+    before = rlds_kit.open(tmp_path / "d").lengths()
+    damage(path, survey(ShardFile(path)).index_position + 100)
+    assert rlds_kit.open(tmp_path / "d").lengths() == before
