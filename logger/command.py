@@ -35,7 +35,7 @@ class Tally:
     """What was recorded so far.
 
     >>> str(Tally(episodes=1, steps=20, returns=9.5))
-    '1 whole episode, 20 steps, mean return 9.5'
+    '1 whole episode, 20 actions, mean return 9.5'
     """
 
     episodes: int = 0
@@ -43,7 +43,7 @@ class Tally:
     returns: float = 0.0
 
     def __str__(self) -> str:
-        counts = f"{_count(self.episodes, 'whole episode')}, {_count(self.steps, 'step')}"
+        counts = f"{_count(self.episodes, 'whole episode')}, {_count(self.steps, 'action')}"
         return f"{counts}, mean return {self.returns / self.episodes:.4g}" if self.episodes else counts
 
 

@@ -22,6 +22,10 @@ BROKEN_OFF: Final = (
     "The episode ends before this step, as INTERRUPTED; what was recorded of it is kept. Steps up to the next reset "
     "are not recorded."
 )
+SPEC_HINT: Final = (
+    "Declared fields are recorded only as their spaces and specs say. Mend the space, or put a wrapper that converts "
+    "the value between environment and logger, such as gymnasium.wrappers.DtypeObservation or TransformReward."
+)
 INFO_HINT: Final = (
     "Convert or leave out what cannot be recorded with info_fn=lambda info: {...}, or record no infos with "
     "record_info=False."
@@ -219,6 +223,8 @@ class EpisodeLog:
     def _break_off(self, error: BaseException) -> None:
         """Ends the episode after its last good row: one that went on would join steps that do not follow each other."""
         self._left_out = None
+        if isinstance(error, SpecError):
+            error.add_note(SPEC_HINT)
         if isinstance(error, UnsupportedTypeError) and error.place.partition("/")[0] == INFO:
             error.add_note(INFO_HINT)
         try:

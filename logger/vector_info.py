@@ -24,6 +24,11 @@ def split(infos: Mapping[str, Any], index: int, num_envs: int) -> dict[str, Any]
     >>> split(infos, 1, 2)
     {'step': np.int64(8)}
     """
+    if not isinstance(infos, Mapping):
+        raise TypeError(
+            f"infos: expected Gymnasium's dict of batches, got {type(infos).__name__}; put the wrapper that changes "
+            "them around the logger, or record with record_info=False"
+        )
     found = {}
     for key, batch in infos.items():
         if _is_mask(key, infos):

@@ -27,6 +27,8 @@ RESET_MASK: Final = "reset_mask"
 """The option of a reset that says which sub-environments to reset."""
 FINAL: Final = ("final_obs", "_final_obs", "final_info", "_final_info")
 """What SAME_STEP adds to the infos."""
+STATISTICS: Final = ("episode",)
+"""What RecordEpisodeStatistics adds, beside the info of the reset, about the episode that has ended."""
 BYPASSES: Final = frozenset(("reset_async", "reset_wait", "step_async", "step_wait", "send", "recv", "xla"))
 """Ways to step some vector environments that a wrapper does not see."""
 
@@ -234,10 +236,12 @@ class VectorLogger(_Wrapper):
             self._add(index, observation, acted, flags, vector_info.split(own, index, self.num_envs))
             return
         final = vector_info.final_observation(infos, index)
-        info = vector_info.split(infos, index, self.num_envs).get("final_info", {})
-        self._add(index, final, acted, flags, info)
+        every = vector_info.split(infos, index, self.num_envs)
+        ended = {key: every[key] for key in STATISTICS if key in every}
+        self._add(index, final, acted, flags, {**every.get("final_info", {}), **ended})
         # What stands in the place of the observation is already the next episode's first.
-        self._start(index, observation, own, autoreset=True)
+        fresh = {key: item for key, item in own.items() if str(key).removeprefix("_") not in STATISTICS}
+        self._start(index, observation, fresh, autoreset=True)
 
     def _add(
         self, index: int, observation: object, acted: tuple[object, object], flags: Flags, info: dict[str, Any]

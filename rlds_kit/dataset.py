@@ -115,7 +115,7 @@ class Dataset:
             if shard.header is not None:
                 parts.append(specs.from_message(shard.header.spec))
             parts += [specs.from_message(amendment) for amendment in shard.amendments]
-        return union(parts)
+        return union(parts or [specs.from_json(self.description.get("spec") or {})])
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class Dataset:
                 return dict(value.decode(getattr(shard.header, field)))
             if shard.skipped:
                 raise DamagedError(f"{self.path / name}: the shard's header, which holds the {field}, is damaged")
-        return {}
+        return dict(self.description.get(field) or {})
 
     def _declared_in(self, name: str) -> specs.Dict:
         """The declared fields of a shard."""

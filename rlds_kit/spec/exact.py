@@ -7,8 +7,8 @@ import numpy as np
 
 from rlds_kit.storage.dtypes import BFLOAT16
 
-FITS: typing.Final = {"b": "b", "i": "iufc", "u": "iufc", "f": "fc", "c": "c", "U": "U", "S": "S"}
-"""Kind of a value: kinds of dtype that may hold it. No float becomes an integer, and only a bool is a bool."""
+FITS: typing.Final = {"b": "bf", "i": "iufc", "u": "iufc", "f": "fc", "c": "c", "U": "U", "S": "S"}
+"""Kind of a value: kinds of dtype that may hold it. No float becomes an integer; a bool may also be a 0.0 or 1.0."""
 
 _FLOAT64: typing.Final = np.dtype(np.float64)
 _FLOAT32: typing.Final = np.dtype(np.float32)

@@ -117,7 +117,7 @@ class _Scan:
         """Takes note of every chunk that is whole."""
         for position, header in self._chunks():
             if header.chunk_type == chunk.SIMPLE:
-                if header.num_records != 1 and self.skipped and (self.header or self.episodes):
+                if header.num_records != 1 and self.skipped:
                     return  # the footer, after a damaged index
                 try:
                     if self._take_checked(position):

@@ -29,7 +29,7 @@ def test_episodes_are_counted(tmp_path: Path) -> None:
     steps = sum(episode.length - 1 for episode in episodes)
     assert done.exit_code == 0, done.output
     assert [episode.end for episode in episodes] == [EpisodeEnd.TERMINATED] * 3
-    assert f"3 whole episodes, {steps} steps, mean return {steps / 3:.4g}." in done.output
+    assert f"3 whole episodes, {steps} actions, mean return {steps / 3:.4g}." in done.output
 
 
 def test_ten_episodes_are_the_default(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_ctrl_c_keeps_everything_and_says_so(tmp_path: Path) -> None:
     whole = sum(episode.end is EpisodeEnd.TERMINATED for episode in episodes)
     steps = sum(episode.length - 1 for episode in episodes)
     assert process.returncode == 130
-    assert f"{whole:,} whole episodes, {steps:,} steps" in said
+    assert f"{whole:,} whole episodes, {steps:,} actions" in said
     assert steps > 0
 
 

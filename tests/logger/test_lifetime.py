@@ -199,6 +199,7 @@ def test_ctrl_c_while_closing_loses_nothing(tmp_path: Path) -> None:
     env.reset()
     for _ in range(200):
         env.step(0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
     threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
     """
     done = _run(tmp_path, "env.close()", before=before)

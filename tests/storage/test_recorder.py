@@ -368,7 +368,7 @@ def test_an_episode_without_rows_has_no_last_action(tmp_path: Path) -> None:
     """An action before any observation is refused, and so is one that comes with the first."""
     with Recorder(tmp_path, DECLARED) as recorder:
         episode = recorder.start_episode()
-        with pytest.raises(RecordingError, match="no last action"):
+        with pytest.raises(RecordingError, match="no observation that this was done in"):
             episode.end(EpisodeEnd.TRUNCATED, acted={"reward": 1.0})
         with pytest.raises(RecordingError, match="no action before it"):
             episode.append({"observation": np.zeros(2, np.float32)}, {"reward": 1.0})
@@ -530,6 +530,7 @@ def test_use_in_a_forked_child_is_an_error_and_changes_nothing(tmp_path: Path) -
 def test_a_child_does_not_hold_its_parents_lock(tmp_path: Path) -> None:
     """A forked child that lives on does not make its parent's shard look as if somebody wrote it."""
     release, wait = os.pipe()
+    begun, ready = os.pipe()
     recorder = Recorder(tmp_path, DECLARED, policy=MANUAL)
     _give(recorder.start_episode(), 3)
     recorder.flush()
@@ -538,14 +539,17 @@ def test_a_child_does_not_hold_its_parents_lock(tmp_path: Path) -> None:
         child = os.fork()
     if child == 0:
         os.close(wait)
+        os.write(ready, b"!")
         os.read(release, 1)  # until the parent is done
         os._exit(0)
-    os.close(release)
+    assert os.read(begun, 1) == b"!"  # before that the child had no turn to let go of anything
     recorder.close()
     (path,) = tmp_path.glob("*.riegeli")
     assert not is_held(path)
     os.close(wait)
     os.waitpid(child, 0)
+    for descriptor in (release, begun, ready):
+        os.close(descriptor)
 
 
 @pytest.fixture

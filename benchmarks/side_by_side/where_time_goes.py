@@ -1,0 +1,111 @@
+"""Says where the recorder spends CPU time: each thread without a profiler, then the functions that have most.
+
+The first line is exact. The profiler makes calls of Python functions dearer than they are, so the shares are a guide.
+Those of the background thread are of its CPU time; those of the caller and the scan of wall time, as that clock is
+cheaper: a function that lets go of Python's lock is charged there for waiting to have it again.
+"""
+
+import cProfile
+import pstats
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from side_by_side import make_traces
+from side_by_side.null_dm_env import NullDmEnv
+from side_by_side.trace import Trace
+
+MEMORY_LIMIT: Final = 32 << 20
+ROWS: Final = 24_000
+FUNCTIONS: Final = 14
+
+
+def profile(workdir: Path) -> None:
+    """Records Space Invaders and reads it; prints a table for the caller, the background thread and the full scan."""
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    import rlds_kit
+
+    trace = Trace(make_traces.make("SpaceInvaders", workdir / "traces"))
+    _play(trace, NullDmEnv(trace))
+    bare, _ = _play(trace, NullDmEnv(trace))
+    with tempfile.TemporaryDirectory() as folder:
+        caller, total = _play(trace, _logger(trace, f"{folder}/plain"))
+        print(
+            f"CPU us/step: caller {caller - bare:.1f}, background {total - caller:.1f} (the environment had {bare:.1f})"
+        )
+
+        watch = cProfile.Profile()
+        env = _logger(trace, f"{folder}/caller")
+        watch.enable()
+        _play(trace, env)
+        watch.disable()
+        _print("caller", watch)
+
+        watch = cProfile.Profile(time.thread_time)
+        with _in_new_threads(watch):
+            _play(trace, _logger(trace, f"{folder}/background"))
+        _print("background thread", watch)
+
+        watch = cProfile.Profile()
+        watch.enable()
+        for episode in rlds_kit.open(f"{folder}/plain").episodes:
+            for name in episode.fields:
+                episode[name]
+        watch.disable()
+        _print("full scan", watch)
+
+
+def _logger(trace: Trace, folder: str) -> Any:  # a dm_env.Environment
+    from rlds_kit import logger
+
+    return logger.EnvLogger(NullDmEnv(trace), folder, lambda _, __, env: {"ale": env.info}, memory_limit=MEMORY_LIMIT)
+
+
+def _play(trace: Trace, env: Any) -> tuple[float, float]:
+    """Microseconds of CPU per step of this thread and, `close` included, of the process."""
+    first, actions = trace.first.tolist(), list(trace.action)
+    process, thread = time.process_time(), time.thread_time()
+    for row in range(ROWS):
+        at = row % len(trace)
+        if first[at]:
+            env.reset()
+        else:
+            env.step(actions[at])
+    caller = time.thread_time() - thread
+    env.close()
+    return caller / ROWS * 1e6, (time.process_time() - process) / ROWS * 1e6
+
+
+@contextmanager
+def _in_new_threads(watch: cProfile.Profile) -> Iterator[None]:
+    """Profiles every thread that is started meanwhile."""
+    original = threading.Thread.run
+
+    def run(thread: threading.Thread) -> None:
+        watch.enable()
+        try:
+            original(thread)
+        finally:
+            watch.disable()
+
+    threading.Thread.run = run  # type: ignore[method-assign]  # for as long as this lasts
+    try:
+        yield
+    finally:
+        threading.Thread.run = original  # type: ignore[method-assign]
+
+
+def _print(title: str, watch: cProfile.Profile) -> None:
+    """The functions with the most time of their own."""
+    found = pstats.Stats(watch).stats  # type: ignore[attr-defined]  # known to every user, and not to typeshed
+    own = {key: timing[2] for key, timing in found.items()}
+    total = sum(own.values())
+    print(f"\n{title}: share of {total / ROWS * 1e6:.0f} us/step under the profiler, calls/step, function")
+    for (path, line, name), seconds in sorted(own.items(), key=lambda item: -item[1])[:FUNCTIONS]:
+        place = name if path == "~" else f"{'/'.join(Path(path).parts[-2:])}:{line} {name}"
+        print(f"  {seconds / total:5.1%}  {found[path, line, name][1] / ROWS:6.3f}  {place}")
