@@ -16,7 +16,7 @@ from rlds_kit.logger import GymnasiumLogger
 from rlds_kit.riegeli import _implementation
 from rlds_kit.storage.contents import contents
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
-from rlds_kit.storage.verify import verify
+from rlds_kit.upkeep.verify import verify
 
 ENVIRONMENT: Final = "ALE/SpaceInvaders-v5"
 DIRECTORY: Final = Path("data/demo-space-invaders")

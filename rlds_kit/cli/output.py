@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from rlds_kit.storage.report import Finding, Progress
+from rlds_kit.upkeep.report import Finding, Progress
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

@@ -4,8 +4,8 @@ import click
 
 from rlds_kit.cli.output import count_text, json_option, print_json, progress_bar, show, size_text
 from rlds_kit.storage.policy import BLOCK_ROWS
-from rlds_kit.storage.rechunk import BLOCK_BYTES, rechunk
 from rlds_kit.storage.recorder import MAX_SHARD_BYTES
+from rlds_kit.upkeep.rechunk import BLOCK_BYTES, rechunk
 
 
 @click.command("rechunk")

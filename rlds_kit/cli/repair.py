@@ -3,7 +3,7 @@
 import click
 
 from rlds_kit.cli.output import count_text, json_option, print_json, progress_bar, show, table
-from rlds_kit.storage.repair import Report, repair
+from rlds_kit.upkeep.repair import Report, repair
 
 
 @click.command("repair")

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from rlds_kit.cli.output import json_option, print_json, progress_bar, show, size_text, table
-from rlds_kit.storage.statistics import Statistics, Summary, statistics
+from rlds_kit.upkeep.statistics import Statistics, Summary, statistics
 
 
 @click.command("stats")

@@ -3,7 +3,7 @@
 import click
 
 from rlds_kit.cli.output import count_text, findings_table, json_option, print_json, progress_bar, show, size_text
-from rlds_kit.storage.verify import Report, verify
+from rlds_kit.upkeep.verify import Report, verify
 
 
 @click.command("verify")

@@ -16,7 +16,8 @@ from rlds_kit.riegeli import errors as riegeli_errors
 from rlds_kit.riegeli import varint
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.column import Column, FilterChoice
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.filter_choice import FilterChoice
 
 MAJOR_VERSION: Final = 1
 

@@ -5,9 +5,8 @@ shapes of the present values (`ragged`: `rank` little-endian uint32 each), and t
 """
 
 import math
-import threading
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import xxhash
@@ -16,13 +15,11 @@ import zstandard
 from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.storage import dtypes, filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.compression import FAST_LEVEL, compressor, decompressor
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 
-FAST_LEVEL: Final = 3
-THOROUGH_LEVEL: Final = 5
-THOROUGH_RATIO: Final = 8
-"""What shrinks to less than an eighth (frames of a game) is worth a closer look; sensor noise is not."""
 MAX_DECODED_BYTES: Final = 1 << 31
 """A column that claims more is refused before anything is allocated."""
 
@@ -39,12 +36,6 @@ _DTYPES: Final[dict[int, np.dtype[Any]]] = {
     pb.NUMPY_BYTES: np.dtype(np.uint8),
     pb.NONE: np.dtype(np.uint8),
 }
-
-_MIN_SAMPLE_ROWS: Final = 4
-_SMALL_ROW: Final = 256
-"""Below so many bytes one comparison of everything is quicker than one for each row."""
-
-_local = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +79,7 @@ def storage_dtype(key: ColumnKey) -> np.dtype[Any]:
     return key.dtype if key.dtype is not None else _DTYPES[key.kind]
 
 
-def encode(column: Column, choose: "FilterChoice") -> tuple[pb.Column, bytes]:
+def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
     """Turns a column into its header entry (without `offset`) and its payload.
 
     Args:
@@ -176,7 +167,7 @@ def _shape_bytes(column: Column) -> bytes:
     return b"" if column.shapes is None else column.shapes.astype("<u4").tobytes()
 
 
-def _pack(header: pb.Column, prefix: bytes, column: Column, choose: "FilterChoice") -> bytes:
+def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice) -> bytes:
     """Filters and compresses, and says in `header` how."""
     plain: bytes | memoryview = prefix
     level = FAST_LEVEL
@@ -190,7 +181,7 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: "FilterChoic
         filtered = filters.APPLY[header.filter](rows, values.dtype.itemsize)
         plain = prefix + filtered.tobytes() if prefix else filtered.reshape(-1).data
     header.decoded_length = len(plain)
-    compressed = _compressor(level).compress(plain)
+    compressed = compressor(level).compress(plain)
     if len(compressed) < len(plain):
         header.codec = pb.ZSTD
         return compressed
@@ -244,75 +235,9 @@ def _as_dtype(stored: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 def _decompress(header: pb.Column, payload: bytes | memoryview) -> np.ndarray:
     _check_size(header, header.decoded_length)
     if header.codec == pb.ZSTD:
-        payload = _decompressor().decompress(payload, max_output_size=header.decoded_length)
+        payload = decompressor().decompress(payload, max_output_size=header.decoded_length)
     elif header.codec != pb.STORED:
         raise ValueError(f"codec {header.codec} is not known to this version")
     if len(payload) != header.decoded_length:
         raise ValueError(f"{header.decoded_length} bytes were announced, {len(payload)} came")
     return np.frombuffer(payload, np.uint8)
-
-
-def _compressor(level: int) -> zstandard.ZstdCompressor:
-    """One per thread: they are not safe to share, and slow to make."""
-    compressors: dict[int, zstandard.ZstdCompressor] = _local.__dict__.setdefault("compressors", {})
-    if level not in compressors:
-        compressors[level] = zstandard.ZstdCompressor(level=level, write_content_size=False)
-    return compressors[level]
-
-
-def _decompressor() -> zstandard.ZstdDecompressor:
-    if not hasattr(_local, "decompressor"):
-        _local.decompressor = zstandard.ZstdDecompressor()
-    return _local.decompressor  # type: ignore[no-any-return]
-
-
-class Choice(NamedTuple):
-    """How to compress a column."""
-
-    filter: int
-    level: int
-
-
-class FilterChoice:
-    """Picks a column's filter and level by trying, and tries again only now and then.
-
-    What suits a field seldom changes, and trying costs a compression per candidate.
-    """
-
-    TRY_EVERY: Final = 32
-    SAMPLE_BYTES: Final = 1 << 18
-
-    def __init__(self) -> None:
-        self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
-
-    def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any]) -> Choice:
-        """What to do with `rows`, `[n, bytes]`, n >= 1."""
-        if _all_equal(rows):
-            return Choice(pb.REPEAT, FAST_LEVEL)
-        choice, left = self._chosen.get(key, (None, 0))
-        if choice is None or left == 0:
-            choice, left = self._try(rows, dtype), self.TRY_EVERY
-        self._chosen[key] = (choice, left - 1)
-        return choice
-
-    def _try(self, rows: Rows, dtype: np.dtype[Any]) -> Choice:
-        sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
-
-        def size(candidate: int, part: Rows) -> int:
-            filtered = filters.APPLY[candidate](part, dtype.itemsize)
-            return len(_compressor(FAST_LEVEL).compress(filtered.reshape(-1).data))
-
-        def expected(candidate: int) -> float:
-            """The first row has nothing before it: it is counted once, however few rows the sample has."""
-            first = size(candidate, sample[:1])
-            return first + (size(candidate, sample) - first) * (len(rows) - 1) / (len(sample) - 1)
-
-        sizes = {candidate: expected(candidate) for candidate in filters.candidates(dtype.kind, dtype.itemsize)}
-        best = min(sizes, key=sizes.__getitem__)
-        return Choice(best, THOROUGH_LEVEL if sizes[best] * THOROUGH_RATIO < rows.nbytes else FAST_LEVEL)
-
-
-def _all_equal(rows: Rows) -> bool:
-    if rows.shape[1] < _SMALL_ROW:
-        return bool((rows[1:] == rows[:-1]).all())
-    return all(np.array_equal(rows[0], row) for row in rows[:0:-1])  # the last row differs soonest

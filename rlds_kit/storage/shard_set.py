@@ -10,8 +10,8 @@ from rlds_kit._version import __version__
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields
-from rlds_kit.storage.column import FilterChoice
 from rlds_kit.storage.digest import EpisodeDigest
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Block, Discard, End, Start
 from rlds_kit.storage.shard_writer import ShardWriter
 

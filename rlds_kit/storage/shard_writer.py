@@ -9,7 +9,8 @@ from rlds_kit.riegeli.writer import RecordWriter
 from rlds_kit.storage import block
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.append_file import AppendFile
-from rlds_kit.storage.column import Column, FilterChoice
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.filter_choice import FilterChoice
 
 
 class ShardWriter:

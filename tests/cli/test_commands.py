@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import rlds_kit
 from rlds_kit.cli import commands, main
 from rlds_kit.cli.commands import CORE, Source, in_rooms, summary
-from tests.storage.mending import record
+from tests.upkeep.mending import record
 
 ROOT = Path(rlds_kit.__file__).parent.parent
 

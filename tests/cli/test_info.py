@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from rlds_kit.cli import main
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.storage.survey import survey
-from tests.storage.mending import DECLARED, damage, record_and_die, rows_of, shard
+from rlds_kit.upkeep.survey import survey
+from tests.upkeep.mending import DECLARED, damage, record_and_die, rows_of, shard
 
 
 def test_what_a_dataset_holds_is_shown(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlds_kit.cli.output import plain, progress_bar, table
-from rlds_kit.storage.report import Finding
+from rlds_kit.upkeep.report import Finding
 
 
 def test_anything_becomes_json() -> None:

@@ -16,8 +16,9 @@ from rlds_kit.riegeli import varint
 from rlds_kit.spec.message import to_message
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
-from rlds_kit.storage.column import Column, FilterChoice
+from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.shard_writer import ShardWriter
 

@@ -3,6 +3,7 @@
 import copy
 import multiprocessing
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -29,7 +30,8 @@ def test_a_child_process_that_forgets_to_close_loses_nothing(tmp_path: Path, met
     """Children of multiprocessing end without atexit; their loggers are closed all the same."""
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"no {method} here")
-    child = multiprocessing.get_context(method).Process(target=_record_and_leave, args=(str(tmp_path),))
+    child: Any = multiprocessing.get_context(method)  # a context of either kind has Process, their base has not
+    child = child.Process(target=_record_and_leave, args=(str(tmp_path),))
     child.start()
     child.join()
     assert child.exitcode == 0

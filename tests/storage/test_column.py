@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rlds_kit import DamagedError, FormatError
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.column import Column, FilterChoice
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from tests.storage import strategies
 from tests.storage.truth import same

@@ -20,10 +20,10 @@ from rlds_kit.riegeli.chunk_reader import read_header
 from rlds_kit.storage import contents as shard_contents
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.storage.repair import repair
-from rlds_kit.storage.report import Finding
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
-from rlds_kit.storage.verify import verify
+from rlds_kit.upkeep.repair import repair
+from rlds_kit.upkeep.report import Finding
+from rlds_kit.upkeep.verify import verify
 from tests.storage.truth import REFUSALS, Given, GivingRecorder, Step, by_id, same
 
 pytestmark = pytest.mark.filterwarnings("ignore::rlds_kit.DamageWarning")

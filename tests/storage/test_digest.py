@@ -16,7 +16,7 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit.storage import filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.column import Choice, FilterChoice
+from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.policy import FlushPolicy

@@ -13,8 +13,8 @@ from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion
 from rlds_kit.storage import block, lock, resync, shard_file
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.contents import SIGNATURE_END, parse_record
-from rlds_kit.storage.report import Finding, Meter, uuid_of
 from rlds_kit.storage.shard_file import ShardFile
+from rlds_kit.upkeep.report import Finding, Meter, uuid_of
 
 
 @dataclass(frozen=True, slots=True)

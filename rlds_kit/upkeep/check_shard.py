@@ -9,8 +9,8 @@ from rlds_kit.errors import FormatError
 from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.episode_entry import EpisodeEntry, from_index
-from rlds_kit.storage.report import Finding, uuid_of
-from rlds_kit.storage.survey import Survey, SurveyedEpisode
+from rlds_kit.upkeep.report import Finding, uuid_of
+from rlds_kit.upkeep.survey import Survey, SurveyedEpisode
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.storage.repair import Report, repair
-from rlds_kit.storage.repair_episode import Loss
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.storage.survey import Survey, SurveyedEpisode, survey
-from rlds_kit.storage.verify import verify
-from tests.storage.mending import (
+from rlds_kit.upkeep.repair import Report, repair
+from rlds_kit.upkeep.repair_episode import Loss
+from rlds_kit.upkeep.survey import Survey, SurveyedEpisode, survey
+from rlds_kit.upkeep.verify import verify
+from tests.upkeep.mending import (
     BLOCKS_OF_4,
     DECLARED,
     acted,

@@ -11,18 +11,19 @@ from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields
-from rlds_kit.storage.column import Column, FilterChoice
+from rlds_kit.storage.column import Column
 from rlds_kit.storage.contents import contents
-from rlds_kit.storage.copying import copy_description, new_directory
 from rlds_kit.storage.digest import EpisodeDigest
-from rlds_kit.storage.episode_blocks import blocks_of, end_of, start_of
 from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.policy import BLOCK_ROWS
 from rlds_kit.storage.recorder import MAX_SHARD_BYTES
-from rlds_kit.storage.regroup import regrouped
-from rlds_kit.storage.report import Meter, Progress, require_dataset, uuid_of
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
+from rlds_kit.upkeep.copying import copy_description, new_directory
+from rlds_kit.upkeep.episode_blocks import blocks_of, end_of, start_of
+from rlds_kit.upkeep.regroup import regrouped
+from rlds_kit.upkeep.report import Meter, Progress, require_dataset, uuid_of
 
 BLOCK_BYTES: Final = 32 << 20
 """More before compression is in no block, however many rows were asked for: a reader holds a block in memory."""

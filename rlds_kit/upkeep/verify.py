@@ -10,11 +10,11 @@ from rlds_kit import spec as specs
 from rlds_kit.errors import FormatError
 from rlds_kit.spec.compatibility import compatible
 from rlds_kit.storage import directory as directories
-from rlds_kit.storage.check_episode import check_episode
-from rlds_kit.storage.check_shard import declared_fields, shard_notes, shard_problems
-from rlds_kit.storage.report import Finding, Meter, Progress, require_dataset, uuid_of
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.storage.survey import Survey, survey
+from rlds_kit.upkeep.check_episode import check_episode
+from rlds_kit.upkeep.check_shard import declared_fields, shard_notes, shard_problems
+from rlds_kit.upkeep.report import Finding, Meter, Progress, require_dataset, uuid_of
+from rlds_kit.upkeep.survey import Survey, survey
 
 NEWEST_DESCRIPTION: Final = 1
 """The version of `dataset.json` that this release writes."""

@@ -8,9 +8,9 @@ import numpy as np
 from rlds_kit import spec as specs
 from rlds_kit.step import ACTED_FIELDS, OBSERVATION, STEP_INDEX
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.check_spec import by_field
 from rlds_kit.storage.column import Column
-from rlds_kit.storage.repaired import Span
+from rlds_kit.upkeep.check_spec import by_field
+from rlds_kit.upkeep.repaired import Span
 
 RowFinding = tuple[str, int, str]
 """Rule, step, message."""

@@ -18,7 +18,7 @@ from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
-from rlds_kit.storage.survey import SurveyedBlock
+from rlds_kit.upkeep.survey import SurveyedBlock
 
 DECLARED = Dict(
     {

@@ -16,12 +16,13 @@ from rlds_kit.step import ACTED_FIELDS, STEP_INDEX
 from rlds_kit.storage import block as blocks
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.check_spec import field_of
-from rlds_kit.storage.column import Column, FilterChoice
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
-from rlds_kit.storage.repaired import Span
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_payload
-from rlds_kit.storage.survey import SurveyedBlock, SurveyedEpisode
+from rlds_kit.upkeep.check_spec import field_of
+from rlds_kit.upkeep.repaired import Span
+from rlds_kit.upkeep.survey import SurveyedBlock, SurveyedEpisode
 
 _STEP_INDEX_KEY = ColumnKey(STEP_INDEX, pb.INT, None, 0)
 

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from rlds_kit.storage import block as blocks
-from rlds_kit.storage import repaired, salvage, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage import value
 from rlds_kit.storage.amendment import SeenFields
-from rlds_kit.storage.column import FilterChoice
 from rlds_kit.storage.digest import EpisodeDigest
-from rlds_kit.storage.repaired import Repaired, Span
-from rlds_kit.storage.report import uuid_of
-from rlds_kit.storage.salvage import Plan
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.storage.survey import Survey, SurveyedEpisode
+from rlds_kit.upkeep import repaired, salvage
+from rlds_kit.upkeep.repaired import Repaired, Span
+from rlds_kit.upkeep.report import uuid_of
+from rlds_kit.upkeep.salvage import Plan
+from rlds_kit.upkeep.survey import Survey, SurveyedEpisode
 
 What: TypeAlias = Literal["episode", "steps", "field", "start", "end", "header", "record", "description"]
 

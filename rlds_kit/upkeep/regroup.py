@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rlds_kit.step import ACTED_FIELDS
-from rlds_kit.storage.check_spec import field_of
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.upkeep.check_spec import field_of
 
 
 def regrouped(

@@ -12,9 +12,9 @@ from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.storage.statistics import Summary, statistics
-from rlds_kit.storage.survey import survey
-from tests.storage.mending import DECLARED, damage_column, record, record_and_die, rows_of, shard
+from rlds_kit.upkeep.statistics import Summary, statistics
+from rlds_kit.upkeep.survey import survey
+from tests.upkeep.mending import DECLARED, damage_column, record, record_and_die, rows_of, shard
 
 SMALL = specs.Dict({"observation": specs.Array((3,), np.float32), "reward": specs.Array((), np.float64)})
 

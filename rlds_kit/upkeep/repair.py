@@ -11,16 +11,17 @@ from rlds_kit.errors import FormatError
 from rlds_kit.spec.message import to_message
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import salvage, value
+from rlds_kit.storage import value
 from rlds_kit.storage.amendment import SeenFields
-from rlds_kit.storage.column import FilterChoice
-from rlds_kit.storage.copying import copy_description, new_directory
-from rlds_kit.storage.repair_episode import EpisodeCopy, Loss
-from rlds_kit.storage.report import Meter, Progress, require_dataset, uuid_of
-from rlds_kit.storage.salvage import Plan
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.storage.survey import Survey, SurveyedEpisode, survey
+from rlds_kit.upkeep import salvage
+from rlds_kit.upkeep.copying import copy_description, new_directory
+from rlds_kit.upkeep.repair_episode import EpisodeCopy, Loss
+from rlds_kit.upkeep.report import Meter, Progress, require_dataset, uuid_of
+from rlds_kit.upkeep.salvage import Plan
+from rlds_kit.upkeep.survey import Survey, SurveyedEpisode, survey
 
 
 @dataclass(frozen=True, slots=True)

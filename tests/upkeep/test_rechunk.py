@@ -9,15 +9,15 @@ import pytest
 import rlds_kit
 from rlds_kit import DamagedError, DatasetExistsError, EpisodeEnd
 from rlds_kit import spec as specs
-from rlds_kit.storage import regroup
 from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.policy import FlushPolicy
-from rlds_kit.storage.rechunk import rechunk
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.storage.survey import survey
-from rlds_kit.storage.verify import verify
-from tests.storage.mending import (
+from rlds_kit.upkeep import regroup
+from rlds_kit.upkeep.rechunk import rechunk
+from rlds_kit.upkeep.survey import survey
+from rlds_kit.upkeep.verify import verify
+from tests.upkeep.mending import (
     BLOCKS_OF_4,
     DECLARED,
     assert_equals_or_absent,

@@ -16,17 +16,18 @@ from rlds_kit import spec as specs
 from rlds_kit.spec.message import to_message
 from rlds_kit.storage import block, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.column import Column, FilterChoice
+from rlds_kit.storage.column import Column
 from rlds_kit.storage.directory import shards_in
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.storage.report import Finding
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.storage.survey import survey
-from rlds_kit.storage.verify import Report, verify
-from tests.storage.mending import (
+from rlds_kit.upkeep.report import Finding
+from rlds_kit.upkeep.survey import survey
+from rlds_kit.upkeep.verify import Report, verify
+from tests.upkeep.mending import (
     BLOCKS_OF_4,
     DECLARED,
     acted,

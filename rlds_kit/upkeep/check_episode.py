@@ -11,16 +11,17 @@ from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.riegeli import varint
 from rlds_kit.step import ACTION
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import repaired, restore, value
+from rlds_kit.storage import restore, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.check_rows import RowFinding, Rows
-from rlds_kit.storage.check_spec import Misfit, by_field, misfits
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
-from rlds_kit.storage.repaired import Span
-from rlds_kit.storage.report import Finding, uuid_of
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_payload
-from rlds_kit.storage.survey import SurveyedBlock, SurveyedEpisode
+from rlds_kit.upkeep import repaired
+from rlds_kit.upkeep.check_rows import RowFinding, Rows
+from rlds_kit.upkeep.check_spec import Misfit, by_field, misfits
+from rlds_kit.upkeep.repaired import Span
+from rlds_kit.upkeep.report import Finding, uuid_of
+from rlds_kit.upkeep.survey import SurveyedBlock, SurveyedEpisode
 
 _LIMITS: Final = frozenset(("bounds", "charset"))
 _TAG_BYTES: Final = 1

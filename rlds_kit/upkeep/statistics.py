@@ -12,10 +12,10 @@ from rlds_kit.storage import directory as directories
 from rlds_kit.storage import restore
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.contents import ShardContents, contents
-from rlds_kit.storage.episode_blocks import columns_of, headers_of
 from rlds_kit.storage.episode_entry import EpisodeEntry
-from rlds_kit.storage.report import Meter, Progress, require_dataset
 from rlds_kit.storage.shard_file import ShardFile
+from rlds_kit.upkeep.episode_blocks import columns_of, headers_of
+from rlds_kit.upkeep.report import Meter, Progress, require_dataset
 
 OPEN = "open"
 """The ending of an episode that is being recorded."""

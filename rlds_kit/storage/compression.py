@@ -1,0 +1,26 @@
+"""zstd, with compressors that are made once."""
+
+import threading
+from typing import Final
+
+import zstandard
+
+FAST_LEVEL: Final = 3
+THOROUGH_LEVEL: Final = 5
+
+_local = threading.local()
+
+
+def compressor(level: int) -> zstandard.ZstdCompressor:
+    """One per thread: they are not safe to share, and slow to make."""
+    compressors: dict[int, zstandard.ZstdCompressor] = _local.__dict__.setdefault("compressors", {})
+    if level not in compressors:
+        compressors[level] = zstandard.ZstdCompressor(level=level, write_content_size=False)
+    return compressors[level]
+
+
+def decompressor() -> zstandard.ZstdDecompressor:
+    """One per thread, too."""
+    if not hasattr(_local, "decompressor"):
+        _local.decompressor = zstandard.ZstdDecompressor()
+    return _local.decompressor  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""Looks after datasets that are on disk: verify, repair, rechunk, statistics."""
