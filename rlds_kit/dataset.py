@@ -1,5 +1,6 @@
 """Opens a dataset: an immutable snapshot of its episodes, read lazily."""
 
+import functools
 import os
 import threading
 import warnings
@@ -64,6 +65,11 @@ class _Files:
 
     def __reduce__(self) -> tuple[type["_Files"], tuple[()]]:
         return _Files, ()
+
+
+def _reader(files: _Files, directory: Path, name: str, entry: EpisodeEntry) -> EpisodeReader:
+    file, cache = files.get(directory, name)
+    return EpisodeReader(file, entry, cache)
 
 
 class Dataset:
@@ -243,14 +249,10 @@ class Dataset:
         name, entry = self._all[index]
         shard = self._shards[name]
 
-        def reader() -> EpisodeReader:
-            file, cache = self._files.get(self.path, name)
-            return EpisodeReader(file, entry, cache)
-
         return Episode(
             entry,
             shard.header,
-            reader,
+            functools.partial(_reader, self._files, self.path, name, entry),
             self._declared_in(name),
             self._selected,
             range(entry.rows),

@@ -1,5 +1,6 @@
 """Counts and sizes of a dataset, from its block headers and rewards; nothing else is decoded."""
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rlds_kit.step import REWARD, EpisodeEnd
+from rlds_kit.storage import column as columns
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import restore
 from rlds_kit.storage import rlds_kit_pb2 as pb
@@ -177,7 +179,15 @@ def _count_column(counts: _Field, header: pb.Column) -> None:
     counts.types[_type_of(header)] = None
     counts.values += header.count
     counts.bytes += header.length
-    counts.decoded_bytes += header.decoded_length
+    counts.decoded_bytes += _plain_bytes(header)
+
+
+def _plain_bytes(header: pb.Column) -> int:
+    """What the values weigh before any filter."""
+    if header.ragged or header.partial:
+        return header.decoded_length
+    itemsize = columns.storage_dtype(columns.key_of(header, "statistics")).itemsize
+    return header.count * math.prod(header.shape) * itemsize
 
 
 def _type_of(header: pb.Column) -> str:

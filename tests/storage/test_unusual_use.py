@@ -89,6 +89,14 @@ def test_the_working_directory_may_change(tmp_path: Path, monkeypatch: pytest.Mo
     assert pickle.loads(pickle.dumps(dataset)).episodes[0]["observation"].tolist() == [1]  # noqa: S301  our own
 
 
+def test_an_episode_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    """What travels is where it is, not what it holds."""
+    episode = _record(tmp_path, [1.0, 2.0])
+    sent = pickle.dumps(episode)
+    assert pickle.loads(sent)["reward"].tolist() == [1, 2, 0]  # noqa: S301  our own
+    assert len(sent) < 10_000
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in directories")
 def test_only_files_are_shards(tmp_path: Path) -> None:
     """A pipe or a folder with a shard's name is passed over; nobody waits for it."""
