@@ -209,7 +209,7 @@ class EpisodeReader:
     ) -> dict[int, Column]:
         """Columns of a block by their offset, decoded into their room if they have one."""
         place = self._file.place(position)
-        _check_layout(prefix.header, place)
+        _check_layout(prefix.header, headers, place)
         payload = self._payload(position, prefix, headers)
         return {
             header.offset: columns.decode(header, payload(header), place, rooms.get(header.offset))
@@ -237,9 +237,9 @@ def _touches(header: pb.Column, begin: int, end: int) -> bool:
     return header.first_row < end and header.first_row + header.count > begin
 
 
-def _check_layout(header: pb.BlockHeader, place: object) -> None:
+def _check_layout(header: pb.BlockHeader, wanted: Iterable[pb.Column], place: object) -> None:
     """Every column must lie in the rows that the block may touch."""
-    for column in header.columns:
+    for column in wanted:
         columns.check_header(column, place)
         if column.first_row + 1 < header.first_row or column.first_row + column.count > header.end_row:
             raise FormatError(f"{place}: column {column.path} has rows outside its block")
