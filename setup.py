@@ -11,7 +11,7 @@ from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
-ROOMS = ("logger",)
+ROOMS = ("logger", "transformations")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 
@@ -36,7 +36,13 @@ native = [
 extras = {
     "atari": ["ale-py>=0.10"],
     "compat": ["brotli>=1.2", "python-snappy>=0.7"],
+    "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
     "plot": ["matplotlib", "pillow"],
+    "tf": [
+        "tensorflow-cpu>=2.19; sys_platform == 'linux' and platform_machine == 'x86_64'",
+        "tensorflow>=2.19; sys_platform != 'linux' or platform_machine != 'x86_64'",
+    ],
+    "torch": ["torch>=2.4"],
 }
 extras["all"] = [requirement for requirements in extras.values() for requirement in requirements]
 extras["dev"] = [
@@ -48,7 +54,10 @@ extras["dev"] = [
     "mypy",
     "pytest>=8",
     "pytest-xdist",
+    "rlds==0.1.8; sys_platform == 'linux' and platform_machine == 'x86_64'",  # its own tests are run against ours
     "ruff",
+    "tensorflow-datasets>=4.9.10",
+    "torch==2.13.0",
     "types-protobuf",
 ]
 extras["trainers"] = ["stable-baselines3>=2.4"]  # brings torch: only tests marked `slow` use it

@@ -38,7 +38,7 @@ ROOM_LIBRARIES = {"transformations": {"tensorflow"}, "tfds_builders": {"tensorfl
 
 # The only modules of the core that may import a framework, and those inside functions: leaves of `feed` and `convert`.
 FRAMEWORKS = {"grain", "jax", "tensorflow", "tensorflow_datasets", "torch"}
-FRAMEWORK_MODULES = set[str]()
+FRAMEWORK_MODULES = {"rlds_kit.feed.grain", "rlds_kit.feed.tf", "rlds_kit.feed.torch"}
 
 # What `import rlds_kit` must not load: frameworks, simulators, servers, and the libraries of the extras.
 NOT_LOADED = FRAMEWORKS | {

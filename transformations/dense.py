@@ -1,0 +1,57 @@
+"""The two forms of an episode's steps: a dataset of single steps, and one dict of tensors `[T, ...]`."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeAlias
+
+import tensorflow as tf
+
+Dense: TypeAlias = dict[str, Any]
+"""The steps of one episode as a dict, nested or not, of tensors `[T, ...]`."""
+
+_P = ParamSpec("_P")
+_ALL = tf.int64.max
+
+
+def to_dense(steps: tf.data.Dataset) -> Dense:
+    """The steps of one episode, each tensor with a leading dimension of time.
+
+    Works eagerly, in a `tf.function` and in `Dataset.map`, also for an episode without steps. All steps are in memory.
+
+    Raises:
+      tf.errors.InvalidArgumentError: a field's shape changes from step to step.
+
+    >>> to_dense(tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0]}))["reward"].numpy()
+    array([1., 2.], dtype=float32)
+    """
+    none = tf.nest.map_structure(_no_rows, steps.element_spec)
+    whole = steps.batch(_ALL).concatenate(tf.data.Dataset.from_tensors(none)).take(1)
+    dense: Dense = whole.get_single_element()
+    return dense
+
+
+def from_dense(steps: Dense) -> tf.data.Dataset:
+    """The steps one by one: the inverse of `to_dense`.
+
+    >>> len(from_dense({"reward": tf.constant([1.0, 2.0])}))
+    2
+    """
+    return tf.data.Dataset.from_tensor_slices(steps)
+
+
+def on_either_form(
+    function: Callable[Concatenate[Dense, _P], Dense],
+) -> Callable[Concatenate[Any, _P], Any]:
+    """Makes a function of dense steps take, and then return, a dataset of steps too."""
+
+    def either(steps: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> Any:
+        if isinstance(steps, tf.data.Dataset):
+            return from_dense(function(to_dense(steps), *args, **kwargs))
+        return function(steps, *args, **kwargs)
+
+    return functools.update_wrapper(either, function)
+
+
+def _no_rows(spec: tf.TensorSpec) -> tf.Tensor:
+    shape = [1 if size is None else size for size in spec.shape.as_list()]
+    return tf.zeros([0, *shape], spec.dtype)
