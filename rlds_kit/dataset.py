@@ -2,30 +2,34 @@
 
 import functools
 import os
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self, overload
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from rlds_kit import spec as specs
 from rlds_kit.episode import Episode, Step
-from rlds_kit.errors import DamagedError, DamageWarning, NotADatasetError
+from rlds_kit.errors import DamagedError, NotADatasetError
+from rlds_kit.loader.samples import Samples
+from rlds_kit.loader.source import Source
+from rlds_kit.loader.transitions import Transitions
+from rlds_kit.loader.windows import Chunks, Pad, Windows
+from rlds_kit.open_files import OpenFiles
 from rlds_kit.riegeli.recovery import SkippedRegion
+from rlds_kit.snapshot import listed, look
 from rlds_kit.step import FLAGS
 from rlds_kit.storage import digest, value
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import union
-from rlds_kit.storage.block_cache import BlockCache, ColumnStore
-from rlds_kit.storage.contents import ShardContents, contents
+from rlds_kit.storage.contents import ShardContents
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import EpisodeReader
-from rlds_kit.storage.shard_file import ShardFile
 
-OPEN_FILES: Final = 128
-"""Shards that are kept open at once."""
+LOADER_CACHE_BYTES: Final = 1 << 20
+"""Loaders read every block once; only what two runs of steps share is worth keeping."""
 
 
 def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) -> "Dataset":
@@ -43,33 +47,7 @@ def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) ->
     if not directories.is_dataset(directory):
         what = "is no directory" if not directory.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
         raise NotADatasetError(f"{directory}: expected a dataset, but it {what}; check the path")
-    return Dataset(directory, _look(directory, {}), include_open=include_open)
-
-
-class _Files:
-    """The open shards and the cache of a dataset and its views; made anew in every process."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open: dict[str, ShardFile] = {}
-        self._store = ColumnStore()
-
-    def get(self, directory: Path, name: str) -> tuple[ShardFile, BlockCache]:
-        """A shard, opened if need be."""
-        with self._lock:
-            file = self._open.pop(name, None) or ShardFile(directory / name)
-            self._open[name] = file
-            if len(self._open) > OPEN_FILES:
-                del self._open[next(iter(self._open))]  # closed when nobody reads it any more
-        return file, BlockCache(self._store, name)
-
-    def __reduce__(self) -> tuple[type["_Files"], tuple[()]]:
-        return _Files, ()
-
-
-def _reader(files: _Files, directory: Path, name: str, entry: EpisodeEntry) -> EpisodeReader:
-    file, cache = files.get(directory, name)
-    return EpisodeReader(file, entry, cache)
+    return Dataset(directory, look(directory, {}), include_open=include_open)
 
 
 class Dataset:
@@ -90,13 +68,13 @@ class Dataset:
         include_open: bool = False,
         known: Sequence[bytes] = (),
         selected: tuple[str, ...] | None = None,
-        files: _Files | None = None,
+        files: OpenFiles | None = None,
     ) -> None:
         self.path = path
         self._shards, self._include_open, self._selected = shards, include_open, selected
-        self._files = files or _Files()
+        self._files = files or OpenFiles()
         self._declared: dict[str, specs.Dict] = {}
-        self._all = _listed(shards, known, include_open=include_open)
+        self._all = listed(shards, known, include_open=include_open)
         self._order = np.arange(len(self._all))
         self._is_chosen = False
 
@@ -178,7 +156,7 @@ class Dataset:
         ones: nobody asked the predicate about them.
         """
         known = [entry.episode_id for _, entry in self._all]
-        shards = _look(self.path, self._shards)
+        shards = look(self.path, self._shards)
         fresh = Dataset(
             self.path,
             shards,
@@ -207,6 +185,87 @@ class Dataset:
         from rlds_kit.environment import make
 
         return make(self.environment, **kwargs)
+
+    def windows(
+        self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
+    ) -> Samples:
+        """Windows of `length` consecutive steps of an episode, the first of them every `stride` steps.
+
+        Of a batch of them, a field is `[B, length, ...]`; `mask` is `[B, length]` bool, where there is a step; and
+        `valid` has for each field, or each array of its nest, `[B, length]` bool, where it is defined: action, reward
+        and discount are not on an episode's last step. No window reaches over a gap or an episode's end.
+
+        Args:
+          length: steps of a window.
+          stride: steps from one window's start to the next one's.
+          pad: "none" has full windows only; with "zero" and "repeat" a window starts at every `stride`-th step, and
+            zeros or the last step again stand where there is none.
+          dtypes: to convert fields to, by name; without it every value is as it was recorded.
+
+        Raises:
+          ValueError: `length` or `stride` is less than one, or there is no such padding.
+
+        >>> ds.windows(8).batches(32, shuffle="global", seed=0)  # doctest: +SKIP
+        """
+        return Samples(self.source(), Windows(length, stride, pad), dtypes)
+
+    def chunks(
+        self,
+        offsets: Mapping[str, Iterable[int]],
+        pad: Pad = "none",
+        *,
+        dtypes: Mapping[str, DTypeLike] | None = None,
+    ) -> Samples:
+        """For every step, each field at its own offsets: a history of observations, a chunk of actions ahead.
+
+        Of a batch of them, a field is `[B, len(offsets), ...]`, and `valid` has `[B, len(offsets)]` bool, where it is
+        defined. No chunk reaches over a gap or an episode's end.
+
+        Args:
+          offsets: by field, counted from the step: `{"observation": range(-3, 1), "action": range(0, 8)}`.
+          pad: "none" leaves out steps around which something is not there; "zero" and "repeat" put zeros, or the
+            nearest step, in its place.
+          dtypes: to convert fields to, by name.
+
+        Raises:
+          KeyError: there is no such field.
+          ValueError: a field has no offsets, or there is no such padding.
+        """
+        kind = Chunks({name: tuple(where) for name, where in offsets.items()}, pad)
+        return Samples(self.select(*offsets).source(), kind, dtypes)
+
+    def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:
+        """Transitions, one for every action.
+
+        Of a batch of them, `observation`, `action` and other fields are `[B, ...]`; `next_observation` is the one `n`
+        steps later, or at the end of the episode if that is sooner; `reward` is the sum of the rewards until then,
+        discounted; `discount` is what to multiply the value of `next_observation` with, zero where it is terminal.
+        `is_first`, `next_is_last`, `next_is_terminal` are bool, `n_steps` is how many rewards were summed, and `valid`
+        has for each field `[B]` bool, where it is defined. No transition reaches over a gap.
+
+        Args:
+          n: rewards to sum.
+          gamma: the agent's own discount, which multiplies the recorded one.
+          dtypes: to convert fields to, by name.
+
+        Raises:
+          ValueError: `n` is less than one, or `gamma` not in [0, 1].
+        """
+        return Samples(self.source(), Transitions(n, gamma), dtypes)
+
+    def source(self) -> Source:
+        """What a loader reads from: these episodes, with files of its own."""
+        chosen = [self._all[int(index)] for index in self._order]
+        is_open = [self._shards[name].is_locked and not entry.end for name, entry in chosen]
+        declared = (self._declared_in(name).fields for name in self._shards)
+        return Source(
+            name=str(self.path),
+            entries=[entry for _, entry in chosen],
+            ended=~np.array(is_open, np.bool_),
+            reader=_Readers(OpenFiles(LOADER_CACHE_BYTES), self.path, chosen),
+            spec=self.spec,
+            fields=self._selected or (*dict.fromkeys(name for fields in declared for name in fields), *FLAGS),
+        )
 
     def lengths(self) -> list[int]:
         """The number of steps of every episode."""
@@ -252,12 +311,24 @@ class Dataset:
         return Episode(
             entry,
             shard.header,
-            functools.partial(_reader, self._files, self.path, name, entry),
+            functools.partial(self._files.reader, self.path, name, entry),
             self._declared_in(name),
             self._selected,
             range(entry.rows),
             is_open=not entry.end and shard.is_locked,
         )
+
+
+@dataclass(frozen=True)
+class _Readers:
+    """Opens episodes by their index."""
+
+    files: OpenFiles
+    directory: Path
+    chosen: list[tuple[str, EpisodeEntry]]
+
+    def __call__(self, index: int) -> EpisodeReader:
+        return self.files.reader(self.directory, *self.chosen[index])
 
 
 class Episodes(Sequence[Episode]):
@@ -325,38 +396,3 @@ class DatasetSteps(Sequence[Step]):
 
     def __iter__(self) -> Iterator[Step]:
         return (step for episode in self._episodes for step in episode.steps)
-
-
-def _look(directory: Path, known: dict[str, ShardContents]) -> dict[str, ShardContents]:
-    """What is in every shard; one that was closed when it was last looked at cannot have changed."""
-    found = {}
-    for path in directories.shards_in(directory):
-        before = known.get(path.name)
-        found[path.name] = before if before is not None and before.is_indexed else contents(ShardFile(path))
-        if found[path.name].skipped and before is None:
-            _warn_of_damage(path, found[path.name])
-    return found
-
-
-def _warn_of_damage(path: Path, shard: ShardContents) -> None:
-    count = sum(region.end - region.begin for region in shard.skipped)
-    warnings.warn(
-        f"{path}: {count} bytes in {len(shard.skipped)} places are damaged; episodes wholly in them are not listed. "
-        "`rlds-kit verify` names the damage, `rlds-kit repair` saves the rest.",
-        DamageWarning,
-        stacklevel=4,
-    )
-
-
-def _listed(
-    shards: dict[str, ShardContents], known: Sequence[bytes], *, include_open: bool
-) -> list[tuple[str, EpisodeEntry]]:
-    """Known episodes in their order, then the others by shard and start."""
-    found = {
-        entry.episode_id: (name, entry)
-        for name, shard in shards.items()
-        for entry in shard.episodes
-        if include_open or entry.end or not shard.is_locked
-    }
-    first = [found.pop(episode_id) for episode_id in known if episode_id in found]
-    return first + list(found.values())

@@ -1,0 +1,121 @@
+"""In which arrays a loader keeps the values of fields: one for each leaf, of a dtype and shape known in advance."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rlds_kit import spec as specs
+from rlds_kit.stacking import as_declared, spec_at, stack_field
+from rlds_kit.storage import leaf as leaves
+from rlds_kit.storage.restore import Stack
+
+OBJECT_BYTES = 256
+"""What a value that is no array of known shape is taken to weigh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One array of a field.
+
+    Attributes:
+      path: of its column.
+      below: its path inside the field; empty where the field is no nest.
+      spec: an array of known shape; None for values of any other kind, which are kept as they were recorded.
+      is_cast: whether the caller chose the dtype, so that values may change.
+    """
+
+    path: str
+    below: str
+    spec: specs.Array | None
+    is_cast: bool = False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the values of many steps."""
+        return np.dtype(object) if self.spec is None else self.spec.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the value of one step."""
+        return () if self.spec is None else tuple(size or 0 for size in self.spec.shape)
+
+    @property
+    def row_bytes(self) -> int:
+        """Of the value of one step."""
+        return OBJECT_BYTES if self.spec is None else self.spec.dtype.itemsize * int(np.prod(self.shape))
+
+
+def layout(spec: specs.Dict, name: str, dtypes: Mapping[str, np.dtype[Any]]) -> tuple[Leaf, ...]:
+    """The leaves of a field, which may be named by a path into a nest: "info/lives".
+
+    Args:
+      spec: of all fields.
+      name: of the field.
+      dtypes: to cast to, by path of a leaf or of what it is in.
+
+    Raises:
+      KeyError: there is no such field.
+    """
+    path = leaves.escape(name) if name in spec.fields else name
+    found = spec_at(spec, path)
+    if found is None:
+        raise KeyError(f"there is no field {name!r}; there are {', '.join(sorted(spec.fields))}")
+    return tuple(_cast(leaf, dtypes) for leaf in _leaves(path, "", found))
+
+
+def _cast(leaf: Leaf, dtypes: Mapping[str, np.dtype[Any]]) -> Leaf:
+    chosen = [dtype for path, dtype in dtypes.items() if f"{leaf.path}/".startswith(f"{path}/")]
+    if not chosen or leaf.spec is None:
+        return leaf
+    return replace(leaf, spec=specs.Array(leaf.spec.shape, chosen[0]), is_cast=True)
+
+
+def _leaves(path: str, below: str, spec: specs.Spec) -> list[Leaf]:
+    match spec:
+        case specs.Array(shape) if None not in shape:
+            return [Leaf(path, below, spec)]
+        case specs.Dict(fields) if fields:
+            items = [(leaves.escape(key), item) for key, item in fields.items()]
+        case specs.Tuple(parts) if parts:
+            items = [(f"({index})", item) for index, item in enumerate(parts)]
+        case specs.List(parts) if parts:
+            items = [(f"[{index}]", item) for index, item in enumerate(parts)]
+        case _:
+            return [Leaf(path, below, None)]
+    return [leaf for key, item in items for leaf in _leaves(f"{path}/{key}", f"{below}/{key}" if below else key, item)]
+
+
+def nested(layout: Sequence[Leaf], value: Callable[[Leaf], Any]) -> Any:  # a nest
+    """A field put together from what `value` says for each of its leaves."""
+    return leaves.nest({leaf.below: value(leaf) for leaf in layout})
+
+
+def read_leaf(leaf: Leaf, stacks: Mapping[str, Stack], begin: int, end: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The values of a leaf in rows `[begin, end)` of an episode; None where it has none.
+
+    Returns:
+      `[end - begin, *leaf.shape]`, in the leaf's dtype unless that would change a value, and `[end - begin]` bool,
+      which rows have one.
+    """
+    here = {path: stack for path, stack in stacks.items() if path == leaf.path or path.startswith(f"{leaf.path}/")}
+    if not here:
+        return None
+    if leaf.spec is not None and here.keys() == {leaf.path}:
+        values, defined = here[leaf.path].result()
+        return (values if leaf.is_cast else as_declared(values, leaf.spec)), defined
+    stacked, defined = stack_field(leaf.path, here, None, begin, end)
+    values = np.empty(end - begin, object)
+    for row in np.flatnonzero(defined).tolist():
+        values[row] = _row(stacked, row)
+    return values, defined
+
+
+def _row(stacked: Any, row: int) -> Any:  # nests of arrays, and what they hold
+    match stacked:
+        case dict():
+            return {key: _row(item, row) for key, item in stacked.items()}
+        case tuple() | list():
+            return type(stacked)(_row(item, row) for item in stacked)
+    return stacked[row]

@@ -1,0 +1,28 @@
+"""The same done to every array of a nest of dicts, tuples and lists."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def map_arrays(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
+    """A nest of what `function` gives for each array, together with those in the same place of `others`.
+
+    >>> map_arrays(lambda x, y: x + y, {"a": np.int64(1)}, {"a": np.int64(2)})
+    {'a': np.int64(3)}
+    """
+    match nest:
+        case dict():
+            return {key: map_arrays(function, item, *(other[key] for other in others)) for key, item in nest.items()}
+        case tuple() | list():
+            items = zip(nest, *others, strict=True)
+            return type(nest)(map_arrays(function, *parts) for parts in items)
+    return function(nest, *others)
+
+
+def concatenated(batches: Sequence[Any]) -> Any:
+    """Nests of arrays `[n, ...]` as one."""
+    if len(batches) == 1:
+        return batches[0]
+    return map_arrays(lambda *parts: np.concatenate(parts), batches[0], *batches[1:])

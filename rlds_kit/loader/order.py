@@ -1,0 +1,120 @@
+"""In which order samples come: any part of it can be computed without what comes before."""
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rlds_kit.loader.permutation import permuted
+
+
+class Order(Protocol):
+    """A permutation of `range(size)` for every epoch."""
+
+    def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
+        """`[end - begin]` int64: which samples stand at these positions of an epoch."""
+
+    def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+        """Cuts positions `[begin, end)` into parts of at most `limit` that are best read together."""
+
+
+@dataclass(frozen=True, slots=True)
+class InOrder:
+    """As recorded, in every epoch."""
+
+    size: int
+
+    def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
+        """Says it of `Order`."""
+        del epoch
+        return np.arange(begin, end)
+
+    def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+        """Says it of `Order`."""
+        del epoch
+        return _equal_pieces(begin, end, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalOrder:
+    """Every sample may come anywhere, with no buffer."""
+
+    size: int
+    seed: int
+
+    def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
+        """Says it of `Order`."""
+        return permuted(np.arange(begin, end), self.size, self.seed, epoch)
+
+    def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+        """Says it of `Order`."""
+        del epoch
+        return _equal_pieces(begin, end, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockOrder:
+    """Runs of `run` neighbouring samples in random order, the samples of `mix` such runs shuffled together.
+
+    Every run is read once, and `mix` runs are in memory at a time.
+    """
+
+    size: int
+    seed: int
+    run: int
+    mix: int
+
+    def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
+        """Says it of `Order`."""
+        parts = [np.empty(0, np.int64)]
+        for group, first, last in self._groups(epoch, begin, end):
+            members = self._members(epoch, group)
+            inside = np.arange(max(begin, first), min(end, last)) - first
+            parts.append(members[permuted(inside, len(members), self.seed, epoch, group)])
+        return np.concatenate(parts)
+
+    def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+        """Says it of `Order`."""
+        del limit  # a group of runs is one part: it was sized when the order was made
+        for _, first, last in self._groups(epoch, begin, end):
+            yield max(begin, first), min(end, last)
+
+    @property
+    def _runs(self) -> int:
+        return -(-self.size // self.run)
+
+    def _groups(self, epoch: int, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Number and positions `[first, last)` of each group that has positions in `[begin, end)`."""
+        full = self.run * self.mix
+        missing, short = self._short_group(epoch)
+        for group in range(begin // full, -(-self._runs // self.mix)):
+            # The group with the short run ends early, so later ones begin before their multiple of `full`.
+            first = group * full - (missing if group > short else 0)
+            last = min(self.size, (group + 1) * full - (missing if group >= short else 0))
+            if first >= end:
+                return
+            if last > begin:
+                yield group, first, last
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019  keyed by value: equal orders share an entry
+    def _short_group(self, epoch: int) -> tuple[int, int]:
+        """By how much the last run of the data is shorter than the others, and which group it is in."""
+        if not self._runs:
+            return 0, 0
+        order = permuted(np.arange(self._runs), self._runs, self.seed, epoch)
+        return self._runs * self.run - self.size, int(np.flatnonzero(order == self._runs - 1)[0]) // self.mix
+
+    def _members(self, epoch: int, group: int) -> np.ndarray:
+        """The samples of a group, run by run."""
+        runs = permuted(
+            np.arange(group * self.mix, min(self._runs, (group + 1) * self.mix)), self._runs, self.seed, epoch
+        )
+        samples = (runs[:, None] * self.run + np.arange(self.run)).reshape(-1)
+        return samples[samples < self.size]
+
+
+def _equal_pieces(begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+    for first in range(begin, end, limit):
+        yield first, min(end, first + limit)

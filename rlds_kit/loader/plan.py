@@ -1,0 +1,99 @@
+"""What a caller asked of batches, and how memory is divided for it."""
+
+import os
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from rlds_kit.loader.order import BlockOrder, GlobalOrder, InOrder, Order
+
+Shuffle: TypeAlias = Literal["global", "blocks"] | None
+
+MEMORY: Final = 128 << 20
+"""Bytes of decoded steps that a loader holds by default."""
+LARGEST_PIECE: Final = 1 << 16
+"""Steps; more would only delay the first batch."""
+RUN_STEPS: Final = (64, 512)
+"""Fewest and most neighbouring steps that `shuffle="blocks"` keeps together on disk: short ones mix better, long ones
+decode faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a caller asked for: the arguments of `Samples.batches`."""
+
+    batch_size: int
+    shuffle: Shuffle = None
+    seed: int = 0
+    drop_remainder: bool = False
+    shard: tuple[int, int] = (0, 1)
+    threads: int | None = None
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ValueError(f"expected a batch_size of at least 1, got {self.batch_size}")
+        if self.shuffle not in ("global", "blocks", None):
+            raise ValueError(f'expected shuffle to be "global", "blocks" or None, got {self.shuffle!r}')
+        index, count = self.shard
+        if not 0 <= index < count:
+            raise ValueError(f"expected shard (index, count) with 0 <= index < count, got {self.shard}")
+        if self.threads is not None and self.threads < 1:
+            raise ValueError(f"expected at least one thread, got {self.threads}")
+        if self.memory is not None and self.memory < 1:
+            raise ValueError(f"expected memory in bytes, at least 1, got {self.memory}")
+
+    @property
+    def workers(self) -> int:
+        """Threads that decode."""
+        return self.threads or min(4, os.cpu_count() or 1)
+
+    def span(self, size: int) -> tuple[int, int]:
+        """Positions `[begin, end)` of an epoch that are this shard's."""
+        index, count = self.shard
+        begin = size * index // count
+        if self.drop_remainder:  # as many in every shard, so that workers that wait for each other do not hang
+            return begin, begin + size // count // self.batch_size * self.batch_size
+        return begin, size * (index + 1) // count
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What samples weigh.
+
+    Attributes:
+      samples: how many there are.
+      row_bytes: of one step.
+      rows_per_sample: steps that one sample needs.
+      rows_between: steps from one sample to the next.
+    """
+
+    samples: int
+    row_bytes: int
+    rows_per_sample: int
+    rows_between: int
+
+    def rows(self, memory: int) -> int:
+        """Steps of a piece: one is taken from while the next is decoded."""
+        return min(LARGEST_PIECE, max(1, memory // 2 // self.row_bytes))
+
+
+def piece_limit(options: Options, weights: Weights) -> int:
+    """The most samples of a piece."""
+    rows = weights.rows(options.memory or MEMORY)
+    if options.shuffle == "global":
+        return max(1, rows // weights.rows_per_sample)
+    return max(1, (rows - weights.rows_per_sample) // weights.rows_between)
+
+
+def order(options: Options, weights: Weights) -> Order:
+    """In which order samples come."""
+    match options.shuffle:
+        case None:
+            return InOrder(weights.samples)
+        case "global":
+            return GlobalOrder(weights.samples, options.seed)
+    rows = weights.rows(options.memory or MEMORY)
+    steps = min(max(rows // 24, RUN_STEPS[0]), RUN_STEPS[1])
+    run = max(1, steps // weights.rows_between)
+    mix = max(1, rows // (run * weights.rows_between + weights.rows_per_sample))
+    return BlockOrder(weights.samples, options.seed, run, mix)

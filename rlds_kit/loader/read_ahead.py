@@ -1,0 +1,87 @@
+"""Samples in a given order, decoded by threads ahead of the one who takes them."""
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from rlds_kit.loader.nests import concatenated
+from rlds_kit.loader.pool import Pool
+
+Batch: TypeAlias = dict[str, Any]
+"""Field name to an array, or a nest of arrays, with a leading dimension of samples."""
+
+
+class Readable(Protocol):
+    """Samples that can be read in two steps: loading, which threads share, and gathering."""
+
+    def pool(self, items: np.ndarray) -> Pool:
+        """Room for what samples need; nothing is loaded yet."""
+
+    def batch(self, pool: Pool, items: np.ndarray) -> Batch:
+        """Samples from a pool in which all that they need is loaded."""
+
+
+@dataclass(slots=True)
+class _Piece:
+    items: np.ndarray
+    pool: Pool
+    loading: list[Future[None]]
+    taken: int = 0
+
+    @property
+    def left(self) -> int:
+        return len(self.items) - self.taken
+
+
+class ReadAhead:
+    """Takes samples piece by piece: while one piece is taken from, the next is decoded.
+
+    Args:
+      samples: where from.
+      pieces: the numbers of the samples, in order; each piece is in memory as a whole.
+      executor: does the decoding.
+    """
+
+    def __init__(self, samples: Readable, pieces: Iterator[np.ndarray], executor: Executor) -> None:
+        self._samples, self._pieces, self._executor = samples, pieces, executor
+        self._queue: deque[_Piece] = deque()
+        self._read_next()
+
+    def take(self, count: int) -> Batch:
+        """The next samples; there must be as many.
+
+        Raises:
+          DamagedError: one of them is damaged.
+          SpecError: a value is of another dtype or shape than its field.
+        """
+        parts = []
+        while count:
+            piece = self._current()
+            items = piece.items[piece.taken : piece.taken + count]
+            parts.append(self._samples.batch(piece.pool, items))
+            piece.taken += len(items)
+            count -= len(items)
+        batch: Batch = concatenated(parts)
+        return batch
+
+    def _current(self) -> _Piece:
+        if not self._queue[0].left:
+            self._queue.popleft()
+        piece = self._queue[0]
+        for future in piece.loading:
+            future.result()
+        piece.loading.clear()
+        if len(self._queue) == 1:
+            self._read_next()
+        return piece
+
+    def _read_next(self) -> None:
+        for items in self._pieces:
+            if len(items):
+                pool = self._samples.pool(items)
+                self._queue.append(_Piece(items, pool, [self._executor.submit(pool.load, run) for run in pool.runs()]))
+                return

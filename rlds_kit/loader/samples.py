@@ -1,0 +1,189 @@
+"""Samples of a dataset: windows, chunks or transitions that can be asked for by number, one or many at a time."""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, Self, overload
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from rlds_kit.loader.batches import Batches
+from rlds_kit.loader.layout import layout
+from rlds_kit.loader.nests import map_arrays
+from rlds_kit.loader.place import Place
+from rlds_kit.loader.plan import Options, Shuffle, Weights
+from rlds_kit.loader.pool import Pool, Read
+from rlds_kit.loader.read_ahead import Batch
+from rlds_kit.loader.segments import Segments, segments
+from rlds_kit.loader.source import Source
+from rlds_kit.step import FLAGS
+
+
+class Kind(Protocol):
+    """What a sample is: `Windows`, `Chunks` or `Transitions`."""
+
+    @property
+    def rows_per_sample(self) -> int:
+        """Steps that one sample needs."""
+
+    @property
+    def rows_between(self) -> int:
+        """Steps from one sample to the next."""
+
+    def count(self, lengths: np.ndarray) -> np.ndarray:
+        """`[segments]`: how many samples segments of these lengths have."""
+
+    def anchors(self, nth: np.ndarray) -> np.ndarray:
+        """The anchor, counted from its segment's first step, of the nth sample of a segment."""
+
+    def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """For every field the numbers of the steps it is read at."""
+
+    def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
+        """The samples."""
+
+
+class Samples(Sequence[Batch]):
+    """Samples in the order of the data. Made by `Dataset.windows`, `Dataset.chunks` and `Dataset.transitions`.
+
+    `samples[3]` is one sample; `samples.gather([3, 5])` several in one batch; `samples.batches(256)` all of them. Safe
+    to use from several threads, and cheap to pickle.
+
+    Attributes:
+      source: the episodes and fields.
+      kind: what a sample is.
+    """
+
+    def __init__(self, source: Source, kind: Kind, dtypes: Mapping[str, DTypeLike] | None = None) -> None:
+        self.source, self.kind = source, kind
+        self._dtypes = {name: np.dtype(dtype) for name, dtype in (dtypes or {}).items()}
+        self._layouts = {name: layout(source.spec, name, self._dtypes) for name in source.fields if name not in FLAGS}
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} samples of {self.source.name}: {self.kind}>"
+
+    @functools.cached_property
+    def _segments(self) -> Segments:
+        return segments(self.source)
+
+    @functools.cached_property
+    def _ends(self) -> np.ndarray:
+        """`[segments]`: how many samples there are up to the end of each segment."""
+        return np.cumsum(self.kind.count(self._segments.lengths))
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Batch: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Batch]: ...
+
+    def __getitem__(self, index: int | slice) -> Batch | list[Batch]:
+        """A sample, without the leading dimension of a batch; or a list of samples.
+
+        Raises:
+          IndexError: there is no such sample.
+        """
+        if isinstance(index, slice):
+            return self.__getitems__(range(len(self))[index])
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} samples, there is no sample {index}")
+        return self.__getitems__([index % len(self)])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Batch]:
+        """Many samples, each by itself: what PyTorch's and Grain's loaders ask for."""
+        batch = self.gather(np.asarray(indices, np.int64))
+        return [map_arrays(lambda array, at=at: array[at], batch) for at in range(len(indices))]
+
+    def __iter__(self) -> Iterator[Batch]:
+        for first in range(0, len(self), _ITERATION_SAMPLES):
+            yield from self[first : first + _ITERATION_SAMPLES]
+
+    def gather(self, indices: Sequence[int] | np.ndarray) -> Batch:
+        """The samples of these numbers as one batch.
+
+        Raises:
+          IndexError: there is no such sample.
+        """
+        items = np.asarray(indices, np.int64).reshape(-1)
+        wrong = items[(items < -len(self)) | (items >= len(self))]
+        if len(wrong):
+            raise IndexError(f"there are {len(self)} samples, there is no sample {wrong[0]}")
+        items = np.where(items < 0, items + len(self), items)
+        pool = self.pool(items)
+        for run in pool.runs():
+            pool.load(run)
+        return self.batch(pool, items)
+
+    def pool(self, items: np.ndarray) -> Pool:
+        """Room for what samples need; nothing is loaded yet."""
+        return Pool(self.source, self._layouts, self.kind.needs(self._place(items), tuple(self._layouts)))
+
+    def batch(self, pool: Pool, items: np.ndarray) -> Batch:
+        """Samples from a pool in which all that they need is loaded."""
+        return self.kind.batch(self._place(items), self.source.fields, pool.take)
+
+    def _place(self, items: np.ndarray) -> Place:
+        segment = np.searchsorted(self._ends, items, "right")
+        before = np.where(segment > 0, self._ends[segment - 1], 0) if len(self._ends) else segment
+        found = self._segments[segment]
+        return Place(found.begin + self.kind.anchors(items - before), found)
+
+    @property
+    def weights(self) -> Weights:
+        """What the samples weigh."""
+        row_bytes = sum(leaf.row_bytes for leaves in self._layouts.values() for leaf in leaves) or 1
+        return Weights(len(self), row_bytes, self.kind.rows_per_sample, self.kind.rows_between)
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes the samples are of."""
+        return len(self.source.entries)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the samples are, apart from the data: equal for equal samples."""
+        return {"samples": repr(self.kind), "fields": list(self.source.fields), "dtypes": repr(self._dtypes)}
+
+    def digest(self, episodes: int) -> str:
+        """Identifies the first episodes."""
+        return self.source.digest(episodes)
+
+    def first(self, episodes: int) -> Self:
+        """The samples of the first episodes only."""
+        return self if episodes == self.episodes else type(self)(self.source.first(episodes), self.kind, self._dtypes)
+
+    def batches(
+        self,
+        batch_size: int,
+        *,
+        shuffle: Shuffle = None,
+        seed: int = 0,
+        drop_remainder: bool = False,
+        shard: tuple[int, int] = (0, 1),
+        threads: int | None = None,
+        memory: int | None = None,
+    ) -> Batches:
+        """All samples, batch by batch.
+
+        Args:
+          batch_size: samples in a batch; the last of an epoch may have fewer.
+          shuffle: "global" puts any sample anywhere, by an exact permutation with no buffer; "blocks" reads runs of
+            neighbouring steps in random order and mixes many of them, which is several times faster; None keeps the
+            order of the data.
+          seed: of the shuffle; with the number of the epoch it decides the order.
+          drop_remainder: leaves out what does not fill a batch; then all shards have equally many batches.
+          shard: `(index, count)`: this worker's part, one of `count` that together have every sample once.
+          threads: that decode; by default as many as there are cores, at most 4.
+          memory: bytes of decoded steps to hold, 128 MiB by default. Batches that were handed out are not counted.
+
+        Raises:
+          ValueError: an argument is out of its range.
+        """
+        return Batches(self, Options(batch_size, shuffle, seed, drop_remainder, shard, threads, memory))
+
+
+_ITERATION_SAMPLES: Final = 64
+"""Samples that iteration reads at once."""

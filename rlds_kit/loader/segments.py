@@ -1,0 +1,73 @@
+"""Stretches of steps that follow each other without a gap: no sample reaches across two of them."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from rlds_kit.loader.source import Source
+from rlds_kit.step import STEP_INDEX
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.episode_reader import fields
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """Steps `[begin, end)` of an episode, for each segment.
+
+    Attributes:
+      episode: `[segments]` int64.
+      begin: `[segments]` int64, the first step.
+      end: `[segments]` int64, one past the last.
+      base: `[segments]` int64, the number among all steps of the episode's first.
+      rows: `[segments]` int64, steps of the whole episode.
+      is_ended: `[segments]` bool, whether the episode is no longer being recorded.
+      is_terminated: `[segments]` bool, whether the episode ended in a terminal state.
+    """
+
+    episode: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    base: np.ndarray
+    rows: np.ndarray
+    is_ended: np.ndarray
+    is_terminated: np.ndarray
+
+    def __getitem__(self, numbers: np.ndarray) -> Self:
+        """The segments of these numbers."""
+        return type(self)(*(getattr(self, name)[numbers] for name in self.__slots__))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """`[segments]` int64, steps of each."""
+        steps: np.ndarray = self.end - self.begin
+        return steps
+
+
+def segments(source: Source) -> Segments:
+    """The segments of all episodes, in order.
+
+    Raises:
+      DamagedError: the numbers of the steps are damaged.
+    """
+    episode, begin, end = _cut_at_gaps(source) if STEP_INDEX in source.spec.fields else _whole(source)
+    terminated = np.array([entry.ending == pb.TERMINATED for entry in source.entries], np.bool_)
+    return Segments(
+        episode, begin, end, source.bases[episode], source.lengths[episode], source.ended[episode], terminated[episode]
+    )
+
+
+def _whole(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    count = len(source.entries)
+    return np.arange(count), np.zeros(count, np.int64), source.lengths
+
+
+def _cut_at_gaps(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    parts = [np.empty((3, 0), np.int64)]
+    for number, length in enumerate(source.lengths.tolist()):
+        stacks = source.reader(number).stacks(0, length, fields((STEP_INDEX,)))
+        indices = stacks[STEP_INDEX].result()[0] if STEP_INDEX in stacks else np.arange(length)
+        bounds = np.concatenate([[0], np.flatnonzero(np.diff(indices) != 1) + 1, [length]])
+        parts.append(np.stack([np.full(len(bounds) - 1, number), bounds[:-1], bounds[1:]]))
+    episode, begin, end = np.concatenate(parts, axis=1)
+    return episode, begin, end

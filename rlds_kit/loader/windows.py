@@ -1,0 +1,160 @@
+"""Consecutive steps as one sample."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from rlds_kit.loader.nests import map_arrays
+from rlds_kit.loader.place import Place
+from rlds_kit.loader.pool import Read
+from rlds_kit.step import ACTED_FIELDS, FLAGS
+
+Pad: TypeAlias = Literal["none", "zero", "repeat"]
+"""What stands where a sample reaches beyond its steps: such samples are left out, zeros, or the nearest step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """`length` steps, the first of them every `stride` steps."""
+
+    length: int
+    stride: int = 1
+    pad: Pad = "none"
+
+    def __post_init__(self) -> None:
+        require_positive(length=self.length, stride=self.stride)
+        require_pad(self.pad)
+
+    @property
+    def rows_per_sample(self) -> int:
+        """Steps that one sample needs."""
+        return self.length
+
+    @property
+    def rows_between(self) -> int:
+        """Steps from one sample to the next."""
+        return self.stride
+
+    def count(self, lengths: np.ndarray) -> np.ndarray:
+        """`[segments]`: how many samples segments of these lengths have."""
+        if self.pad == "none":
+            return ((lengths - self.length) // self.stride + 1).clip(0)
+        return -(-lengths // self.stride)
+
+    def anchors(self, nth: np.ndarray) -> np.ndarray:
+        """The anchor, counted from its segment's first step, of the nth sample of a segment."""
+        return nth * self.stride
+
+    def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """For every field the numbers of the steps it is read at."""
+        rows, _ = place.reach(np.arange(self.length))
+        return dict.fromkeys((name for name in names if name not in FLAGS), place.steps(rows))
+
+    def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
+        """The samples: fields `[B, length, ...]`, `mask` and `valid`."""
+        rows, inside = place.reach(np.arange(self.length))
+        batch: dict[str, Any] = {}
+        valid: dict[str, Any] = {}
+        flags = place.flags(rows)
+        for name in names:
+            if name in FLAGS:
+                batch[name] = padded(flags[name], inside, self.pad)
+            else:
+                values, defined = read(name, place.steps(rows))
+                batch[name] = map_arrays(lambda array: padded(array, inside, self.pad), values)
+                valid[name] = map_arrays(lambda array: array & inside, defined)
+        return {**batch, "mask": inside, "valid": valid}
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """For every step, each field at steps around it.
+
+    Attributes:
+      offsets: by field, which steps, counted from that step: -1 is the one before.
+      pad: what stands where there is no step.
+    """
+
+    offsets: Mapping[str, tuple[int, ...]]
+    pad: Pad = "none"
+
+    def __post_init__(self) -> None:
+        require_pad(self.pad)
+        for name, offsets in self.offsets.items():
+            if not offsets:
+                raise ValueError(f"expected offsets of the field {name!r}, got none; range(-3, 1) is a history of four")
+
+    @property
+    def rows_per_sample(self) -> int:
+        """Steps that one sample needs."""
+        return max((len(offsets) for offsets in self.offsets.values()), default=1)
+
+    @property
+    def rows_between(self) -> int:
+        """Steps from one sample to the next."""
+        return 1
+
+    @property
+    def _reach(self) -> tuple[int, int]:
+        """How far any field looks back and ahead; actions are not there on the last step."""
+        back = max((-min(offsets) for offsets in self.offsets.values()), default=0)
+        ahead = max((max(offsets) + (name in ACTED_FIELDS) for name, offsets in self.offsets.items()), default=0)
+        return max(0, back), max(0, ahead)
+
+    def count(self, lengths: np.ndarray) -> np.ndarray:
+        """`[segments]`: how many samples segments of these lengths have."""
+        if self.pad != "none":
+            return lengths
+        return (lengths - sum(self._reach)).clip(0)
+
+    def anchors(self, nth: np.ndarray) -> np.ndarray:
+        """The anchor, counted from its segment's first step, of the nth sample of a segment."""
+        return nth + (self._reach[0] if self.pad == "none" else 0)
+
+    def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """For every field the numbers of the steps it is read at."""
+        return {name: place.steps(place.reach(np.array(self.offsets[name]))[0]) for name in names if name not in FLAGS}
+
+    def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
+        """The samples: each field `[B, offsets, ...]`, and `valid`."""
+        batch: dict[str, Any] = {}
+        valid: dict[str, Any] = {}
+        for name in names:
+            rows, inside = place.reach(np.array(self.offsets[name]))
+            if name in FLAGS:
+                batch[name], valid[name] = padded(place.flags(rows)[name], inside, self.pad), inside
+            else:
+                values, defined = read(name, place.steps(rows))
+                batch[name] = map_arrays(lambda array, inside=inside: padded(array, inside, self.pad), values)
+                valid[name] = map_arrays(lambda array, inside=inside: array & inside, defined)
+        return {**batch, "valid": valid}
+
+
+def padded(values: np.ndarray, inside: np.ndarray, pad: Pad) -> np.ndarray:
+    """`values`, with zeros where `pad` asks for them and there is no step."""
+    if pad == "zero" and not inside.all():
+        values[~inside] = None if values.dtype == object else 0
+    return values
+
+
+def require_positive(**numbers: int) -> None:
+    """Says which number is not positive.
+
+    Raises:
+      ValueError: one is not.
+    """
+    for name, number in numbers.items():
+        if number < 1:
+            raise ValueError(f"expected {name} of at least 1, got {number}")
+
+
+def require_pad(pad: str) -> None:
+    """Says what padding there is.
+
+    Raises:
+      ValueError: it is another.
+    """
+    if pad not in ("none", "zero", "repeat"):
+        raise ValueError(f'expected pad to be "none", "zero" or "repeat", got {pad!r}')

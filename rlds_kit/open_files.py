@@ -1,0 +1,39 @@
+"""The shards that a dataset has open, and what it keeps of them in memory."""
+
+import threading
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.storage.block_cache import CACHE_BYTES, BlockCache, ColumnStore
+from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_reader import EpisodeReader
+from rlds_kit.storage.shard_file import ShardFile
+
+OPEN_FILES: Final = 128
+"""Shards that are kept open at once."""
+
+
+class OpenFiles:
+    """The open shards and the cache of a dataset and its views; made anew in every process."""
+
+    def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[str, ShardFile] = {}
+        self._cache_bytes, self._store = cache_bytes, ColumnStore(cache_bytes)
+
+    def get(self, directory: Path, name: str) -> tuple[ShardFile, BlockCache]:
+        """A shard, opened if need be."""
+        with self._lock:
+            file = self._open.pop(name, None) or ShardFile(directory / name)
+            self._open[name] = file
+            if len(self._open) > OPEN_FILES:
+                del self._open[next(iter(self._open))]  # closed when nobody reads it any more
+        return file, BlockCache(self._store, name)
+
+    def __reduce__(self) -> tuple[type["OpenFiles"], tuple[int]]:
+        return OpenFiles, (self._cache_bytes,)
+
+    def reader(self, directory: Path, name: str, entry: EpisodeEntry) -> EpisodeReader:
+        """Reads an episode of a shard."""
+        file, cache = self.get(directory, name)
+        return EpisodeReader(file, entry, cache)

@@ -1,0 +1,46 @@
+"""Which episodes a directory has at one moment."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from rlds_kit.errors import DamageWarning
+from rlds_kit.storage import directory as directories
+from rlds_kit.storage.contents import ShardContents, contents
+from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.shard_file import ShardFile
+
+
+def look(directory: Path, known: dict[str, ShardContents]) -> dict[str, ShardContents]:
+    """What is in every shard; one that was closed when it was last looked at cannot have changed."""
+    found = {}
+    for path in directories.shards_in(directory):
+        before = known.get(path.name)
+        found[path.name] = before if before is not None and before.is_indexed else contents(ShardFile(path))
+        if found[path.name].skipped and before is None:
+            _warn_of_damage(path, found[path.name])
+    return found
+
+
+def _warn_of_damage(path: Path, shard: ShardContents) -> None:
+    count = sum(region.end - region.begin for region in shard.skipped)
+    warnings.warn(
+        f"{path}: {count} bytes in {len(shard.skipped)} places are damaged; episodes wholly in them are not listed. "
+        "`rlds-kit verify` names the damage, `rlds-kit repair` saves the rest.",
+        DamageWarning,
+        stacklevel=4,
+    )
+
+
+def listed(
+    shards: dict[str, ShardContents], known: Sequence[bytes], *, include_open: bool
+) -> list[tuple[str, EpisodeEntry]]:
+    """Known episodes in their order, then the others by shard and start."""
+    found = {
+        entry.episode_id: (name, entry)
+        for name, shard in shards.items()
+        for entry in shard.episodes
+        if include_open or entry.end or not shard.is_locked
+    }
+    first = [found.pop(episode_id) for episode_id in known if episode_id in found]
+    return first + list(found.values())
