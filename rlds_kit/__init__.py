@@ -15,6 +15,7 @@ from rlds_kit.errors import (
     SpecError,
     UnsupportedTypeError,
 )
+from rlds_kit.loader.mixture import mix
 from rlds_kit.step import EpisodeEnd
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "SpecError",
     "UnsupportedTypeError",
     "__version__",
+    "mix",
     "open",
 ]

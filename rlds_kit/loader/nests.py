@@ -26,3 +26,17 @@ def concatenated(batches: Sequence[Any]) -> Any:
     if len(batches) == 1:
         return batches[0]
     return map_arrays(lambda *parts: np.concatenate(parts), batches[0], *batches[1:])
+
+
+def flattened(nest: Any, path: str = "") -> dict[str, Any]:
+    """The arrays of a nest by their path.
+
+    >>> list(flattened({"a": {"b": np.int64(1)}, "c": (np.int64(2),)}))
+    ['a/b', 'c/0']
+    """
+    if not isinstance(nest, dict | tuple | list):
+        return {path: nest}
+    found: dict[str, Any] = {}
+    for key, item in nest.items() if isinstance(nest, dict) else enumerate(nest):
+        found |= flattened(item, f"{path}/{key}" if path else str(key))
+    return found

@@ -132,6 +132,11 @@ class Samples(Sequence[Batch]):
         return Place(found.begin + self.kind.anchors(items - before), found)
 
     @property
+    def name(self) -> str:
+        """Of the dataset, for messages."""
+        return self.source.name
+
+    @property
     def weights(self) -> Weights:
         """What the samples weigh."""
         row_bytes = sum(leaf.row_bytes for leaves in self._layouts.values() for leaf in leaves) or 1

@@ -1,0 +1,274 @@
+"""Several datasets as one, each with its exact share of the samples."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from rlds_kit.loader.nests import flattened, map_arrays
+from rlds_kit.loader.ordered import Ordered, ordered, require_version
+from rlds_kit.loader.plan import MEMORY, Options, Shuffle
+from rlds_kit.loader.read_ahead import Batch, ReadAhead
+from rlds_kit.loader.samples import Samples
+from rlds_kit.loader.windows import Pad
+
+STATE_VERSION: Final = 1
+SEED_STRIDE: Final = 1_000_003
+"""From one dataset's seed to the next one's."""
+
+Transform: TypeAlias = Callable[[Batch], Batch]
+"""Makes a batch of one dataset look like those of the others."""
+
+
+class Sampled(Protocol):
+    """What can be mixed: a `Dataset`."""
+
+    def windows(
+        self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
+    ) -> Samples:
+        """Windows of consecutive steps."""
+
+    def chunks(
+        self, offsets: Mapping[str, Iterable[int]], pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
+    ) -> Samples:
+        """For every step, each field at its own offsets."""
+
+    def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:
+        """Transitions, one for every action."""
+
+
+D = TypeVar("D", bound=Sampled)
+
+
+def mix(weights: Mapping[D, float], transforms: Mapping[D, Transform] | None = None) -> "Mixture[D]":
+    """Several datasets as one.
+
+    Args:
+      weights: each dataset's share of the samples; they need not add up to 1.
+      transforms: for some of the datasets, a function from batch to batch, so that fields of the same name have the
+        same dtypes and shapes in all. It may get any number of samples.
+
+    Raises:
+      ValueError: there is no dataset, a weight is not positive, or a transform is of a dataset that has no weight.
+
+    >>> mixed = rlds_kit.mix({human: 0.3, robot: 0.7}, {robot: to_gray})  # doctest: +SKIP
+    >>> for batch in mixed.transitions().batches(256, shuffle="global"):  # doctest: +SKIP
+    ...     train(batch)
+    """
+    if not weights:
+        raise ValueError("expected at least one dataset to mix, got none")
+    for dataset, weight in weights.items():
+        if not 0 < weight < float("inf"):
+            raise ValueError(f"expected positive weights, got {weight} for {dataset!r}")
+    for dataset in transforms or {}:
+        if dataset not in weights:
+            raise ValueError(f"there is a transform, but no weight, for {dataset!r}")
+    return Mixture(weights, transforms or {})
+
+
+class Mixture(Generic[D]):
+    """Datasets with weights. Made by `rlds_kit.mix`; its methods are those of `Dataset`."""
+
+    def __init__(self, weights: Mapping[D, float], transforms: Mapping[D, Transform]) -> None:
+        self._weights, self._transforms = dict(weights), dict(transforms)
+
+    def windows(
+        self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
+    ) -> "MixedSamples":
+        """Windows, as `Dataset.windows` makes them."""
+        return self._mixed(lambda dataset: dataset.windows(length, stride, pad, dtypes=dtypes))
+
+    def chunks(
+        self, offsets: Mapping[str, Iterable[int]], pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
+    ) -> "MixedSamples":
+        """Chunks, as `Dataset.chunks` makes them."""
+        kept = {name: tuple(where) for name, where in offsets.items()}
+        return self._mixed(lambda dataset: dataset.chunks(kept, pad, dtypes=dtypes))
+
+    def transitions(
+        self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None
+    ) -> "MixedSamples":
+        """Transitions, as `Dataset.transitions` makes them."""
+        return self._mixed(lambda dataset: dataset.transitions(n, gamma, dtypes=dtypes))
+
+    def _mixed(self, samples_of: Callable[[D], Samples]) -> "MixedSamples":
+        return MixedSamples(
+            [samples_of(dataset) for dataset in self._weights],
+            list(self._weights.values()),
+            [self._transforms.get(dataset) for dataset in self._weights],
+        )
+
+
+class MixedSamples:
+    """Samples of several datasets, each with its share."""
+
+    def __init__(
+        self, samples: Sequence[Samples], weights: Sequence[float], transforms: Sequence[Transform | None]
+    ) -> None:
+        for each in samples:
+            if not len(each):
+                raise ValueError(f"{each.source.name} has no samples of {each.kind}; leave it out of the mixture")
+        self._samples, self._weights, self._transforms = samples, weights, transforms
+
+    def batches(
+        self,
+        batch_size: int,
+        *,
+        shuffle: Shuffle = None,
+        seed: int = 0,
+        shard: tuple[int, int] = (0, 1),
+        threads: int | None = None,
+        memory: int | None = None,
+    ) -> "MixedBatches":
+        """Batches without end: each dataset begins again when it is through.
+
+        The arguments are those of `Samples.batches`; memory is divided equally between the datasets.
+        """
+        share = max(1, (memory or MEMORY) // len(self._samples))
+        options = Options(batch_size, shuffle, seed, shard=shard, threads=threads, memory=share)
+        # Seeds of their own: datasets of equal size should not go in step.
+        seeds = (seed + SEED_STRIDE * number for number in itertools.count())
+        parts = [
+            ordered(samples, replace(options, seed=own)) for samples, own in zip(self._samples, seeds, strict=False)
+        ]
+        return MixedBatches(parts, self._weights, self._transforms, options)
+
+
+class MixedBatches(Iterable[Batch]):
+    """Batches of a mixture, without end.
+
+    After any number of samples each dataset's share is exact, but for less than one sample for each other dataset. A new
+    `for` loop goes on where the latest one stopped. `state_dict` says how far that is.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Ordered],
+        weights: Sequence[float],
+        transforms: Sequence[Transform | None],
+        options: Options,
+    ) -> None:
+        for part in parts:
+            if not part.count:
+                raise ValueError(f"a dataset has fewer samples than the {options.shard[1]} workers that share it")
+        self._parts, self._weights, self._transforms = parts, [weight / sum(weights) for weight in weights], transforms
+        self._options, self._done = options, 0
+
+    def __iter__(self) -> Iterator[Batch]:
+        done, size = self._done, self._options.batch_size
+        executor = ThreadPoolExecutor(self._options.workers, "rlds_kit-loader")
+        try:
+            _, taken = shares(np.array([done]), self._weights)
+            readers = [
+                ReadAhead(part.samples, _endless(part, int(begin)), executor)
+                for part, begin in zip(self._parts, taken[:, 0], strict=True)
+            ]
+            while True:
+                chosen, _ = shares(np.arange(done, done + size), self._weights)
+                batch = self._batch(readers, chosen)
+                done += size
+                self._done = done
+                yield batch
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+    def _batch(self, readers: Sequence[ReadAhead], chosen: np.ndarray) -> Batch:
+        parts = {}
+        for number, (reader, transform) in enumerate(zip(readers, self._transforms, strict=True)):
+            where = np.flatnonzero(chosen == number)
+            if len(where):
+                part = reader.take(len(where))
+                parts[number] = (where, part if transform is None else transform(part))
+        _require_alike([(self._parts[number].samples.name, part) for number, (_, part) in parts.items()])
+        places = [where for where, _ in parts.values()]
+        batch: Batch = map_arrays(
+            lambda *arrays: _joined(places, arrays, len(chosen)), *(part for _, part in parts.values())
+        )
+        return batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """How far the latest loop has come, in what JSON can hold."""
+        states = [part.state() for part in self._parts]
+        return {"version": STATE_VERSION, "samples_done": self._done, "weights": self._weights, "parts": states}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Makes the next loop go on where a state was saved; episodes added to the datasets since are left out.
+
+        Raises:
+          ValueError: the state is of another mixture; the message says what differs.
+        """
+        require_version(state, STATE_VERSION)
+        if state["weights"] != self._weights:
+            raise ValueError(f"the state is of another mixture: weights were {state['weights']}, now {self._weights}")
+        self._parts = [part.restored(each) for part, each in zip(self._parts, state["parts"], strict=True)]
+        self._done = state["samples_done"]
+
+
+def shares(positions: np.ndarray, weights: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Which dataset gives the sample at each position, and how many samples each gives before it.
+
+    The last dataset's turns are spread evenly among all positions, the one's before it evenly among the rest, and so
+    on: Bresenham's line, nested. It needs no memory of what came before.
+
+    Args:
+      positions: `[n]` int64.
+      weights: that add up to 1.
+
+    Returns:
+      `[n]` int64 and `[datasets, n]` int64.
+
+    >>> shares(np.arange(5), [0.4, 0.6])[0].tolist()
+    [1, 1, 0, 1, 0]
+    """
+    chosen = np.zeros(len(positions), np.int64)
+    before = np.zeros((len(weights), len(positions)), np.int64)
+    totals = list(itertools.accumulate(weights))
+    left, is_left = positions, np.ones(len(positions), np.bool_)
+    for number in range(len(weights) - 1, 0, -1):
+        share = totals[number - 1] / totals[number]
+        earlier = np.floor(left * share).astype(np.int64)
+        before[number] = left - earlier
+        is_here = is_left & (np.floor((left + 1) * share).astype(np.int64) == earlier)
+        chosen[is_here] = number
+        left, is_left = earlier, is_left & ~is_here
+    before[0] = left
+    return chosen, before
+
+
+def _endless(part: Ordered, done: int) -> Iterator[np.ndarray]:
+    """The numbers of a dataset's samples, epoch after epoch, after the first `done`."""
+    epoch, begin = divmod(done, part.count)
+    for number in itertools.count(epoch):
+        yield from part.pieces(number, begin if number == epoch else 0)
+
+
+def _joined(places: Sequence[np.ndarray], arrays: Sequence[np.ndarray], size: int) -> np.ndarray:
+    joined = np.empty((size, *arrays[0].shape[1:]), arrays[0].dtype)
+    for where, array in zip(places, arrays, strict=True):
+        joined[where] = array
+    return joined
+
+
+def _require_alike(parts: Sequence[tuple[str, Batch]]) -> None:
+    """Fields of the same name must be of one dtype and shape, or batches would mean nothing."""
+    described = [
+        (name, {path: (str(array.dtype), array.shape[1:]) for path, array in flattened(batch).items()})
+        for name, batch in parts
+    ]
+    (first, expected), *others = described
+    for name, found in others:
+        for path in {**expected, **found}:
+            if expected.get(path) != found.get(path):
+                raise ValueError(
+                    f"field {path!r} is {_described(expected.get(path))} in {first}, but "
+                    f"{_described(found.get(path))} in {name}; give a transform that makes them alike, or leave the "
+                    "field out with `select`"
+                )
+
+
+def _described(kind: tuple[str, tuple[int, ...]] | None) -> str:
+    return "missing" if kind is None else f"{kind[0]} of shape {kind[1]}"
