@@ -20,7 +20,7 @@ from rlds_kit.loader.windows import Chunks, Pad, Windows
 from rlds_kit.open_files import OpenFiles
 from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.snapshot import listed, look
-from rlds_kit.step import FLAGS
+from rlds_kit.step import DECLARED_FIELDS, FLAGS
 from rlds_kit.storage import digest, value
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import union
@@ -136,6 +136,20 @@ class Dataset:
         ]
         return self._view(order=np.array(chosen, np.int64))
 
+    def take(self, indices: Iterable[int]) -> "Dataset":
+        """The episodes of these numbers, in this order.
+
+        Raises:
+          IndexError: there is no such episode, or one is asked for twice.
+
+        >>> ds.take(range(5))  # doctest: +SKIP
+        >>> ds.take([number for number, episode in enumerate(ds.episodes) if episode.length > 20])  # doctest: +SKIP
+        """
+        numbers = [range(len(self._order))[index] for index in indices]
+        if len(set(numbers)) != len(numbers):
+            raise IndexError("expected each episode once; `mix` repeats episodes by weights")
+        return self._view(order=self._order[numbers] if numbers else self._order[:0])
+
     def select(self, *names: str) -> "Dataset":
         """The same episodes with these fields only; the others are not read.
 
@@ -223,8 +237,8 @@ class Dataset:
 
         Args:
           offsets: by field, counted from the step: `{"observation": range(-3, 1), "action": range(0, 8)}`.
-          pad: "none" leaves out steps around which something is not there; "zero" and "repeat" put zeros, or the
-            nearest step, in its place.
+          pad: "none" leaves out steps around which something is not there; "zero" and "repeat" put zeros, or the value
+            of the nearest step that has one, in its place.
           dtypes: to convert fields to, by name.
 
         Raises:
@@ -241,7 +255,8 @@ class Dataset:
         steps later, or at the end of the episode if that is sooner; `reward` is the sum of the rewards until then,
         discounted; `discount` is what to multiply the value of `next_observation` with, zero where it is terminal.
         `is_first`, `next_is_last`, `next_is_terminal` are bool, `n_steps` is how many rewards were summed, and `valid`
-        has for each field `[B]` bool, where it is defined. No transition reaches over a gap.
+        has for each field but `discount` `[B]` bool, where it is defined: data may lack the last observation. No
+        transition reaches over a gap.
 
         Args:
           n: rewards to sum.
@@ -257,14 +272,16 @@ class Dataset:
         """What a loader reads from: these episodes, with files of its own."""
         chosen = [self._all[int(index)] for index in self._order]
         is_open = [self._shards[name].is_locked and not entry.end for name, entry in chosen]
-        declared = (self._declared_in(name).fields for name in self._shards)
+        spec = self.spec
+        declared = {name for shard in self._shards for name in self._declared_in(shard).fields}
+        fields = [name for name in spec.fields if name in declared or name in DECLARED_FIELDS]
         return Source(
             name=str(self.path),
             entries=[entry for _, entry in chosen],
             ended=~np.array(is_open, np.bool_),
             reader=_Readers(OpenFiles(LOADER_CACHE_BYTES), self.path, chosen),
-            spec=self.spec,
-            fields=self._selected or (*dict.fromkeys(name for fields in declared for name in fields), *FLAGS),
+            spec=spec,
+            fields=(*fields, *FLAGS) if self._selected is None else self._selected,
         )
 
     def lengths(self) -> list[int]:

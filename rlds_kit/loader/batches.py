@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rlds_kit.loader.ordered import Table, ordered, require_version
@@ -24,8 +25,7 @@ class Batches(Iterable[Batch]):
 
     def __init__(self, samples: Table, options: Options) -> None:
         self._options, self._samples = options, ordered(samples, options)
-        self._reached = (0, 0)  # epoch, and samples of it that were handed out
-        self._is_restored = False
+        self._latest = _Loop(0, 0, 0)
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -34,24 +34,24 @@ class Batches(Iterable[Batch]):
     @property
     def epoch(self) -> int:
         """Number of the epoch that the next batch is of."""
-        return self._reached[0]
+        return self._latest.epoch
 
     def __iter__(self) -> Iterator[Batch]:
-        epoch, done = self._reached
-        if done and not self._is_restored:  # the last loop was broken off
+        epoch, done = self._latest.epoch, self._latest.done
+        if done > self._latest.begin:  # it was broken off
             epoch, done = epoch + 1, 0
-        self._is_restored, self._reached = False, (epoch, done)
-        return self._epoch(epoch, done)
+        self._latest = _Loop(epoch, done, done)
+        return self._run(self._latest)
 
-    def _epoch(self, epoch: int, done: int) -> Iterator[Batch]:
-        count, size = self._samples.count, self._options.batch_size
+    def _run(self, loop: "_Loop") -> Iterator[Batch]:
+        samples, size = self._samples, self._options.batch_size
         executor = ThreadPoolExecutor(self._options.workers, "rlds_kit-loader")
         try:
-            reader = ReadAhead(self._samples.samples, self._samples.pieces(epoch, done), executor)
-            for first in range(done, count, size):
-                last = min(first + size, count)
+            reader = ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor)
+            for first in range(loop.done, samples.count, size):
+                last = min(first + size, samples.count)
                 batch = reader.take(last - first)
-                self._reached = (epoch, last) if last < count else (epoch + 1, 0)
+                loop.handed_out(last, samples.count)
                 yield batch
         finally:
             executor.shutdown(cancel_futures=True)
@@ -62,8 +62,8 @@ class Batches(Iterable[Batch]):
         Returns:
           What JSON can hold.
         """
-        epoch, done = self._reached
-        return {"version": STATE_VERSION, "epoch": epoch, "samples_done": done, **self._samples.state()}
+        reached = {"epoch": self._latest.epoch, "samples_done": self._latest.done}
+        return {"version": STATE_VERSION, **reached, **self._samples.state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Makes the next loop go on where a state was saved; episodes added to the dataset since are left out.
@@ -73,4 +73,25 @@ class Batches(Iterable[Batch]):
         """
         require_version(state, STATE_VERSION)
         self._samples = self._samples.restored(state)
-        self._reached, self._is_restored = (state["epoch"], state["samples_done"]), True
+        self._latest = _Loop(state["epoch"], state["samples_done"], state["samples_done"])
+
+
+@dataclass(slots=True)
+class _Loop:
+    """How far one loop has come: an older one that goes on beside the latest has its own.
+
+    Attributes:
+      epoch: that the next batch is of.
+      begin: samples of the epoch that were handed out before this loop.
+      done: samples of it that were handed out.
+    """
+
+    epoch: int
+    begin: int
+    done: int
+
+    def handed_out(self, done: int, count: int) -> None:
+        """Takes note of a batch; after the last one the next epoch begins."""
+        if done == count:
+            self.epoch, self.begin, done = self.epoch + 1, 0, 0
+        self.done = done

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.stacking import as_declared, spec_at, stack_field
+from rlds_kit.stacking import as_declared, spec_at
 from rlds_kit.storage import leaf as leaves
 from rlds_kit.storage.restore import Stack
 
@@ -65,11 +65,29 @@ def layout(spec: specs.Dict, name: str, dtypes: Mapping[str, np.dtype[Any]]) -> 
     return tuple(_cast(leaf, dtypes) for leaf in _leaves(path, "", found))
 
 
+def require_cast(layouts: Mapping[str, Sequence[Leaf]], dtypes: Mapping[str, np.dtype[Any]]) -> None:
+    """Says which of the dtypes were given for nothing.
+
+    Raises:
+      KeyError: there is no array of that name, or of a path below it.
+    """
+    arrays = [leaf.path for found in layouts.values() for leaf in found if leaf.spec is not None]
+    for name in dtypes:
+        if not any(_is_below(path, name) for path in arrays):
+            raise KeyError(f"dtypes: there is no array {name!r} to convert; there are {', '.join(sorted(arrays))}")
+
+
+def _is_below(path: str, name: str) -> bool:
+    """Whether a leaf is what `name` names, or in it; a name is a path, or a field's own name with a slash in it."""
+    return any(f"{path}/".startswith(f"{each}/") for each in (name, leaves.escape(name)))
+
+
 def _cast(leaf: Leaf, dtypes: Mapping[str, np.dtype[Any]]) -> Leaf:
-    chosen = [dtype for path, dtype in dtypes.items() if f"{leaf.path}/".startswith(f"{path}/")]
+    chosen = [name for name in dtypes if _is_below(leaf.path, name)]
     if not chosen or leaf.spec is None:
         return leaf
-    return replace(leaf, spec=specs.Array(leaf.spec.shape, chosen[0]), is_cast=True)
+    dtype = dtypes[max(chosen, key=len)]  # that of a part counts for more than that of the whole
+    return replace(leaf, spec=specs.Array(leaf.spec.shape, dtype), is_cast=True)
 
 
 def _leaves(path: str, below: str, spec: specs.Spec) -> list[Leaf]:
@@ -105,17 +123,14 @@ def read_leaf(leaf: Leaf, stacks: Mapping[str, Stack], begin: int, end: int) -> 
     if leaf.spec is not None and here.keys() == {leaf.path}:
         values, defined = here[leaf.path].result()
         return (values if leaf.is_cast else as_declared(values, leaf.spec)), defined
-    stacked, defined = stack_field(leaf.path, here, None, begin, end)
-    values = np.empty(end - begin, object)
+    return _objects(leaf.path, here, end - begin)
+
+
+def _objects(path: str, stacks: Mapping[str, Stack], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """What each row has, exactly: it must not depend on which rows are read together."""
+    exact = {below[len(path) + 1 :]: stack.exact() for below, stack in stacks.items()}
+    values = np.empty(count, object)
+    defined = np.any([has for _, has in exact.values()], axis=0)
     for row in np.flatnonzero(defined).tolist():
-        values[row] = _row(stacked, row)
+        values[row] = leaves.nest({below: items[row] for below, (items, has) in exact.items() if has[row]})
     return values, defined
-
-
-def _row(stacked: Any, row: int) -> Any:  # nests of arrays, and what they hold
-    match stacked:
-        case dict():
-            return {key: _row(item, row) for key, item in stacked.items()}
-        case tuple() | list():
-            return type(stacked)(_row(item, row) for item in stacked)
-    return stacked[row]

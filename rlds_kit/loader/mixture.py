@@ -141,8 +141,8 @@ class MixedSamples:
 class MixedBatches(Iterable[Batch]):
     """Batches of a mixture, without end.
 
-    After any number of samples each dataset's share is exact, but for less than one sample for each other dataset. A new
-    `for` loop goes on where the latest one stopped. `state_dict` says how far that is.
+    After any number of samples each dataset's share is exact, but for less than one sample for each other dataset. A
+    new `for` loop goes on where the latest one stopped. `state_dict` says how far that is.
     """
 
     def __init__(

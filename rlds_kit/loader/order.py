@@ -27,12 +27,12 @@ class InOrder:
     size: int
 
     def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
-        """Says it of `Order`."""
+        """The positions themselves, whatever the epoch."""
         del epoch
         return np.arange(begin, end)
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Says it of `Order`."""
+        """Parts of `limit` positions: neighbours are read together anyhow."""
         del epoch
         return _equal_pieces(begin, end, limit)
 
@@ -45,11 +45,11 @@ class GlobalOrder:
     seed: int
 
     def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
-        """Says it of `Order`."""
+        """Where the epoch's permutation sends the positions."""
         return permuted(np.arange(begin, end), self.size, self.seed, epoch)
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Says it of `Order`."""
+        """Parts of `limit` positions: any are as good as any others."""
         del epoch
         return _equal_pieces(begin, end, limit)
 
@@ -67,7 +67,7 @@ class BlockOrder:
     mix: int
 
     def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
-        """Says it of `Order`."""
+        """The samples of each group of runs, shuffled."""
         parts = [np.empty(0, np.int64)]
         for group, first, last in self._groups(epoch, begin, end):
             members = self._members(epoch, group)
@@ -76,8 +76,8 @@ class BlockOrder:
         return np.concatenate(parts)
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Says it of `Order`."""
-        del limit  # a group of runs is one part: it was sized when the order was made
+        """A group of runs is a part, whatever the limit: it was sized when the order was made."""
+        del limit
         for _, first, last in self._groups(epoch, begin, end):
             yield max(begin, first), min(end, last)
 

@@ -23,18 +23,19 @@ class Table(Readable, Protocol):
         """What they weigh."""
 
     @property
-    def episodes(self) -> int:
-        """How many episodes they are of."""
-
-    @property
     def identity(self) -> dict[str, Any]:
         """What they are, apart from the data: equal for equal samples."""
 
-    def digest(self, episodes: int) -> str:
-        """Identifies the first episodes."""
+    @property
+    def digest(self) -> str:
+        """Identifies the episodes they are of."""
 
-    def first(self, episodes: int) -> Self:
-        """The samples of the first episodes only."""
+    @property
+    def names(self) -> str:
+        """The episodes in short."""
+
+    def named(self, names: str) -> Self:
+        """The samples of these episodes only, as far as they are here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,11 @@ class Ordered:
 
     def state(self) -> dict[str, Any]:
         """What must be the same where a state is restored, in what JSON can hold."""
-        episodes = self.samples.episodes
         # How blocks are mixed depends on memory, of which there may be another amount next time.
         made = {"run": self.order.run, "mix": self.order.mix} if isinstance(self.order, BlockOrder) else {}
         return {
-            "episodes": episodes,
-            "digest": self.samples.digest(episodes),
+            "episodes": self.samples.names,
+            "digest": self.samples.digest,
             "order": made,
             **_settings(self.samples, self.options),
         }
@@ -88,13 +88,12 @@ class Ordered:
         ]
         if differing:
             raise ValueError(f"the state is of another loader: {'; '.join(differing)}")
-        episodes = state["episodes"]
-        if episodes > self.samples.episodes or self.samples.digest(episodes) != state["digest"]:
+        samples = self.samples if self.samples.digest == state["digest"] else self.samples.named(state["episodes"])
+        if samples.digest != state["digest"]:
             raise ValueError(
-                f"the state is of other data: of {episodes} episodes that are not the first ones here; open the "
-                "dataset, with the same `where`, that the state was saved with"
+                f"the state is of other data: {self.samples.name} does not have all the episodes, with the lengths "
+                "that they had, that it was saved with; open what it was saved with, with the same `where`"
             )
-        samples = self.samples.first(episodes)
         made = order(self.options, samples.weights)
         return replace(
             self,

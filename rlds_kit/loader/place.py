@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rlds_kit.errors import DamagedError
 from rlds_kit.loader.segments import Segments
+from rlds_kit.step import IS_FIRST, IS_TERMINAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,19 +21,20 @@ class Place:
     row: np.ndarray
     segment: Segments
 
-    def reach(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def reach(self, offsets: np.ndarray, *, spare: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Steps at offsets from each anchor.
 
         Args:
           offsets: `[L]` int64.
+          spare: how many of the segment's last steps count as outside.
 
         Returns:
           `[B, L]` int64 numbers in the episode, moved to the segment's first or last step where they would lie outside;
           and `[B, L]` bool, which did not.
         """
         rows = self.row[:, None] + offsets
-        first, last = self.segment.begin[:, None], self.segment.end[:, None] - 1
-        clipped = np.clip(rows, first, last)
+        first = self.segment.begin[:, None]
+        clipped = np.clip(rows, first, np.maximum(first, self.segment.end[:, None] - 1 - spare))
         return clipped, clipped == rows
 
     def steps(self, rows: np.ndarray) -> np.ndarray:
@@ -39,12 +42,29 @@ class Place:
         numbers: np.ndarray = rows + self.segment.base.reshape(-1, *(1,) * (rows.ndim - 1))
         return numbers
 
-    def flags(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """`is_first`, `is_last` and `is_terminal` of steps by their number in the episode, `[B]` or `[B, L]`."""
-        shape = (-1, *(1,) * (rows.ndim - 1))
-        is_last = (rows == self.segment.rows.reshape(shape) - 1) & self.segment.is_ended.reshape(shape)
-        return {
-            "is_first": rows == 0,
-            "is_last": is_last,
-            "is_terminal": is_last & self.segment.is_terminated.reshape(shape),
-        }
+    def flag(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """`is_first`, `is_last` or `is_terminal` of steps by their number in the episode, `[B]` or `[B, L]`.
+
+        Raises:
+          DamagedError: a step may be the last or not: what follows it is damaged.
+        """
+        if name == IS_FIRST:
+            is_set: np.ndarray = rows == 0
+            return is_set
+        segment, shape = self.segment, (-1, *(1,) * (rows.ndim - 1))
+        is_set = rows == segment.rows.reshape(shape) - 1
+        _require_known_end(segment, is_set & segment.is_cut.reshape(shape))
+        is_set &= segment.is_ended.reshape(shape)
+        if name == IS_TERMINAL:
+            is_set &= segment.is_terminated.reshape(shape)
+        return is_set
+
+
+def _require_known_end(segment: Segments, is_unknown: np.ndarray) -> None:
+    if is_unknown.any():
+        at = int(np.argwhere(is_unknown)[0, 0])
+        raise DamagedError(
+            f"the end of episode {int(segment.episode[at])} may lie in damaged bytes, so nobody knows whether step "
+            f"{int(segment.rows[at]) - 1} is its last; `rlds-kit verify` lists them, `rlds-kit repair` makes a copy in "
+            "which the episode is incomplete"
+        )

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from rlds_kit.loader.arguments import integer, positive
 from rlds_kit.loader.order import BlockOrder, GlobalOrder, InOrder, Order
 
 Shuffle: TypeAlias = Literal["global", "blocks"] | None
@@ -30,17 +31,19 @@ class Options:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"expected a batch_size of at least 1, got {self.batch_size}")
+        object.__setattr__(self, "batch_size", positive("batch_size", self.batch_size))
+        object.__setattr__(self, "seed", integer("seed", self.seed))
         if self.shuffle not in ("global", "blocks", None):
             raise ValueError(f'expected shuffle to be "global", "blocks" or None, got {self.shuffle!r}')
-        index, count = self.shard
-        if not 0 <= index < count:
-            raise ValueError(f"expected shard (index, count) with 0 <= index < count, got {self.shard}")
-        if self.threads is not None and self.threads < 1:
-            raise ValueError(f"expected at least one thread, got {self.threads}")
-        if self.memory is not None and self.memory < 1:
-            raise ValueError(f"expected memory in bytes, at least 1, got {self.memory}")
+        match self.shard:
+            case (index, count) if 0 <= integer("shard[0]", index) < integer("shard[1]", count):
+                object.__setattr__(self, "shard", (int(index), int(count)))
+            case _:
+                raise ValueError(f"expected shard (index, count) with 0 <= index < count, got {self.shard!r}")
+        if self.threads is not None:
+            object.__setattr__(self, "threads", positive("threads", self.threads))
+        if self.memory is not None:
+            object.__setattr__(self, "memory", positive("memory", self.memory))
 
     @property
     def workers(self) -> int:

@@ -1,5 +1,8 @@
 """Chosen steps of many episodes, decoded: what batches are gathered from."""
 
+import functools
+import math
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -27,13 +30,34 @@ class Run:
 
     Attributes:
       episode: its index in the source.
-      begin: first step.
-      end: one past the last.
+      begin: first step that there is room for.
+      end: one past the last of these.
+      last: the last step that is wanted.
     """
 
     episode: int
     begin: int
     end: int
+    last: int
+
+
+class _Scratch(threading.local):
+    """Memory for steps between those that are wanted, one for each thread and leaf: it is used again and stays warm."""
+
+    def __init__(self) -> None:
+        self._bytes: dict[str, np.ndarray] = {}
+
+    def zeros(self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """Zeros that are valid until the next call for the same leaf."""
+        size = math.prod(shape) * dtype.itemsize
+        if path not in self._bytes or self._bytes[path].size < size:
+            self._bytes[path] = np.empty(size, np.uint8)
+        room = self._bytes[path][:size]
+        room[:] = 0
+        return room.view(dtype).reshape(shape)
+
+
+_scratch = _Scratch()
 
 
 class Pool:
@@ -53,9 +77,12 @@ class Pool:
         for name, leaves in layouts.items():
             for leaf in leaves:
                 count = len(self._steps[name])
-                self._values[leaf] = np.zeros((count, *leaf.shape), leaf.dtype)
+                make = np.empty if leaf.spec is None else np.zeros  # of objects: None, not 0
+                self._values[leaf] = make((count, *leaf.shape), leaf.dtype)
                 self._defined[leaf] = np.zeros(count, np.bool_)
         self._wanted = fields(leaf.path for leaf in self._values)
+        self._dense = {leaf.path: leaf for leaf in self._values if leaf.spec is not None}
+        self._dense_steps = {leaf.path: self._steps[name] for name, leaves in layouts.items() for leaf in leaves}
 
     def runs(self) -> list[Run]:
         """What must be loaded before anything is taken."""
@@ -78,8 +105,14 @@ class Pool:
           DamagedError: something in it is damaged.
           SpecError: a value is of another dtype or shape than its field.
         """
-        stacks = self._source.reader(run.episode).stacks(run.begin, run.end, self._wanted)
         base = int(self._source.bases[run.episode])
+        stacks = self._source.reader(run.episode).stacks(
+            run.begin,
+            run.end,
+            self._wanted,
+            last=run.last,
+            allocate=functools.partial(self._allocate, base + run.begin),
+        )
         for name, leaves in self._layouts.items():
             steps = self._steps[name]
             first, last = np.searchsorted(steps, (base + run.begin, base + run.end)).tolist()
@@ -92,19 +125,36 @@ class Pool:
                 found = read_leaf(leaf, stacks, run.begin, run.end)
                 if found is not None:
                     values, defined = found
-                    if not leaf.is_cast:
-                        self._check(leaf, values, run)
-                    self._values[leaf][first:last] = values[rows]
+                    self._check(leaf, values, run)
+                    self._put(leaf, slice(first, last), values[rows])
                     self._defined[leaf][first:last] = defined[rows]
 
+    def _allocate(self, begin: int, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """Where a run's values of a leaf go: to their own place if all of them are wanted, or to memory used again."""
+        leaf = self._dense.get(path)
+        if leaf is None or leaf.dtype != dtype or leaf.shape != shape[1:]:
+            return np.zeros(shape, dtype)
+        first, last = np.searchsorted(self._dense_steps[path], (begin, begin + shape[0])).tolist()
+        if last - first == shape[0]:
+            return self._values[leaf][first:last]
+        return _scratch.zeros(path, shape, dtype)
+
+    def _put(self, leaf: Leaf, where: slice, values: np.ndarray) -> None:
+        there = self._values[leaf][where]
+        if values.ctypes.data != there.ctypes.data:  # else they were decoded into place
+            there[...] = values
+
     def _check(self, leaf: Leaf, values: np.ndarray, run: Run) -> None:
-        if values.dtype != leaf.dtype or values.shape[1:] != leaf.shape:
-            raise SpecError(
-                f"{self._source.name}: expected {leaf.path} of dtype {leaf.dtype} and shape {leaf.shape}, but "
-                f"episode {run.episode} has dtype {values.dtype} and shape {values.shape[1:]} between its steps "
-                f"{run.begin} and {run.end}. Name the dtype that all of it should have, for instance "
-                f"dtypes={{{leaf.path!r}: '{values.dtype}'}}, or leave the field out with `select`"
-            )
+        shape, dtype = values.shape[1:], values.dtype
+        if shape == leaf.shape and (dtype == leaf.dtype or (leaf.is_cast and dtype.kind != "O")):
+            return
+        cure = "leave the field out with `select`"
+        if shape == leaf.shape and dtype.kind != "O":
+            cure = f"name the dtype that it should have, for instance dtypes={{{leaf.path!r}: '{dtype}'}}, or {cure}"
+        raise SpecError(
+            f"{self._source.name}: expected {leaf.path} of dtype {leaf.dtype} and shape {leaf.shape}, but episode "
+            f"{run.episode} has dtype {dtype} and shape {shape} between its steps {run.begin} and {run.last}; {cure}"
+        )
 
     def take(self, name: str, steps: np.ndarray) -> tuple[Nest, Nest]:
         """Values of a field at steps of any shape `[...]`.
@@ -124,13 +174,18 @@ class Pool:
         return np.take(values, slots, axis=0, out=out, mode="clip")
 
 
-def _runs(rows: np.ndarray, entry: EpisodeEntry, limit: int) -> list[tuple[int, int]]:
+def _runs(rows: np.ndarray, entry: EpisodeEntry, limit: int) -> list[tuple[int, int, int]]:
     """Cuts sorted rows of an episode where blocks lie between that nobody wants, and where a run gets too long."""
     blocks = np.searchsorted(entry.end_row[:-1], rows, "right")
     parts = entry.first_row[blocks] // limit  # between blocks, so that none is decoded twice
     cuts = np.flatnonzero((np.diff(blocks) > 1) | (np.diff(parts) > 0)) + 1
-    firsts, lasts = np.concatenate([[0], cuts]), np.concatenate([cuts, [len(rows)]]) - 1
-    return list(zip(rows[firsts].tolist(), (rows[lasts] + 1).tolist(), strict=True))
+    found = []
+    for first, last in zip([0, *cuts.tolist()], [*(cuts - 1).tolist(), len(rows) - 1], strict=True):
+        begin, end = int(rows[first]), int(rows[last]) + 1
+        if end - begin > last - first + 1:  # there are steps between: room for whole blocks spares a copy of each
+            begin, end = int(entry.first_row[blocks[first]]), int(entry.end_row[blocks[last]])
+        found.append((begin, end, int(rows[last])))
+    return found
 
 
 Read: TypeAlias = Callable[[str, np.ndarray], tuple[Nest, Nest]]

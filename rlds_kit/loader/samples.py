@@ -7,8 +7,9 @@ from typing import Any, Final, Protocol, Self, overload
 import numpy as np
 from numpy.typing import DTypeLike
 
+from rlds_kit.loader.arguments import integer
 from rlds_kit.loader.batches import Batches
-from rlds_kit.loader.layout import layout
+from rlds_kit.loader.layout import layout, require_cast
 from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import Options, Shuffle, Weights
@@ -21,6 +22,10 @@ from rlds_kit.step import FLAGS
 
 class Kind(Protocol):
     """What a sample is: `Windows`, `Chunks` or `Transitions`."""
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """What a batch has besides fields."""
 
     @property
     def rows_per_sample(self) -> int:
@@ -58,6 +63,12 @@ class Samples(Sequence[Batch]):
         self.source, self.kind = source, kind
         self._dtypes = {name: np.dtype(dtype) for name, dtype in (dtypes or {}).items()}
         self._layouts = {name: layout(source.spec, name, self._dtypes) for name in source.fields if name not in FLAGS}
+        require_cast(self._layouts, self._dtypes)
+        for name in kind.own_names & {*source.fields}:
+            raise ValueError(
+                f"{source.name} has a field {name!r}, which is what {type(kind).__name__.lower()} call something of "
+                "their own; leave the field out with `select`"
+            )
 
     def __repr__(self) -> str:
         return f"<{len(self)} samples of {self.source.name}: {self.kind}>"
@@ -88,13 +99,14 @@ class Samples(Sequence[Batch]):
         """
         if isinstance(index, slice):
             return self.__getitems__(range(len(self))[index])
+        index = integer("the number of a sample", index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"there are {len(self)} samples, there is no sample {index}")
         return self.__getitems__([index % len(self)])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Batch]:
         """Many samples, each by itself: what PyTorch's and Grain's loaders ask for."""
-        batch = self.gather(np.asarray(indices, np.int64))
+        batch = self.gather(indices)
         return [map_arrays(lambda array, at=at: array[at], batch) for at in range(len(indices))]
 
     def __iter__(self) -> Iterator[Batch]:
@@ -106,8 +118,12 @@ class Samples(Sequence[Batch]):
 
         Raises:
           IndexError: there is no such sample.
+          TypeError: the numbers are no integers.
         """
-        items = np.asarray(indices, np.int64).reshape(-1)
+        numbers = np.asarray(indices).reshape(-1)
+        if len(numbers) and numbers.dtype.kind not in "iu":
+            raise TypeError(f"expected integers, the numbers of samples, got {numbers.dtype}")
+        items = numbers.astype(np.int64)
         wrong = items[(items < -len(self)) | (items >= len(self))]
         if len(wrong):
             raise IndexError(f"there are {len(self)} samples, there is no sample {wrong[0]}")
@@ -143,22 +159,24 @@ class Samples(Sequence[Batch]):
         return Weights(len(self), row_bytes, self.kind.rows_per_sample, self.kind.rows_between)
 
     @property
-    def episodes(self) -> int:
-        """How many episodes the samples are of."""
-        return len(self.source.entries)
-
-    @property
     def identity(self) -> dict[str, Any]:
         """What the samples are, apart from the data: equal for equal samples."""
-        return {"samples": repr(self.kind), "fields": list(self.source.fields), "dtypes": repr(self._dtypes)}
+        arrays = {leaf.path: f"{leaf.dtype} {leaf.shape}" for found in self._layouts.values() for leaf in found}
+        return {"samples": repr(self.kind), "fields": list(self.source.fields), "arrays": arrays}
 
-    def digest(self, episodes: int) -> str:
-        """Identifies the first episodes."""
-        return self.source.digest(episodes)
+    @property
+    def digest(self) -> str:
+        """Identifies the episodes that the samples are of."""
+        return self.source.digest
 
-    def first(self, episodes: int) -> Self:
-        """The samples of the first episodes only."""
-        return self if episodes == self.episodes else type(self)(self.source.first(episodes), self.kind, self._dtypes)
+    @property
+    def names(self) -> str:
+        """The episodes in short."""
+        return self.source.names
+
+    def named(self, names: str) -> Self:
+        """The samples of these episodes only, as far as they are here."""
+        return type(self)(self.source.named(names), self.kind, self._dtypes)
 
     def batches(
         self,
@@ -183,6 +201,7 @@ class Samples(Sequence[Batch]):
           shard: `(index, count)`: this worker's part, one of `count` that together have every sample once.
           threads: that decode; by default as many as there are cores, at most 4.
           memory: bytes of decoded steps to hold, 128 MiB by default. Batches that were handed out are not counted.
+            With "blocks" it also decides how many runs are mixed, and so the order.
 
         Raises:
           ValueError: an argument is out of its range.

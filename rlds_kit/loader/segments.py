@@ -23,6 +23,7 @@ class Segments:
       rows: `[segments]` int64, steps of the whole episode.
       is_ended: `[segments]` bool, whether the episode is no longer being recorded.
       is_terminated: `[segments]` bool, whether the episode ended in a terminal state.
+      is_cut: `[segments]` bool, whether damaged bytes may hold the episode's end.
     """
 
     episode: np.ndarray
@@ -32,6 +33,7 @@ class Segments:
     rows: np.ndarray
     is_ended: np.ndarray
     is_terminated: np.ndarray
+    is_cut: np.ndarray
 
     def __getitem__(self, numbers: np.ndarray) -> Self:
         """The segments of these numbers."""
@@ -52,8 +54,16 @@ def segments(source: Source) -> Segments:
     """
     episode, begin, end = _cut_at_gaps(source) if STEP_INDEX in source.spec.fields else _whole(source)
     terminated = np.array([entry.ending == pb.TERMINATED for entry in source.entries], np.bool_)
+    is_cut = np.array([entry.is_cut for entry in source.entries], np.bool_)
     return Segments(
-        episode, begin, end, source.bases[episode], source.lengths[episode], source.ended[episode], terminated[episode]
+        episode,
+        begin,
+        end,
+        base=source.bases[episode],
+        rows=source.lengths[episode],
+        is_ended=source.ended[episode],
+        is_terminated=terminated[episode],
+        is_cut=is_cut[episode],
     )
 
 
@@ -65,9 +75,14 @@ def _whole(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _cut_at_gaps(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     parts = [np.empty((3, 0), np.int64)]
     for number, length in enumerate(source.lengths.tolist()):
-        stacks = source.reader(number).stacks(0, length, fields((STEP_INDEX,)))
-        indices = stacks[STEP_INDEX].result()[0] if STEP_INDEX in stacks else np.arange(length)
-        bounds = np.concatenate([[0], np.flatnonzero(np.diff(indices) != 1) + 1, [length]])
+        stack = source.reader(number).stacks(0, length, fields((STEP_INDEX,))).get(STEP_INDEX)
+        bounds = np.concatenate([[0], [] if stack is None else _after_gaps(*stack.result()), [length]]).astype(np.int64)
         parts.append(np.stack([np.full(len(bounds) - 1, number), bounds[:-1], bounds[1:]]))
     episode, begin, end = np.concatenate(parts, axis=1)
     return episode, begin, end
+
+
+def _after_gaps(indices: np.ndarray, has_index: np.ndarray) -> np.ndarray:
+    """The steps before which others were left out."""
+    # A last step whose observation is missing has no number either: it follows the action that led there.
+    return np.flatnonzero((np.diff(indices) != 1) & has_index[1:]) + 1

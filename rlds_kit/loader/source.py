@@ -1,15 +1,20 @@
 """What a loader reads from: chosen episodes, and which of their fields in what form."""
 
+import base64
 import functools
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import EpisodeReader
+
+NAME_BYTES: Final = 8
+"""Of an episode's id: enough to tell a billion episodes apart, and the digest would notice if it were not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +48,42 @@ class Source:
         before: np.ndarray = np.cumsum(self.lengths) - self.lengths
         return before
 
-    def digest(self, episodes: int) -> str:
-        """Identifies the first episodes and their lengths."""
+    @functools.cached_property
+    def digest(self) -> str:
+        """Identifies the episodes, their order and their lengths."""
         found = hashlib.blake2b(digest_size=16)
-        for entry in self.entries[:episodes]:
+        for entry in self.entries:
             found.update(entry.episode_id + entry.rows.to_bytes(8, "little"))
         return found.hexdigest()
 
-    def first(self, episodes: int) -> "Source":
-        """The first episodes only."""
-        return replace(self, entries=self.entries[:episodes], ended=self.ended[:episodes])
+    @functools.cached_property
+    def names(self) -> str:
+        """The episodes in short: half of the id of each."""
+        return base64.b64encode(b"".join(entry.episode_id[:NAME_BYTES] for entry in self.entries)).decode()
+
+    def named(self, names: str) -> "Source":
+        """The episodes of these names, in their order; those that are not here are left out."""
+        found = base64.b64decode(names)
+        here = {entry.episode_id[:NAME_BYTES]: number for number, entry in enumerate(self.entries)}
+        wanted = (found[at : at + NAME_BYTES] for at in range(0, len(found), NAME_BYTES))
+        return self.take([here[name] for name in wanted if name in here])
+
+    def take(self, numbers: Sequence[int]) -> "Source":
+        """The episodes of these numbers."""
+        return replace(
+            self,
+            entries=[self.entries[number] for number in numbers],
+            ended=self.ended[list(numbers)],
+            reader=_Taken(self.reader, numbers),
+        )
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """Opens some episodes of a source by their index among these."""
+
+    reader: Callable[[int], EpisodeReader]
+    numbers: Sequence[int]
+
+    def __call__(self, index: int) -> EpisodeReader:
+        return self.reader(self.numbers[index])

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rlds_kit.errors import DamagedError
-from rlds_kit.loader.nests import map_arrays
+from rlds_kit.errors import DamagedError, SpecError
+from rlds_kit.loader.arguments import positive
+from rlds_kit.loader.nests import flattened, map_arrays
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.pool import Nest, Read
-from rlds_kit.loader.windows import require_positive
-from rlds_kit.step import ACTION, DISCOUNT, FLAGS, OBSERVATION, REWARD
+from rlds_kit.step import ACTION, DISCOUNT, FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,15 @@ class Transitions:
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        require_positive(n=self.n)
+        object.__setattr__(self, "n", positive("n", self.n))
+        object.__setattr__(self, "gamma", float(self.gamma))  # equal samples have equal states, with 1 and with 1.0
         if not 0 <= self.gamma <= 1:
             raise ValueError(f"expected gamma between 0 and 1, got {self.gamma}")
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """What a batch has besides fields."""
+        return frozenset((f"next_{OBSERVATION}", "next_is_last", "next_is_terminal", "n_steps", "valid"))
 
     @property
     def rows_per_sample(self) -> int:
@@ -66,7 +72,7 @@ class Transitions:
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
         """The samples: fields of the step, `next_observation`, what was obtained on the way, and flags."""
         following = self._next(place)
-        flags = place.flags(following)
+        is_last, is_terminal = (place.flag(name, following) for name in (IS_LAST, IS_TERMINAL))
         batch: dict[str, Any] = {}
         valid: dict[str, Any] = {}
         for name in names:
@@ -74,13 +80,19 @@ class Transitions:
                 batch[name], valid[name] = read(name, place.steps(place.row))
         if OBSERVATION in names:
             batch[f"next_{OBSERVATION}"], valid[f"next_{OBSERVATION}"] = read(OBSERVATION, place.steps(following))
-        batch |= self._obtained(place, names, read, flags["is_terminal"])
+        rows, inside = self._summed(place)
+        discounts = _discounts(read, place.steps(rows)) if DISCOUNT in names else np.ones(rows.shape)
+        batch[DISCOUNT] = map_arrays(lambda each: self._bootstrap(each, inside, is_terminal), discounts)
+        if REWARD in names:
+            rewards, defined = read(REWARD, place.steps(rows))
+            batch[REWARD] = self._returns(rewards, discounts, map_arrays(lambda each: each & inside, defined))
+            valid[REWARD] = map_arrays(lambda each: (each | ~inside).all(axis=1), defined)
         _require_acted(place, valid)
         return {
             **batch,
-            "is_first": place.row == 0,
-            "next_is_last": flags["is_last"],
-            "next_is_terminal": flags["is_terminal"],
+            "is_first": place.flag(IS_FIRST, place.row),
+            "next_is_last": is_last,
+            "next_is_terminal": is_terminal,
             "n_steps": (following - place.row).astype(np.int32),
             "valid": valid,
         }
@@ -94,31 +106,41 @@ class Transitions:
         rows, last = place.row[:, None] + np.arange(self.n), self._next(place)[:, None] - 1
         return np.minimum(rows, last), rows <= last
 
-    def _obtained(self, place: Place, names: Sequence[str], read: Read, is_terminal: np.ndarray) -> dict[str, Nest]:
-        rows, inside = self._summed(place)
-        discounts = read(DISCOUNT, place.steps(rows))[0] if DISCOUNT in names else np.ones(rows.shape)
-        obtained = {DISCOUNT: map_arrays(lambda each: self._bootstrap(each, inside, is_terminal), discounts)}
-        if REWARD in names:
-            rewards = read(REWARD, place.steps(rows))[0]
-            shared = not isinstance(discounts, np.ndarray)
-            others = (discounts,) if shared else ()
-            obtained[REWARD] = map_arrays(
-                lambda each, *own: self._sum(each, own[0] if own else discounts, inside), rewards, *others
-            )
-        return obtained
-
     def _bootstrap(self, discounts: np.ndarray, inside: np.ndarray, is_terminal: np.ndarray) -> np.ndarray:
-        factors = np.where(inside, discounts * self.gamma, 1.0).prod(axis=1)
+        factors = np.where(_beside(discounts, inside), discounts * self.gamma, 1.0).prod(axis=1)
         factors[is_terminal] = 0
         return _as_float(factors, discounts.dtype)
 
-    def _sum(self, rewards: np.ndarray, discounts: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    def _returns(self, rewards: Nest, discounts: Nest, present: Nest) -> Nest:
+        """The discounted sum of each reward, with its own discount if there is a nest of those too."""
+        if isinstance(discounts, np.ndarray):
+            return map_arrays(lambda each, mask: self._sum(each, discounts, mask), rewards, present)
+        return map_arrays(lambda each, mask, own: self._sum(each, own, mask), rewards, present, discounts)
+
+    def _sum(self, rewards: np.ndarray, discounts: np.ndarray, present: np.ndarray) -> np.ndarray:
         if self.n == 1:
             return rewards[:, 0]
+        if discounts.ndim > rewards.ndim:
+            shapes = f"shape {rewards.shape[2:]}, discounts of shape {discounts.shape[2:]}"
+            raise SpecError(f"expected rewards of at least as many dimensions as discounts, got rewards of {shapes}")
         factors = np.cumprod(discounts[:, :-1].astype(np.float64) * self.gamma, axis=1)
-        weights = np.concatenate([np.ones((len(rewards), 1)), factors], axis=1) * inside
-        total = (rewards * weights.reshape(*weights.shape, *(1,) * (rewards.ndim - 2))).sum(axis=1)
-        return _as_float(total, rewards.dtype)
+        weights = np.concatenate([np.ones((len(rewards), 1, *discounts.shape[2:])), factors], axis=1)
+        # What is not there is left out before weighing: infinity times zero is no number.
+        summed = np.where(_beside(rewards, present), rewards, 0) * _beside(rewards, weights)
+        return _as_float(summed.sum(axis=1), rewards.dtype)
+
+
+def _discounts(read: Read, steps: np.ndarray) -> Nest:
+    """Recorded discounts; where none was given there was none, which is not the discount of a terminal step."""
+    discounts, defined = read(DISCOUNT, steps)
+    for each, given in zip(flattened(discounts).values(), flattened(defined).values(), strict=True):
+        each[~given] = 1
+    return discounts
+
+
+def _beside(values: np.ndarray, fewer: np.ndarray) -> np.ndarray:
+    """An array of fewer dimensions in a shape that broadcasts over the others of `values`."""
+    return fewer.reshape(*fewer.shape, *(1,) * (values.ndim - fewer.ndim))
 
 
 def _as_float(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
@@ -128,9 +150,9 @@ def _as_float(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 def _require_acted(place: Place, valid: dict[str, Any]) -> None:
     """Where an action is missing in the middle of a segment the record of a gap was lost: nothing may be joined."""
-    acted = valid.get(ACTION)
-    if isinstance(acted, np.ndarray) and not acted.all():
-        at = int(np.flatnonzero(~acted)[0])
+    acted = list(flattened(valid.get(ACTION, {})).values())  # of a nest one part is enough: agents may be absent
+    if acted and not (is_there := np.any(acted, axis=0)).all():
+        at = int(np.flatnonzero(~is_there)[0])
         raise DamagedError(
             f"episode {int(place.segment.episode[at])} has no action at step {int(place.row[at])}, which is not its "
             "last, and no number of steps that says why; `rlds-kit verify` looks for the damage"

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from rlds_kit.loader.arguments import integer, positive
 from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.pool import Read
@@ -24,8 +25,14 @@ class Windows:
     pad: Pad = "none"
 
     def __post_init__(self) -> None:
-        require_positive(length=self.length, stride=self.stride)
+        object.__setattr__(self, "length", positive("length", self.length))
+        object.__setattr__(self, "stride", positive("stride", self.stride))
         require_pad(self.pad)
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """What a batch has besides fields."""
+        return frozenset(("mask", "valid"))
 
     @property
     def rows_per_sample(self) -> int:
@@ -57,10 +64,9 @@ class Windows:
         rows, inside = place.reach(np.arange(self.length))
         batch: dict[str, Any] = {}
         valid: dict[str, Any] = {}
-        flags = place.flags(rows)
         for name in names:
             if name in FLAGS:
-                batch[name] = padded(flags[name], inside, self.pad)
+                batch[name] = padded(place.flag(name, rows), inside, self.pad)
             else:
                 values, defined = read(name, place.steps(rows))
                 batch[name] = map_arrays(lambda array: padded(array, inside, self.pad), values)
@@ -82,14 +88,25 @@ class Chunks:
 
     def __post_init__(self) -> None:
         require_pad(self.pad)
+        if not self.offsets:
+            raise ValueError(
+                'expected offsets of at least one field, got none; {"observation": [0]} is the step itself'
+            )
         for name, offsets in self.offsets.items():
             if not offsets:
                 raise ValueError(f"expected offsets of the field {name!r}, got none; range(-3, 1) is a history of four")
+        exact = {name: tuple(integer(name, offset) for offset in found) for name, found in self.offsets.items()}
+        object.__setattr__(self, "offsets", exact)
+
+    @property
+    def own_names(self) -> frozenset[str]:
+        """What a batch has besides fields."""
+        return frozenset(("valid",))
 
     @property
     def rows_per_sample(self) -> int:
         """Steps that one sample needs."""
-        return max((len(offsets) for offsets in self.offsets.values()), default=1)
+        return max(len(offsets) for offsets in self.offsets.values())
 
     @property
     def rows_between(self) -> int:
@@ -99,8 +116,8 @@ class Chunks:
     @property
     def _reach(self) -> tuple[int, int]:
         """How far any field looks back and ahead; actions are not there on the last step."""
-        back = max((-min(offsets) for offsets in self.offsets.values()), default=0)
-        ahead = max((max(offsets) + (name in ACTED_FIELDS) for name, offsets in self.offsets.items()), default=0)
+        back = max(-min(offsets) for offsets in self.offsets.values())
+        ahead = max(max(offsets) + _spare(name) for name, offsets in self.offsets.items())
         return max(0, back), max(0, ahead)
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
@@ -115,39 +132,36 @@ class Chunks:
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
         """For every field the numbers of the steps it is read at."""
-        return {name: place.steps(place.reach(np.array(self.offsets[name]))[0]) for name in names if name not in FLAGS}
+        return {name: place.steps(self._rows(place, name)[0]) for name in names if name not in FLAGS}
 
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
         """The samples: each field `[B, offsets, ...]`, and `valid`."""
         batch: dict[str, Any] = {}
         valid: dict[str, Any] = {}
         for name in names:
-            rows, inside = place.reach(np.array(self.offsets[name]))
+            rows, inside = self._rows(place, name)
             if name in FLAGS:
-                batch[name], valid[name] = padded(place.flags(rows)[name], inside, self.pad), inside
+                batch[name], valid[name] = padded(place.flag(name, rows), inside, self.pad), inside
             else:
                 values, defined = read(name, place.steps(rows))
                 batch[name] = map_arrays(lambda array, inside=inside: padded(array, inside, self.pad), values)
                 valid[name] = map_arrays(lambda array, inside=inside: array & inside, defined)
         return {**batch, "valid": valid}
 
+    def _rows(self, place: Place, name: str) -> tuple[np.ndarray, np.ndarray]:
+        return place.reach(np.array(self.offsets[name]), spare=_spare(name))
+
+
+def _spare(name: str) -> int:
+    """How many of the last steps have no value of a field: there is no action, reward and discount on the last one."""
+    return int(name.partition("/")[0] in ACTED_FIELDS)
+
 
 def padded(values: np.ndarray, inside: np.ndarray, pad: Pad) -> np.ndarray:
     """`values`, with zeros where `pad` asks for them and there is no step."""
     if pad == "zero" and not inside.all():
-        values[~inside] = None if values.dtype == object else 0
+        values[~inside] = None if values.dtype == object else np.zeros((), values.dtype)  # of text: the empty one
     return values
-
-
-def require_positive(**numbers: int) -> None:
-    """Says which number is not positive.
-
-    Raises:
-      ValueError: one is not.
-    """
-    for name, number in numbers.items():
-        if number < 1:
-            raise ValueError(f"expected {name} of at least 1, got {number}")
 
 
 def require_pad(pad: str) -> None:

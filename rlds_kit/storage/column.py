@@ -15,13 +15,16 @@ import zstandard
 from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.storage import dtypes, filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.compression import FAST_LEVEL, compressor, decompressor
+from rlds_kit.storage.compression import FAST_LEVEL, compressor, decompress_into, decompressor
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 
 MAX_DECODED_BYTES: Final = 1 << 31
 """A column that claims more is refused before anything is allocated."""
+
+_IN_PLACE_BYTES: Final = 1 << 14
+"""Smaller columns are decompressed faster in one call than through a reader."""
 
 _DTYPES: Final[dict[int, np.dtype[Any]]] = {
     pb.BOOL: np.dtype(np.bool_),
@@ -190,9 +193,12 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice
 
 def _unpack(header: pb.Column, key: ColumnKey, payload: bytes | memoryview, out: Rows | None) -> Column:
     _check_size(header, header.count * 8)
-    plain = _decompress(header, payload)
     at = 0
     rows = np.arange(header.first_row, header.first_row + header.count, dtype=np.int64)
+    if out is not None and _is_in_place(header, out):
+        values = _decompress_into(header, payload, out)
+        return Column(key, rows, _as_dtype(values, storage_dtype(key)).reshape(-1, *header.shape))
+    plain = _decompress(header, payload)
     if header.partial:
         at = (header.count + 7) // 8
         rows = rows[np.unpackbits(plain[:at], count=header.count, bitorder="little").astype(np.bool_)]
@@ -207,6 +213,21 @@ def _unpack(header: pb.Column, key: ColumnKey, payload: bytes | memoryview, out:
     if len(header.shape) != header.rank:
         raise ValueError(f"its shape has {len(header.shape)} dimensions and its rank is {header.rank}")
     return Column(key, rows, _dense(header, plain[at:], len(rows), dtype, out))
+
+
+def _is_in_place(header: pb.Column, out: Rows) -> bool:
+    """Whether a column can be decompressed to where its values go: large ones are then copied once less."""
+    is_plain = header.codec == pb.ZSTD and header.filter in (pb.IDENTITY, pb.XOR) and not header.partial
+    fits = len(out) == header.count and out.nbytes == header.decoded_length and len(header.shape) == header.rank
+    return is_plain and fits and out.nbytes >= _IN_PLACE_BYTES and out.flags.c_contiguous
+
+
+def _decompress_into(header: pb.Column, payload: bytes | memoryview, out: Rows) -> Rows:
+    if not decompress_into(payload, out.reshape(-1).data):
+        raise ValueError(f"{header.decoded_length} bytes were announced, but not so many came")
+    if header.filter == pb.XOR:
+        filters.unxor(out, out)
+    return out
 
 
 def _dense(header: pb.Column, stored: np.ndarray, count: int, dtype: np.dtype[Any], out: Rows | None) -> np.ndarray:

@@ -19,6 +19,16 @@ def compressor(level: int) -> zstandard.ZstdCompressor:
     return compressors[level]
 
 
+def decompress_into(compressed: bytes | memoryview, out: memoryview) -> bool:
+    """Fills `out`, and says whether there was exactly so much.
+
+    Raises:
+      zstandard.ZstdError: the bytes are not zstd's.
+    """
+    with decompressor().stream_reader(compressed) as reader:
+        return reader.readinto(out) == len(out) and not reader.read(1)
+
+
 def decompressor() -> zstandard.ZstdDecompressor:
     """One per thread, too."""
     if not hasattr(_local, "decompressor"):

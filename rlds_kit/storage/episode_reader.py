@@ -16,7 +16,7 @@ from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import elements
-from rlds_kit.storage.restore import Stack
+from rlds_kit.storage.restore import Allocate, Stack, zeros
 from rlds_kit.storage.shard_file import ShardFile
 
 Wanted: TypeAlias = Callable[[str], bool]
@@ -108,28 +108,44 @@ class EpisodeReader:
         for number in self._numbers(begin, end):
             yield self._block(number, wanted)
 
-    def stacks(self, begin: int, end: int, wanted: Wanted) -> dict[str, Stack]:
+    def stacks(
+        self,
+        begin: int,
+        end: int,
+        wanted: Wanted,
+        *,
+        last: int | None = None,
+        allocate: Allocate = zeros,
+    ) -> dict[str, Stack]:
         """The wanted columns of rows `[begin, end)`, each leaf put together, by path.
 
         Blocks that lie wholly in these rows are decoded into place; they would only fill the cache.
+
+        Args:
+          begin: first row.
+          end: one past the last.
+          wanted: tells which columns.
+          last: the last row that matters; rows after it may be there or not.
+          allocate: makes the arrays.
 
         Raises:
           DamagedError: a column that is wanted is damaged, or its block is missing.
         """
         found: dict[str, Stack] = {}
-        for number in self._numbers(begin, end):
+        until = end if last is None else last + 1
+        for number in self._numbers(begin, until):
             position = int(self._entry.blocks[number])
             prefix = self._prefix(number, position)
             headers = [
-                header for header in prefix.header.columns if wanted(header.path) and _touches(header, begin, end)
+                header for header in prefix.header.columns if wanted(header.path) and _touches(header, begin, until)
             ]
             cached = self._cache.columns(position, headers)
             for column in cached.values():
-                found.setdefault(column.key.path, Stack(begin, end)).add(column)
+                _stack(found, column.key.path, begin, end, allocate).add(column)
             rooms: dict[int, Rows] = {}
             for header in headers:
                 if header.offset not in cached:
-                    stack = found.setdefault(header.path, Stack(begin, end))
+                    stack = _stack(found, header.path, begin, end, allocate)
                     room = stack.room_for(header, columns.key_of(header, self._file.place(position)))
                     if room is not None:
                         rooms[header.offset] = room
@@ -230,6 +246,12 @@ class EpisodeReader:
                 return lambda header: data[header.offset : header.offset + header.length]
         base = prefix.payload_base
         return lambda header: shard_file.read_payload(self._file, position, base + header.offset, header.length)
+
+
+def _stack(found: dict[str, Stack], path: str, begin: int, end: int, allocate: Allocate) -> Stack:
+    if path not in found:
+        found[path] = Stack(begin, end, allocate)
+    return found[path]
 
 
 def _touches(header: pb.Column, begin: int, end: int) -> bool:

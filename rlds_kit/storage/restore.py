@@ -1,7 +1,7 @@
 """Columns back to the values that were given, and to stacked arrays."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -54,14 +54,28 @@ _EXACT: Final[dict[int, Callable[[Column], list[Any]]]] = {
 NUMERIC: Final = frozenset((pb.ARRAY, pb.SCALAR, pb.BOOL, pb.INT, pb.FLOAT, pb.COMPLEX))
 
 
+Allocate: TypeAlias = Callable[[str, tuple[int, ...], np.dtype[Any]], np.ndarray]
+"""Makes an array of zeros for the leaf of a path."""
+
+
+def zeros(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """An array of its own for every leaf."""
+    return np.zeros(shape, dtype)
+
+
 class Stack:
     """The values of one leaf in rows `[begin, end)` as one array, put together column by column.
 
     Columns are copied into place as they come, so that no two blocks of a long episode are in memory at once.
+
+    Args:
+      begin: first row.
+      end: one past the last.
+      allocate: makes the array that dense values go to.
     """
 
-    def __init__(self, begin: int, end: int) -> None:
-        self._begin, self._end = begin, end
+    def __init__(self, begin: int, end: int, allocate: Allocate = zeros) -> None:
+        self._begin, self._end, self._allocate = begin, end, allocate
         self._present = np.zeros(end - begin, np.bool_)
         self._key: ColumnKey | None = None
         self._dense: np.ndarray | None = None
@@ -97,7 +111,7 @@ class Stack:
         """Whether values go into the dense array, which the first that may makes."""
         if self._key is None and key.kind in NUMERIC:
             self._key = key
-            self._dense = np.zeros((self._end - self._begin, *shape), storage_dtype(key))
+            self._dense = self._allocate(key.path, (self._end - self._begin, *shape), storage_dtype(key))
         return self._dense is not None and key == self._key and shape == self._dense.shape[1:]
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
@@ -118,6 +132,14 @@ class Stack:
         for part in parts:
             stacked[part.rows - self._begin] = part.values
         return stacked, self._present
+
+    def exact(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each row's value as it was given, whatever the others are.
+
+        Returns:
+          `[end - begin]` objects, None where there is no value; and `[end - begin]` bool.
+        """
+        return self._objects([*self._first_parts(), *self._others]), self._present
 
     def _first_parts(self) -> list[Column]:
         """What was copied into place already, as a column again."""

@@ -420,3 +420,16 @@ def test_the_datasets_digest_does_not_depend_on_the_order(tmp_path: Path) -> Non
                 episode.end(EpisodeEnd.TERMINATED)
         digests.add(rlds_kit.open(tmp_path / str(turn)).content_digest)
     assert len(digests) == 1
+
+
+def test_take_gives_the_episodes_of_these_numbers_in_this_order(tmp_path: Path) -> None:
+    """Negative numbers count from the end, and the same episode is not given twice."""
+    _record(tmp_path, [3, 4, 5, 6])
+    dataset = rlds_kit.open(tmp_path)
+    ids = [episode.id for episode in dataset.episodes]
+    assert [episode.id for episode in dataset.take([2, 0, -1]).episodes] == [ids[2], ids[0], ids[3]]
+    assert len(dataset.take([]).episodes) == 0
+    with pytest.raises(IndexError, match="once"):
+        dataset.take([1, -3])
+    with pytest.raises(IndexError):
+        dataset.take([4])

@@ -1,0 +1,31 @@
+"""Numbers that callers pass: of any integer type, and nothing else."""
+
+import operator
+
+
+def integer(name: str, value: object) -> int:
+    """The value as Python's own int, so that a saved state and an order do not depend on which type it had.
+
+    Raises:
+      TypeError: it is no integer.
+
+    >>> integer("seed", np.int64(3))
+    3
+    """
+    try:
+        return int(operator.index(value))  # type: ignore[arg-type]  # whether it has __index__ is the question
+    except TypeError:
+        raise TypeError(f"expected {name} to be an integer, got {value!r}") from None
+
+
+def positive(name: str, value: object) -> int:
+    """The same for a number that must be at least 1.
+
+    Raises:
+      TypeError: it is no integer.
+      ValueError: it is less than 1.
+    """
+    number = integer(name, value)
+    if number < 1:
+        raise ValueError(f"expected {name} of at least 1, got {number}")
+    return number
