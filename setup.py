@@ -37,7 +37,7 @@ extras = {
     "atari": ["ale-py>=0.10"],
     "compat": ["brotli>=1.2", "python-snappy>=0.7"],
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
-    "plot": ["matplotlib", "pillow"],
+    "plot": ["matplotlib>=3.8", "pillow"],
     "tf": [
         "tensorflow-cpu>=2.19; sys_platform == 'linux' and platform_machine == 'x86_64'",
         "tensorflow>=2.19; sys_platform != 'linux' or platform_machine != 'x86_64'",

@@ -30,7 +30,8 @@ class Source(NamedTuple):
 
 
 CORE: Final = {
-    name: Source(f"rlds_kit.cli.{name}", f"{name}_command") for name in ("info", "rechunk", "repair", "stats", "verify")
+    name: Source(f"rlds_kit.cli.{name}", f"{name}_command")
+    for name in ("info", "plot", "rechunk", "repair", "stats", "verify")
 }
 
 

@@ -1,17 +1,27 @@
 """`rlds-kit stats`."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from rlds_kit import plot
 from rlds_kit.cli.output import json_option, print_json, progress_bar, show, size_text, table
+from rlds_kit.cli.plot import check_picture, open_all
 from rlds_kit.upkeep.statistics import Statistics, Summary, statistics
 
 
 @click.command("stats")
 @click.argument("dataset", type=click.Path())
+@click.option(
+    "--plot",
+    "picture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=check_picture,
+    help="Also draw returns, lengths and actions, as `rlds-kit plot` does: FILE.png, .svg or .pdf.",
+)
 @json_option
-def stats_command(dataset: str, *, as_json: bool) -> None:
+def stats_command(dataset: str, *, picture: Path | None, as_json: bool) -> None:
     """Show lengths, returns and sizes of a dataset.
 
     Only rewards are decoded; the sizes of all other fields come from the headers of their blocks. A return is the sum
@@ -20,9 +30,13 @@ def stats_command(dataset: str, *, as_json: bool) -> None:
     \b
     rlds-kit stats data/pong
     rlds-kit stats data/pong --json | jq .returns.reward.mean
+    rlds-kit stats data/pong --plot pong.png
 
-    Exit codes: 0 done; 1 a block header or a reward is damaged.
+    Exit codes: 0 done; 1 a block header or a reward is damaged, or it could not be drawn.
     """  # noqa: D301  the backspace tells click not to wrap
+    if picture is not None:
+        with progress_bar("drawing", hidden=as_json) as progress:
+            plot.save(plot.histograms(open_all([Path(dataset)]), progress=progress), picture)
     with progress_bar("counting", hidden=as_json) as progress:
         found = statistics(dataset, progress)
     if as_json:
