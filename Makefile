@@ -15,7 +15,7 @@ RUN := .venv/bin/python
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile
 
-demo: .venv/$(KEY).all  ## record Atari episodes, verify them, read them back, draw them
+demo: .venv/$(KEY).demo  ## record Atari episodes, verify them, read them back, draw them
 	$(RUN) examples/demo.py
 
 test: .venv/$(KEY).dev  ## run all tests; those of the container and the filters also on the pure-Python twins
@@ -34,12 +34,12 @@ clean:  ## remove .venv and everything else that the verbs and tools made
 	rm -rf .venv build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache rlds_kit/*/_native*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/$(KEY).all:
+.venv/$(KEY).demo:
 	@$(or $(PYTHON),false) -c '$(USABLE)' 2>/dev/null || { echo "make: $(NEEDS_PYTHON)" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[all]'
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[atari,plot]'
 	touch $@
 
-.venv/$(KEY).dev: .venv/$(KEY).all
+.venv/$(KEY).dev: .venv/$(KEY).demo
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@

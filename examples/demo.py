@@ -44,6 +44,7 @@ def main(directory: Path, episodes: int) -> None:
 
     dataset = rlds_kit.open(directory)
     console.print(overview(dataset))
+    console.print(first_batch(dataset))
     console.print(f"Frames: {draw(dataset.episodes[:10], directory / SHEET)}")
 
 
@@ -102,6 +103,16 @@ def stored_bytes(directory: Path) -> dict[bytes, int]:
             headers = [read_block_prefix(file, int(position)).header for position in entry.blocks]
             sizes[entry.episode_id] = sum(column.length for header in headers for column in header.columns)
     return sizes
+
+
+def first_batch(dataset: rlds_kit.Dataset) -> Table:
+    """What training gets: the arrays of one shuffled batch of transitions."""
+    batch = next(iter(dataset.transitions().batches(32, shuffle="global", seed=0)))
+    table = Table("field", "dtype", "shape", title="A batch of transitions")
+    for name, array in batch.items():
+        if isinstance(array, np.ndarray):
+            table.add_row(name, str(array.dtype), str(array.shape))
+    return table
 
 
 def draw(episodes: Sequence[rlds_kit.Episode], path: Path) -> Path:

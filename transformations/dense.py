@@ -6,6 +6,8 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 import tensorflow as tf
 
+from rlds_kit.transformations.one_episode import check_form, check_rows
+
 Dense: TypeAlias = dict[str, Any]
 """The steps of one episode as a dict, nested or not, of tensors `[T, ...]`."""
 
@@ -39,15 +41,29 @@ def from_dense(steps: Dense) -> tf.data.Dataset:
     return tf.data.Dataset.from_tensor_slices(steps)
 
 
+def as_dense(steps: Any) -> Dense:
+    """The steps of one episode as tensors `[T, ...]`, whichever of the two forms they have.
+
+    Raises:
+      TypeError: they have neither form.
+      ValueError: they are not the steps of one episode.
+      tf.errors.InvalidArgumentError: the same, where only running the graph can tell.
+    """
+    check_form(steps)
+    is_dataset = isinstance(steps, tf.data.Dataset)
+    dense: Dense = tf.nest.map_structure(tf.convert_to_tensor, to_dense(steps) if is_dataset else dict(steps))
+    check_rows(dense)
+    return dense
+
+
 def on_either_form(
     function: Callable[Concatenate[Dense, _P], Dense],
 ) -> Callable[Concatenate[Any, _P], Any]:
     """Makes a function of dense steps take, and then return, a dataset of steps too."""
 
     def either(steps: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> Any:
-        if isinstance(steps, tf.data.Dataset):
-            return from_dense(function(to_dense(steps), *args, **kwargs))
-        return function(steps, *args, **kwargs)
+        result = function(as_dense(steps), *args, **kwargs)
+        return from_dense(result) if isinstance(steps, tf.data.Dataset) else result
 
     return functools.update_wrapper(either, function)
 
