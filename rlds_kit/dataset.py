@@ -3,22 +3,25 @@
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from rlds_kit import selection
 from rlds_kit import spec as specs
 from rlds_kit.episode import Episode, Step
 from rlds_kit.errors import DamagedError, NotADatasetError
+from rlds_kit.feed.episode_feeds import EpisodeFeeds
 from rlds_kit.loader.samples import Samples
 from rlds_kit.loader.source import Source
 from rlds_kit.loader.transitions import Transitions
 from rlds_kit.loader.windows import Chunks, Pad, Windows
 from rlds_kit.open_files import OpenFiles
 from rlds_kit.riegeli.recovery import SkippedRegion
+from rlds_kit.selection import path_of
 from rlds_kit.snapshot import listed, look
 from rlds_kit.step import DECLARED_FIELDS, FLAGS
 from rlds_kit.storage import digest, value
@@ -50,7 +53,7 @@ def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) ->
     return Dataset(directory, look(directory, {}), include_open=include_open)
 
 
-class Dataset:
+class Dataset(EpisodeFeeds):
     """A snapshot of the episodes in a directory. Made by `rlds_kit.open`.
 
     Safe to use from several threads, and cheap to pickle: what travels is where the episodes are, not what they hold.
@@ -153,14 +156,16 @@ class Dataset:
     def select(self, *names: str) -> "Dataset":
         """The same episodes with these fields only; the others are not read.
 
+        Args:
+          *names: fields, or paths into nests: with "observation/state" an observation is a dict of `state` alone.
+
         Raises:
           KeyError: there is no such field.
         """
-        known = {*self.spec.fields, *FLAGS}
-        is_known = all(shard.header is not None for shard in self._shards.values())  # else damage hides some
-        for name in names if is_known else ():
-            if name not in known and name.split("/")[0] not in known:
-                raise KeyError(f"there is no field {name!r}; there are {', '.join(sorted(known))}")
+        if all(shard.header is not None for shard in self._shards.values()):  # else damage hides some
+            known = specs.Dict(dict.fromkeys(FLAGS, specs.Any()) | dict(self.spec.fields))
+            for name in names:
+                path_of(known, name)
         return self._view(selected=names)
 
     def refresh(self) -> "Dataset":
@@ -236,7 +241,8 @@ class Dataset:
         defined. No chunk reaches over a gap or an episode's end.
 
         Args:
-          offsets: by field, counted from the step: `{"observation": range(-3, 1), "action": range(0, 8)}`.
+          offsets: by field, or by path into a nest, counted from the step: `{"observation": range(-3, 1), "action":
+            range(0, 8)}`.
           pad: "none" leaves out steps around which something is not there; "zero" and "repeat" put zeros, or the value
             of the nearest step that has one, in its place.
           dtypes: to convert fields to, by name.
@@ -245,8 +251,9 @@ class Dataset:
           KeyError: there is no such field.
           ValueError: a field has no offsets, or there is no such padding.
         """
-        kind = Chunks({name: tuple(where) for name, where in offsets.items()}, pad)
-        return Samples(self.select(*offsets).source(), kind, dtypes)
+        spec = self.spec
+        kept = {name if name in FLAGS else path_of(spec, name): tuple(where) for name, where in offsets.items()}
+        return Samples(replace(self.source(), spec=spec, fields=tuple(kept)), Chunks(kept, pad), dtypes)
 
     def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:
         """Transitions, one for every action.
@@ -274,15 +281,26 @@ class Dataset:
         is_open = [self._shards[name].is_locked and not entry.end for name, entry in chosen]
         spec = self.spec
         declared = {name for shard in self._shards for name in self._declared_in(shard).fields}
-        fields = [name for name in spec.fields if name in declared or name in DECLARED_FIELDS]
+        by_default = [name for name in spec.fields if name in declared or name in DECLARED_FIELDS]
+        fields = selection.selected(spec, (by_default if self._selected is None else self._selected_fields()))
         return Source(
             name=str(self.path),
             entries=[entry for _, entry in chosen],
             ended=~np.array(is_open, np.bool_),
             reader=_Readers(OpenFiles(LOADER_CACHE_BYTES), self.path, chosen),
-            spec=spec,
-            fields=(*fields, *FLAGS) if self._selected is None else self._selected,
+            spec=specs.Dict({**spec.fields, **fields.fields}),
+            fields=(*fields.fields, *FLAGS),
         )
+
+    def _selected_of(self, declared: specs.Dict) -> specs.Dict:
+        """What is selected of declared fields."""
+        if self._selected is None:
+            return declared
+        names = [name for name in self._selected if {name, name.partition("/")[0]} & declared.fields.keys()]
+        return selection.selected(declared, names)
+
+    def _selected_fields(self) -> list[str]:
+        return [name for name in self._selected or () if name not in FLAGS]
 
     def lengths(self) -> list[int]:
         """The number of steps of every episode."""
@@ -329,7 +347,7 @@ class Dataset:
             entry,
             shard.header,
             functools.partial(self._files.reader, self.path, name, entry),
-            self._declared_in(name),
+            self._selected_of(self._declared_in(name)),
             self._selected,
             range(entry.rows),
             is_open=not entry.end and shard.is_locked,

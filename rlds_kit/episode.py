@@ -210,7 +210,7 @@ class Episode:
         begin, end = self._rows.start, self._rows.stop
         path = self._path(name)
         spec = spec_at(self._declared, path)
-        leaves_found = self._reader().stacks(begin, end, fields((path,))) if self._rows else {}
+        leaves_found = self._reader().stacks(begin, end, fields(self._selected_below(path))) if self._rows else {}
         stacked, present = stack_field(path, leaves_found, spec, begin, end)
         if spec is None and not present.any() and self._rows:
             raise KeyError(f"none of these steps has the field {name!r}; there are {', '.join(self.fields)}")
@@ -222,6 +222,11 @@ class Episode:
         if "/" not in name or name in self._declared.fields:
             return own
         return own if any(leaves.elements(path)[0] == own for path in self._headers()) else name
+
+    def _selected_below(self, path: str) -> list[str]:
+        """What is selected of the field at a path: parts of it, or all."""
+        parts = [self._path(name) for name in self._selected or () if "/" in name]
+        return [part for part in parts if part.startswith(f"{path}/")] or [path]
 
     def is_last(self, row: int) -> bool:
         """Whether a row, counted from the episode's start, is its last; False while the episode is being recorded."""
@@ -236,11 +241,14 @@ class Episode:
         return flag
 
     def _require_selected(self, name: str) -> None:
-        if self._selected is not None and not {name, name.partition("/")[0]} & set(self._selected):
+        if self._selected is None:
+            return
+        parts = [*self._selected, *(each.partition("/")[0] for each in self._selected)]
+        if not {name, name.partition("/")[0]} & set(parts):
             raise KeyError(f"field {name!r} was not selected; selected are {', '.join(self._selected)}")
 
     def _wanted(self) -> Wanted:
-        return everything if self._selected is None else fields(leaves.escape(name) for name in self._selected)
+        return everything if self._selected is None else fields(self._path(name) for name in self._selected)
 
 
 class Steps(Sequence[Step]):
@@ -297,7 +305,7 @@ class Steps(Sequence[Step]):
         chosen = episode._selected  # noqa: SLF001
         step = {name: leaves.nest(below) for name, below in flat.items()}
         for name, declared in episode._declared.fields.items():  # noqa: SLF001
-            if name not in step and (chosen is None or name in chosen):
+            if name not in step:
                 step[name] = specs.zeros(declared)
         flags = {
             IS_FIRST: row == 0,

@@ -1,6 +1,8 @@
 """The shards that a dataset has open, and what it keeps of them in memory."""
 
+import os
 import threading
+import weakref
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,7 @@ class OpenFiles:
         self._lock = threading.Lock()
         self._open: dict[str, ShardFile] = {}
         self._cache_bytes, self._store = cache_bytes, ColumnStore(cache_bytes)
+        _all.add(self)
 
     def get(self, directory: Path, name: str) -> tuple[ShardFile, BlockCache]:
         """A shard, opened if need be."""
@@ -30,6 +33,11 @@ class OpenFiles:
                 del self._open[next(iter(self._open))]  # closed when nobody reads it any more
         return file, BlockCache(self._store, name)
 
+    def renew(self) -> None:
+        """Called in a forked child: a thread that is not there any more may have held the locks."""
+        self._lock = threading.Lock()
+        self._store.renew()
+
     def __reduce__(self) -> tuple[type["OpenFiles"], tuple[int]]:
         return OpenFiles, (self._cache_bytes,)
 
@@ -37,3 +45,15 @@ class OpenFiles:
         """Reads an episode of a shard."""
         file, cache = self.get(directory, name)
         return EpisodeReader(file, entry, cache)
+
+
+_all: "weakref.WeakSet[OpenFiles]" = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for files in list(_all):
+        files.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

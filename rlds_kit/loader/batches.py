@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
+from rlds_kit.loader.arguments import integer
 from rlds_kit.loader.ordered import Table, ordered, require_version
 from rlds_kit.loader.plan import Options
 from rlds_kit.loader.read_ahead import Batch, ReadAhead
@@ -62,8 +65,19 @@ class Batches(Iterable[Batch]):
         Returns:
           What JSON can hold.
         """
-        reached = {"epoch": self._latest.epoch, "samples_done": self._latest.done}
-        return {"version": STATE_VERSION, **reached, **self._samples.state()}
+        return self._state(self._latest.epoch, self._latest.done)
+
+    def state_at(self, epoch: int, batches: int) -> dict[str, Any]:
+        """The state after so many batches of an epoch, for what reads ahead of training: `tf.data`, other processes.
+
+        >>> state = batches.state_at(*divmod(steps_trained, len(batches)))  # doctest: +SKIP
+        """
+        done = integer("batches", batches) * self._options.batch_size
+        is_over = done >= self._samples.count
+        return self._state(integer("epoch", epoch) + is_over, 0 if is_over else done)
+
+    def _state(self, epoch: int, done: int) -> dict[str, Any]:
+        return {"version": STATE_VERSION, "epoch": epoch, "samples_done": done, **self._samples.state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Makes the next loop go on where a state was saved; episodes added to the dataset since are left out.
@@ -74,6 +88,62 @@ class Batches(Iterable[Batch]):
         require_version(state, STATE_VERSION)
         self._samples = self._samples.restored(state)
         self._latest = _Loop(state["epoch"], state["samples_done"], state["samples_done"])
+
+    def sharded(self, index: int, count: int, epoch: int) -> "Batches":
+        """One of `count` parts of these batches, which together have every sample once.
+
+        Args:
+          index: of the part.
+          count: of all parts.
+          epoch: that it begins with.
+        """
+        mine, others = self._options.shard
+        options = replace(self._options, shard=(mine * count + index, others * count))
+        part = Batches(self._samples.samples, options)
+        part._samples = replace(self._samples, options=options)
+        part._latest = _Loop(epoch, 0, 0)
+        return part
+
+    def as_tf_dataset(self) -> Any:  # tf.data.Dataset
+        """The batches as a `tf.data.Dataset` of tensors, in the same order. Every iteration of it is one epoch.
+
+        TensorFlow asks for a few batches ahead of training, and `state_dict` counts them; `state_at` does not.
+
+        Raises:
+          MissingExtraError: TensorFlow is not installed.
+        """
+        from rlds_kit.feed import tf
+
+        samples, nothing = self._samples.samples, np.empty(0, np.int64)
+        size = self._options.batch_size if self._options.drop_remainder else None
+        return tf.batches(self, samples.batch(samples.pool(nothing), nothing), size)
+
+    def as_torch_dataset(self) -> Any:  # torch.utils.data.IterableDataset
+        """The batches as a `torch.utils.data.IterableDataset` of tensors, for `DataLoader(dataset, batch_size=None)`.
+
+        Without workers a DataLoader gives the same batches in the same order. With workers each makes batches of a part
+        of the samples; together they give every sample of an epoch once.
+
+        Raises:
+          MissingExtraError: PyTorch is not installed.
+        """
+        from rlds_kit.feed import torch
+
+        return torch.batches_dataset(self)
+
+    def as_grain_dataset(self, *, epochs: int | None = None) -> Any:  # grain.IterDataset
+        """The batches as a `grain.IterDataset` of NumPy arrays, in the same order, whose state Grain can save.
+
+        Args:
+          epochs: how many to go through, from the first; None: without end.
+
+        Raises:
+          MissingExtraError: Grain is not installed.
+          ValueError: `epochs` is less than one.
+        """
+        from rlds_kit.feed import grain
+
+        return grain.dataset(self, epochs)
 
 
 @dataclass(slots=True)

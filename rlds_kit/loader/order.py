@@ -93,7 +93,7 @@ class BlockOrder:
             # The group with the short run ends early, so later ones begin before their multiple of `full`.
             first = group * full - (missing if group > short else 0)
             last = min(self.size, (group + 1) * full - (missing if group >= short else 0))
-            if first >= end:
+            if first >= end or begin >= end:
                 return
             if last > begin:
                 yield group, first, last

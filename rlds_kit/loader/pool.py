@@ -1,5 +1,6 @@
 """Chosen steps of many episodes, decoded: what batches are gathered from."""
 
+import copy
 import functools
 import math
 import threading
@@ -156,6 +157,10 @@ class Pool:
             f"{run.episode} has dtype {dtype} and shape {shape} between its steps {run.begin} and {run.last}; {cure}"
         )
 
+    def arrays(self) -> dict[Leaf, tuple[np.ndarray, np.ndarray]]:
+        """The values of every leaf at its steps, in ascending order and not copied, and which of them are defined."""
+        return {leaf: (values, self._defined[leaf]) for leaf, values in self._values.items()}
+
     def take(self, name: str, steps: np.ndarray) -> tuple[Nest, Nest]:
         """Values of a field at steps of any shape `[...]`.
 
@@ -169,9 +174,19 @@ class Pool:
         )
 
     def _gather(self, values: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        if values.dtype == object:
+            return _copied(values, slots)
         # Every slot exists: "clip" only spares NumPy the check, which would cost a second copy.
         out = np.empty((*slots.shape, *values.shape[1:]), values.dtype)
         return np.take(values, slots, axis=0, out=out, mode="clip")
+
+
+def _copied(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    """Objects of their own for every slot: samples overlap, and what is handed out is the caller's to change."""
+    out = np.empty(slots.size, object)
+    for at, slot in enumerate(slots.reshape(-1).tolist()):
+        out[at] = copy.deepcopy(values[slot])
+    return out.reshape(slots.shape)
 
 
 def _runs(rows: np.ndarray, entry: EpisodeEntry, limit: int) -> list[tuple[int, int, int]]:

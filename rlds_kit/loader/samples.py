@@ -11,6 +11,7 @@ from rlds_kit.loader.arguments import integer
 from rlds_kit.loader.batches import Batches
 from rlds_kit.loader.layout import layout, require_cast
 from rlds_kit.loader.nests import map_arrays
+from rlds_kit.loader.ordered import ordered
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import Options, Shuffle, Weights
 from rlds_kit.loader.pool import Pool, Read
@@ -207,6 +208,63 @@ class Samples(Sequence[Batch]):
           ValueError: an argument is out of its range.
         """
         return Batches(self, Options(batch_size, shuffle, seed, drop_remainder, shard, threads, memory))
+
+    def as_torch_dataset(self) -> Any:  # torch.utils.data.Dataset
+        """The samples as a map-style `torch.utils.data.Dataset` of tensors.
+
+        `dataset[3]` is one sample, `dataset[[3, 5]]` a batch of two. Text and objects stay as they are. A `DataLoader`
+        reads a batch at once, in any number of workers, forked or spawned.
+
+        Raises:
+          MissingExtraError: PyTorch is not installed.
+        """
+        from rlds_kit.feed import torch
+
+        return torch.samples_dataset(self)
+
+    def torch_sampler(
+        self,
+        seed: int = 0,
+        *,
+        shard: tuple[int, int] = (0, 1),
+        drop_remainder: bool = False,
+        state: dict[str, Any] | None = None,
+    ) -> Any:  # torch.utils.data.Sampler[int]
+        """The order of `batches(..., shuffle="global", seed=seed)` for a `DataLoader`. Every loop is the next epoch.
+
+        Its `state_dict` counts what was handed out. A DataLoader with workers asks ahead of training; then
+        `state_at(epoch, samples)` gives the state after so many samples.
+
+        Args:
+          seed: of the shuffle; with the number of the epoch it decides the order.
+          shard: `(index, count)`: this process's part, one of `count` that together have every sample once.
+          drop_remainder: leaves out samples so that all shards have equally many.
+          state: where to go on.
+
+        Raises:
+          MissingExtraError: PyTorch is not installed.
+          ValueError: an argument is out of its range, or the state is of other samples.
+        """
+        from rlds_kit.feed import torch
+
+        return torch.sampler(ordered(self, Options(1, "global", seed, drop_remainder, shard)), state)
+
+    def as_grain_source(self, *, seed: int | None = None, epochs: int = 1) -> Any:  # a RandomAccessDataSource
+        """The samples as a source for Grain.
+
+        Args:
+          seed: puts them in the order of `batches(..., shuffle="global", seed=seed)`; None keeps that of the data.
+          epochs: how many epochs the source has, one after the other, each in its own order.
+
+        Raises:
+          MissingExtraError: Grain is not installed.
+
+        >>> source = ds.transitions().as_grain_source(seed=0, epochs=10)  # doctest: +SKIP
+        >>> batches = grain.MapDataset.source(source).batch(256)  # doctest: +SKIP
+        """
+        from rlds_kit.feed import grain
+
+        return grain.source(self, ordered(self, Options(1, None if seed is None else "global", seed or 0)), epochs)
 
 
 _ITERATION_SAMPLES: Final = 64

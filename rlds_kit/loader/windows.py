@@ -11,6 +11,7 @@ from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.pool import Read
 from rlds_kit.step import ACTED_FIELDS, FLAGS
+from rlds_kit.storage.leaf import nest
 
 Pad: TypeAlias = Literal["none", "zero", "repeat"]
 """What stands where a sample reaches beyond its steps: such samples are left out, zeros, or the nearest step."""
@@ -146,7 +147,7 @@ class Chunks:
                 values, defined = read(name, place.steps(rows))
                 batch[name] = map_arrays(lambda array, inside=inside: padded(array, inside, self.pad), values)
                 valid[name] = map_arrays(lambda array, inside=inside: array & inside, defined)
-        return {**batch, "valid": valid}
+        return {**nest(batch), "valid": nest(valid)}
 
     def _rows(self, place: Place, name: str) -> tuple[np.ndarray, np.ndarray]:
         return place.reach(np.array(self.offsets[name]), spare=_spare(name))

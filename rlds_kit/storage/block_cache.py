@@ -17,10 +17,15 @@ class ColumnStore:
     """The cache of a dataset: of all its shards, bounded in bytes, safe to share between threads."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
+        self._limit = limit
+        self.renew()
+
+    def renew(self) -> None:
+        """Begins anew, with a lock that nobody holds."""
         self._lock = threading.Lock()
         self._columns: OrderedDict[tuple[str, int, int], Column] = OrderedDict()
         self._prefixes: OrderedDict[tuple[str, int], BlockPrefix] = OrderedDict()
-        self._limit, self._bytes = limit, 0
+        self._bytes = 0
 
     def column(self, key: tuple[str, int, int]) -> Column | None:
         """A column, if it is still here."""
