@@ -2,17 +2,19 @@
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Self, overload
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from rlds_kit import selection
 from rlds_kit import spec as specs
-from rlds_kit.episode import Episode, Step
+from rlds_kit.episode import Episode
+from rlds_kit.episodes import DatasetSteps, Episodes
 from rlds_kit.errors import DamagedError, NotADatasetError
 from rlds_kit.feed.episode_feeds import EpisodeFeeds
 from rlds_kit.loader.samples import Samples
@@ -23,6 +25,7 @@ from rlds_kit.open_files import OpenFiles
 from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.selection import path_of
 from rlds_kit.snapshot import listed, look
+from rlds_kit.split import part_of
 from rlds_kit.step import DECLARED_FIELDS, FLAGS
 from rlds_kit.storage import digest, value
 from rlds_kit.storage import directory as directories
@@ -87,12 +90,12 @@ class Dataset(EpisodeFeeds):
     @property
     def episodes(self) -> "Episodes":
         """The episodes, in the order they were found."""
-        return Episodes(self, self._order)
+        return Episodes(self.episode, self._order)
 
     @property
     def steps(self) -> "DatasetSteps":
         """All steps of all episodes, one after the other."""
-        return DatasetSteps(self)
+        return DatasetSteps(self.episodes, self.lengths())
 
     @property
     def spec(self) -> specs.Dict:
@@ -152,6 +155,25 @@ class Dataset(EpisodeFeeds):
         if len(set(numbers)) != len(numbers):
             raise IndexError("expected each episode once; `mix` repeats episodes by weights")
         return self._view(order=self._order[numbers] if numbers else self._order[:0])
+
+    def split(self, fractions: Mapping[str, float], seed: int = 0) -> dict[str, "Dataset"]:
+        """Views of disjoint parts, for instance to train and to test on, by a hash of each episode's id.
+
+        An episode's part depends on nothing else: not on the machine, the order, or what is added later.
+        `transformations.split` parts the episodes of `as_tf_dataset` alike.
+
+        Args:
+          fractions: of each part, by name; they sum to 1. How many episodes a part gets varies as chance does.
+          seed: another one gives another split.
+
+        Raises:
+          ValueError: the fractions are not those of a whole, or the seed is out of range.
+
+        >>> ds.split({"train": 0.9, "test": 0.1})["train"].transitions()  # doctest: +SKIP
+        """
+        ids = [uuid.UUID(bytes=self._all[int(index)][1].episode_id) for index in self._order]
+        parts = np.array([part_of(each, fractions, seed) for each in ids], object)
+        return {name: self._view(order=self._order[parts == name]) for name in fractions}
 
     def select(self, *names: str) -> "Dataset":
         """The same episodes with these fields only; the others are not read.
@@ -364,70 +386,3 @@ class _Readers:
 
     def __call__(self, index: int) -> EpisodeReader:
         return self.files.reader(self.directory, *self.chosen[index])
-
-
-class Episodes(Sequence[Episode]):
-    """The episodes of a dataset; a slice is again one of these. Iterators are independent of each other."""
-
-    def __init__(self, dataset: Dataset, order: np.ndarray) -> None:
-        self._dataset, self._order = dataset, order
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    @overload
-    def __getitem__(self, index: int) -> Episode: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Self: ...
-
-    def __getitem__(self, index: int | slice) -> Episode | Self:
-        """An episode, or several.
-
-        Raises:
-          IndexError: there is no such episode.
-        """
-        if isinstance(index, slice):
-            return type(self)(self._dataset, self._order[index])
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"the dataset has {len(self)} episodes, there is no episode {index}")
-        return self._dataset.episode(int(self._order[index]))
-
-    def __iter__(self) -> Iterator[Episode]:
-        return (self._dataset.episode(int(index)) for index in self._order)
-
-
-class DatasetSteps(Sequence[Step]):
-    """All steps of a dataset. Iterators are independent of each other."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._episodes = dataset.episodes
-        lengths = dataset.lengths()
-        self._ends = np.cumsum(np.array(lengths, np.int64))
-
-    def __len__(self) -> int:
-        return int(self._ends[-1]) if len(self._ends) else 0
-
-    @overload
-    def __getitem__(self, index: int) -> Step: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Step]: ...
-
-    def __getitem__(self, index: int | slice) -> Step | list[Step]:
-        """A step, or a list of steps.
-
-        Raises:
-          IndexError: there is no such step.
-        """
-        if isinstance(index, slice):
-            return [self[at] for at in range(len(self))[index]]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"the dataset has {len(self)} steps, there is no step {index}")
-        at = index % len(self)
-        number = int(np.searchsorted(self._ends, at, "right"))
-        episode = self._episodes[number]
-        return episode.steps[at - int(self._ends[number]) + len(episode)]
-
-    def __iter__(self) -> Iterator[Step]:
-        return (step for episode in self._episodes for step in episode.steps)

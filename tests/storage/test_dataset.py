@@ -433,3 +433,16 @@ def test_take_gives_the_episodes_of_these_numbers_in_this_order(tmp_path: Path) 
         dataset.take([1, -3])
     with pytest.raises(IndexError):
         dataset.take([4])
+
+
+def test_split_parts_the_episodes_once_and_for_all(tmp_path: Path) -> None:
+    """Parts are disjoint and complete, and an episode stays in its part when others are added."""
+    _record(tmp_path, [2] * 40)
+    before = rlds_kit.open(tmp_path).split({"train": 0.75, "test": 0.25})
+    ids = {name: {episode.id for episode in part.episodes} for name, part in before.items()}
+    assert len(ids["train"]) + len(ids["test"]) == 40
+    assert not ids["train"] & ids["test"]
+    _record(tmp_path, [2] * 40, first=40)
+    after = rlds_kit.open(tmp_path).split({"train": 0.75, "test": 0.25})
+    assert ids["train"] < {episode.id for episode in after["train"].episodes}
+    assert ids["test"] < {episode.id for episode in after["test"].episodes}
