@@ -234,7 +234,8 @@ class Dataset(EpisodeFeeds):
 
         Of a batch of them, a field is `[B, length, ...]`; `mask` is `[B, length]` bool, where there is a step; and
         `valid` has for each field, or each array of its nest, `[B, length]` bool, where it is defined: action, reward
-        and discount are not on an episode's last step. No window reaches over a gap or an episode's end.
+        and discount are not on an episode's last step. `episode` and `step` are `[B]`: where in the dataset a window
+        begins. No window reaches over a gap or an episode's end.
 
         Args:
           length: steps of a window.
@@ -260,7 +261,8 @@ class Dataset(EpisodeFeeds):
         """For every step, each field at its own offsets: a history of observations, a chunk of actions ahead.
 
         Of a batch of them, a field is `[B, len(offsets), ...]`, and `valid` has `[B, len(offsets)]` bool, where it is
-        defined. No chunk reaches over a gap or an episode's end.
+        defined. `episode` and `step` are `[B]`: which step of the dataset it is. No chunk reaches over a gap or an
+        episode's end.
 
         Args:
           offsets: by field, or by path into a nest, counted from the step: `{"observation": range(-3, 1), "action":
@@ -284,8 +286,8 @@ class Dataset(EpisodeFeeds):
         steps later, or at the end of the episode if that is sooner; `reward` is the sum of the rewards until then,
         discounted; `discount` is what to multiply the value of `next_observation` with, zero where it is terminal.
         `is_first`, `next_is_last`, `next_is_terminal` are bool, `n_steps` is how many rewards were summed, and `valid`
-        has for each field but `discount` `[B]` bool, where it is defined: data may lack the last observation. No
-        transition reaches over a gap.
+        has for each field but `discount` `[B]` bool, where it is defined: data may lack the last observation. `episode`
+        and `step` are `[B]`: where in the dataset it is. No transition reaches over a gap.
 
         Args:
           n: rewards to sum.

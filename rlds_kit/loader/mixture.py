@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,6 +22,10 @@ SEED_STRIDE: Final = 1_000_003
 
 Transform: TypeAlias = Callable[[Batch], Batch]
 """Makes a batch of one dataset look like those of the others."""
+
+
+Kind: TypeAlias = tuple[str, tuple[int, ...]]
+"""The dtype of a field, and the shape of one sample of it."""
 
 
 class Sampled(Protocol):
@@ -156,22 +160,26 @@ class MixedBatches(Iterable[Batch]):
             if not part.count:
                 raise ValueError(f"a dataset has fewer samples than the {options.shard[1]} workers that share it")
         self._parts, self._weights, self._transforms = parts, [weight / sum(weights) for weight in weights], transforms
-        self._options, self._done = options, 0
+        self._options, self._latest = options, _Loop(0)
+        self._alike: tuple[str, dict[str, Kind]] | None = None  # what the first batch had, and which dataset's
 
     def __iter__(self) -> Iterator[Batch]:
-        done, size = self._done, self._options.batch_size
+        self._latest = _Loop(self._latest.done)
+        return self._run(self._latest)
+
+    def _run(self, loop: "_Loop") -> Iterator[Batch]:
+        size = self._options.batch_size
         executor = ThreadPoolExecutor(self._options.workers, "rlds_kit-loader")
         try:
-            _, taken = shares(np.array([done]), self._weights)
+            _, taken = shares(np.array([loop.done]), self._weights)
             readers = [
                 ReadAhead(part.samples, _endless(part, int(begin)), executor)
                 for part, begin in zip(self._parts, taken[:, 0], strict=True)
             ]
             while True:
-                chosen, _ = shares(np.arange(done, done + size), self._weights)
+                chosen, _ = shares(np.arange(loop.done, loop.done + size), self._weights)
                 batch = self._batch(readers, chosen)
-                done += size
-                self._done = done
+                loop.done += size
                 yield batch
         finally:
             executor.shutdown(cancel_futures=True)
@@ -183,17 +191,33 @@ class MixedBatches(Iterable[Batch]):
             if len(where):
                 part = reader.take(len(where))
                 parts[number] = (where, part if transform is None else transform(part))
-        _require_alike([(self._parts[number].samples.name, part) for number, (_, part) in parts.items()])
+                self._require_alike(self._parts[number].samples.name, parts[number][1], len(where))
         places = [where for where, _ in parts.values()]
         batch: Batch = map_arrays(
             lambda *arrays: _joined(places, arrays, len(chosen)), *(part for _, part in parts.values())
         )
         return batch
 
+    def _require_alike(self, name: str, part: Batch, count: int) -> None:
+        """Fields must be of one dtype and shape, in this batch and in all others, or batches would mean nothing."""
+        arrays = flattened(part)
+        for path, array in arrays.items():
+            if len(array) != count:
+                raise ValueError(f"{name}: expected a transform to keep {count} samples, got {len(array)} in {path!r}")
+        found = {path: (str(array.dtype), array.shape[1:]) for path, array in arrays.items()}
+        self._alike = self._alike or (name, found)
+        first, expected = self._alike
+        for path in {**expected, **found}:
+            if expected.get(path) != found.get(path):
+                raise ValueError(
+                    f"field {path!r} is {_described(expected.get(path))} in {first}, but {_described(found.get(path))} "
+                    f"in {name}; give a transform that makes them alike, or leave the field out with `select`"
+                )
+
     def state_dict(self) -> dict[str, Any]:
         """How far the latest loop has come, in what JSON can hold."""
         states = [part.state() for part in self._parts]
-        return {"version": STATE_VERSION, "samples_done": self._done, "weights": self._weights, "parts": states}
+        return {"version": STATE_VERSION, "samples_done": self._latest.done, "weights": self._weights, "parts": states}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Makes the next loop go on where a state was saved; episodes added to the datasets since are left out.
@@ -205,7 +229,14 @@ class MixedBatches(Iterable[Batch]):
         if state["weights"] != self._weights:
             raise ValueError(f"the state is of another mixture: weights were {state['weights']}, now {self._weights}")
         self._parts = [part.restored(each) for part, each in zip(self._parts, state["parts"], strict=True)]
-        self._done = state["samples_done"]
+        self._latest = _Loop(state["samples_done"])
+
+
+@dataclass(slots=True)
+class _Loop:
+    """How far one loop has come: an older one that goes on beside the latest has its own."""
+
+    done: int
 
 
 def shares(positions: np.ndarray, weights: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
@@ -253,22 +284,5 @@ def _joined(places: Sequence[np.ndarray], arrays: Sequence[np.ndarray], size: in
     return joined
 
 
-def _require_alike(parts: Sequence[tuple[str, Batch]]) -> None:
-    """Fields of the same name must be of one dtype and shape, or batches would mean nothing."""
-    described = [
-        (name, {path: (str(array.dtype), array.shape[1:]) for path, array in flattened(batch).items()})
-        for name, batch in parts
-    ]
-    (first, expected), *others = described
-    for name, found in others:
-        for path in {**expected, **found}:
-            if expected.get(path) != found.get(path):
-                raise ValueError(
-                    f"field {path!r} is {_described(expected.get(path))} in {first}, but "
-                    f"{_described(found.get(path))} in {name}; give a transform that makes them alike, or leave the "
-                    "field out with `select`"
-                )
-
-
-def _described(kind: tuple[str, tuple[int, ...]] | None) -> str:
+def _described(kind: Kind | None) -> str:
     return "missing" if kind is None else f"{kind[0]} of shape {kind[1]}"

@@ -25,7 +25,8 @@ def concatenated(batches: Sequence[Any]) -> Any:
     """Nests of arrays `[n, ...]` as one."""
     if len(batches) == 1:
         return batches[0]
-    return map_arrays(lambda *parts: np.concatenate(parts), batches[0], *batches[1:])
+    # With their dtype: NumPy would make numbers of the other byte order its own.
+    return map_arrays(lambda *parts: np.concatenate(parts, dtype=parts[0].dtype), batches[0], *batches[1:])
 
 
 def flattened(nest: Any, path: str = "") -> dict[str, Any]:

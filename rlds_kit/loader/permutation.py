@@ -11,7 +11,7 @@ import numpy as np
 
 ROUNDS: Final = 8
 SMALL_BITS: Final = 8
-"""A network of fewer bits has so little to mix with that it takes twice the rounds to make all orders equally likely."""
+"""A network of fewer bits has so little to mix that it takes twice the rounds to make all orders equally likely."""
 
 
 def permuted(positions: np.ndarray, size: int, *key: int) -> np.ndarray:

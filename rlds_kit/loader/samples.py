@@ -20,6 +20,11 @@ from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
 from rlds_kit.step import FLAGS
 
+EPISODE: Final = "episode"
+"""In a batch: the number of the episode, `[B]` int64; what is known of it is in `dataset.episodes[number]`."""
+STEP: Final = "step"
+"""In a batch: the number in its episode of a sample's first step, or of the step that chunks are around, `[B]` int64."""
+
 
 class Kind(Protocol):
     """What a sample is: `Windows`, `Chunks` or `Transitions`."""
@@ -65,7 +70,7 @@ class Samples(Sequence[Batch]):
         self._dtypes = {name: np.dtype(dtype) for name, dtype in (dtypes or {}).items()}
         self._layouts = {name: layout(source.spec, name, self._dtypes) for name in source.fields if name not in FLAGS}
         require_cast(self._layouts, self._dtypes)
-        for name in kind.own_names & {*source.fields}:
+        for name in (kind.own_names | {EPISODE, STEP}) & {*source.fields}:
             raise ValueError(
                 f"{source.name} has a field {name!r}, which is what {type(kind).__name__.lower()} call something of "
                 "their own; leave the field out with `select`"
@@ -140,7 +145,9 @@ class Samples(Sequence[Batch]):
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Samples from a pool in which all that they need is loaded."""
-        return self.kind.batch(self._place(items), self.source.fields, pool.take)
+        place = self._place(items)
+        where = {EPISODE: place.segment.episode, STEP: place.row}
+        return {**self.kind.batch(place, self.source.fields, pool.take), **where}
 
     def _place(self, items: np.ndarray) -> Place:
         segment = np.searchsorted(self._ends, items, "right")

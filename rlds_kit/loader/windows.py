@@ -1,5 +1,6 @@
 """Consecutive steps as one sample."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -96,6 +97,9 @@ class Chunks:
         for name, offsets in self.offsets.items():
             if not offsets:
                 raise ValueError(f"expected offsets of the field {name!r}, got none; range(-3, 1) is a history of four")
+        for whole, part in itertools.permutations(self.offsets, 2):
+            if part.startswith(f"{whole}/"):
+                raise ValueError(f"expected offsets of a field or of parts of it, got some of {whole!r} and {part!r}")
         exact = {name: tuple(integer(name, offset) for offset in found) for name, found in self.offsets.items()}
         object.__setattr__(self, "offsets", exact)
 
