@@ -52,6 +52,7 @@ extras["dev"] = [
     "hypothesis",
     "ml_dtypes",
     "mypy",
+    "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
     "pytest>=8",
     "pytest-xdist",
     "rlds==0.1.8; sys_platform == 'linux' and platform_machine == 'x86_64'",  # its own tests are run against ours

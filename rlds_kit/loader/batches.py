@@ -70,11 +70,17 @@ class Batches(Iterable[Batch]):
     def state_at(self, epoch: int, batches: int) -> dict[str, Any]:
         """The state after so many batches of an epoch, for what reads ahead of training: `tf.data`, other processes.
 
+        Raises:
+          ValueError: an epoch has not so many batches.
+
         >>> state = batches.state_at(*divmod(steps_trained, len(batches)))  # doctest: +SKIP
         """
-        done = integer("batches", batches) * self._options.batch_size
+        epoch, batches = integer("epoch", epoch), integer("batches", batches)
+        if epoch < 0 or not 0 <= batches <= len(self):
+            raise ValueError(f"expected an epoch from 0 on and 0 to {len(self)} batches, got {batches} of epoch {epoch}")
+        done = batches * self._options.batch_size
         is_over = done >= self._samples.count
-        return self._state(integer("epoch", epoch) + is_over, 0 if is_over else done)
+        return self._state(epoch + is_over, 0 if is_over else done)
 
     def _state(self, epoch: int, done: int) -> dict[str, Any]:
         return {"version": STATE_VERSION, "epoch": epoch, "samples_done": done, **self._samples.state()}

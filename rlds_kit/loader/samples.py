@@ -23,7 +23,7 @@ from rlds_kit.step import FLAGS
 EPISODE: Final = "episode"
 """In a batch: the number of the episode, `[B]` int64; what is known of it is in `dataset.episodes[number]`."""
 STEP: Final = "step"
-"""In a batch: the number in its episode of a sample's first step, or of the step that chunks are around, `[B]` int64."""
+"""In a batch: the number in its episode of a sample's first step, or of the one that chunks are around, `[B]` int64."""
 
 
 class Kind(Protocol):

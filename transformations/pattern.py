@@ -1,0 +1,292 @@
+"""Patterns: what to take from the newest steps of an episode, and when.
+
+They are those of Reverb's `structured_writer`, whose API has the same names, and need no Reverb. A pattern sees steps
+arrive one by one. `[-1]` is the newest, `[-2]` the one before it.
+"""
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys and indices that lead to a leaf of a step."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PatternNode:
+    """One leaf of a pattern: a field of a step, at one of the newest steps or at several.
+
+    Attributes:
+      path: leads to the field.
+      start: of a slice, counted from the end, so negative; None for a single step.
+      stop: of a slice, 0 or negative; the index itself, which is negative, for a single step.
+      step: of a slice.
+
+    >>> create_reference_step({"reward": None})["reward"][-3:-1]
+    PatternNode(path=('reward',), start=-3, stop=-1, step=1)
+    """
+
+    path: Path
+    start: int | None
+    stop: int
+    step: int = 1
+
+    @property
+    def history(self) -> int:
+        """How many steps must have arrived, the newest included."""
+        return -(self.stop if self.start is None else self.start)
+
+    @property
+    def length(self) -> int | None:
+        """How many steps the leaf holds; None for a single step without the dimension of steps."""
+        return None if self.start is None else math.ceil((self.stop - self.start) / self.step)
+
+    @property
+    def offsets(self) -> range:
+        """Distances from the newest step, which is 0: `[-2:]` has -1 and 0."""
+        if self.start is None:
+            return range(self.stop + 1, self.stop + 2)
+        return range(self.start + 1, self.stop + 1, self.step)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReferenceField:
+    """A leaf of a reference step. Indexing it makes a leaf of a pattern."""
+
+    path: Path
+
+    __iter__ = None  # or Python would iterate by calling `__getitem__` with 0, 1, ...
+
+    def __getitem__(self, key: int | slice) -> PatternNode:
+        """The field at one of the newest steps, or at several.
+
+        Args:
+          key: a negative index, or a slice with a negative start, a stop that is negative, 0 or left out, and a positive
+            step or none.
+
+        Raises:
+          ValueError: the key is something else.
+        """
+        place = f"pattern of {place_of(self.path)}[{_text_of(key)}]"
+        if isinstance(key, slice):
+            start, stop, step = key.start, key.stop or 0, 1 if key.step is None else key.step
+            if not all(isinstance(number, int) for number in (start, stop, step)) or not start < stop <= 0 < step:
+                raise ValueError(f"{place}: expected a slice from the end with a start, such as [-3:], [-3:-1] or [-5::2]")
+            return PatternNode(self.path, start, stop, step)
+        if isinstance(key, bool) or not isinstance(key, int) or key >= 0:
+            raise ValueError(f"{place}: expected a negative index or a slice, counted from the newest step, which is [-1]")
+        return PatternNode(self.path, None, key)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Condition:
+    """When a pattern is applied. Made from `step_index`, `steps_since_applied`, `is_end_episode` or `data`.
+
+    Attributes:
+      quantity: what is compared.
+      comparison: "==", "!=", "<", "<=", ">" or ">=".
+      value: what it is compared with.
+
+    >>> Condition.step_index() % 2 == 0
+    Condition(quantity=Quantity(kind='step_index', path=(), modulus=None), comparison='==', value=0)
+    """
+
+    quantity: "Quantity"
+    comparison: str
+    value: float
+
+    @staticmethod
+    def step_index() -> "Quantity":
+        """Number of the newest step in its episode, from 0."""
+        return Quantity("step_index")
+
+    @staticmethod
+    def steps_since_applied() -> "Quantity":
+        """How many steps ago the same config was applied, across episodes too. Counts from the first step on at first."""
+        return Quantity("steps_since_applied")
+
+    @staticmethod
+    def is_end_episode() -> "Condition":
+        """The newest step has `is_last`."""
+        return Condition(Quantity("is_end_episode"), "==", 1)
+
+    @staticmethod
+    def data(step_structure: Any) -> Any:
+        """The values of the newest step, which must be scalars of numbers or booleans.
+
+        Args:
+          step_structure: as for `create_reference_step`.
+
+        Returns:
+          The structure, with a quantity to compare at each leaf.
+        """
+        return _map_paths(lambda path: Quantity("data", path), step_structure)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a condition is neither true nor false; give several as a list, instead of `and` or `0 < x < 5`")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Quantity:
+    """What a condition compares. Comparison operators make a `Condition`; `%` takes the remainder first, as in Python.
+
+    Attributes:
+      kind: "step_index", "steps_since_applied", "is_end_episode" or "data".
+      path: leads to the field, for "data".
+      modulus: what it is divided by for its remainder.
+    """
+
+    kind: str
+    path: Path = ()
+    modulus: int | None = None
+
+    def __mod__(self, modulus: int) -> "Quantity":
+        if isinstance(modulus, bool) or not isinstance(modulus, int) or modulus <= 0:
+            raise ValueError(f"condition on {self.kind} % {modulus!r}: expected a positive integer")
+        return dataclasses.replace(self, modulus=modulus)
+
+    def __eq__(self, value: object) -> Condition:  # type: ignore[override]  # it builds a condition
+        return self._compare("==", value)
+
+    def __ne__(self, value: object) -> Condition:  # type: ignore[override]  # it builds a condition
+        return self._compare("!=", value)
+
+    def __lt__(self, value: float) -> Condition:
+        return self._compare("<", value)
+
+    def __le__(self, value: float) -> Condition:
+        return self._compare("<=", value)
+
+    def __gt__(self, value: float) -> Condition:
+        return self._compare(">", value)
+
+    def __ge__(self, value: float) -> Condition:
+        return self._compare(">=", value)
+
+    __hash__ = None  # type: ignore[assignment]  # equality does not compare
+
+    def _compare(self, comparison: str, value: object) -> Condition:
+        if not isinstance(value, numbers.Real | np.bool_):
+            raise TypeError(f"condition on {self.kind}: expected a number to compare with, got {value!r}")
+        whole = isinstance(value, numbers.Integral | np.bool_)
+        return Condition(self, comparison, int(value) if whole else float(value))
+
+
+@dataclasses.dataclass(frozen=True)
+class PatternConfig:
+    """A pattern and when to apply it. Made by `create_config`.
+
+    Attributes:
+      pattern: nest of `PatternNode`, in the structure of the result.
+      conditions: all must hold.
+      table: not used.
+    """
+
+    pattern: Any
+    conditions: tuple[Condition, ...] = ()
+    table: str = ""
+
+    @property
+    def history(self) -> int:
+        """How many steps must have arrived for the pattern to be complete."""
+        return max(node.history for node in leaves(self.pattern))
+
+
+def create_reference_step(step_structure: Any) -> Any:
+    """A stand-in for the newest steps, from which patterns are made by indexing.
+
+    Args:
+      step_structure: a step, or its spec: only the nest of dicts, tuples and lists counts.
+
+    Returns:
+      The same nest with a `ReferenceField` at each leaf.
+
+    >>> step = create_reference_step({"observation": {"position": None}, "action": None})
+    >>> pattern = {"position": step["observation"]["position"][-2], "actions": step["action"][-2:]}
+    """
+    return _map_paths(ReferenceField, step_structure)
+
+
+def pattern_from_transform(step_structure: Any, transform: Callable[[Any], Any]) -> Any:
+    """A pattern, made by a function of a reference step.
+
+    Args:
+      step_structure: as for `create_reference_step`.
+      transform: from a reference step to a nest of what indexing its leaves gives.
+
+    >>> pattern_from_transform({"action": None}, lambda step: {"last_two": step["action"][-2:]})
+    {'last_two': PatternNode(path=('action',), start=-2, stop=0, step=1)}
+    """
+    return transform(create_reference_step(step_structure))
+
+
+def create_config(pattern: Any, table: str = "", conditions: Sequence[Condition] = ()) -> PatternConfig:
+    """A pattern and the conditions under which it is applied. It must also be complete: enough steps have arrived.
+
+    Args:
+      pattern: nest of what indexing a reference step gives. Lists become tuples.
+      table: a name that Reverb asks for. It is not used here.
+      conditions: all must hold.
+
+    Raises:
+      ValueError: the pattern is empty.
+      TypeError: a leaf of the pattern, or a condition, is something else.
+
+    >>> step = create_reference_step({"action": None})
+    >>> config = create_config({"action": step["action"][-1]}, conditions=[Condition.step_index() < 10])
+    """
+    pattern = _as_tuples(pattern)
+    if not leaves(pattern):
+        raise ValueError("create_config: expected a pattern with at least one leaf")
+    for node in leaves(pattern):
+        if not isinstance(node, PatternNode):
+            hint = f" Say which steps: {place_of(node.path)}[-1]." if isinstance(node, ReferenceField) else ""
+            raise TypeError(f"create_config: expected indexed leaves of a reference step, got {node!r}.{hint}")
+    for condition in conditions:
+        if not isinstance(condition, Condition):
+            raise TypeError(f"create_config: expected conditions such as Condition.step_index() < 10, got {condition!r}")
+    return PatternConfig(pattern, tuple(conditions), table)
+
+
+def leaves(structure: Any) -> list[Any]:
+    """What is in a nest of dicts and tuples, in the order of tf.nest."""
+    if isinstance(structure, Mapping):
+        return [leaf for key in sorted(structure) for leaf in leaves(structure[key])]
+    if isinstance(structure, tuple):
+        return [leaf for item in structure for leaf in leaves(item)]
+    return [structure]
+
+
+def place_of(path: Path) -> str:
+    """The expression that leads to a field."""
+    return "step" + "".join(f"[{key!r}]" for key in path)
+
+
+def _map_paths(function: Callable[[Path], Any], structure: Any, path: Path = ()) -> Any:
+    """The structure, with a function of each leaf's path in place of the leaf."""
+    if isinstance(structure, Mapping):
+        return {key: _map_paths(function, inner, (*path, key)) for key, inner in structure.items()}
+    if isinstance(structure, tuple | list):
+        items = [_map_paths(function, inner, (*path, index)) for index, inner in enumerate(structure)]
+        return type(structure)(*items) if hasattr(structure, "_fields") else type(structure)(items)
+    return function(path)
+
+
+def _as_tuples(structure: Any) -> Any:
+    """The structure with tuples in place of lists, which a dataset would take for tensors."""
+    if isinstance(structure, Mapping):
+        return {key: _as_tuples(inner) for key, inner in structure.items()}
+    if isinstance(structure, tuple | list):
+        items = [_as_tuples(inner) for inner in structure]
+        return type(structure)(*items) if hasattr(structure, "_fields") else tuple(items)
+    return structure
+
+
+def _text_of(key: object) -> str:
+    if not isinstance(key, slice):
+        return repr(key)
+    return ":".join("" if part is None else str(part) for part in (key.start, key.stop, key.step))

@@ -1,0 +1,62 @@
+"""New rewards in place of the recorded ones."""
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from rlds_kit.rlds_types import OBSERVATION, REWARD
+from rlds_kit.transformations.dense import Dense, on_either_form
+from rlds_kit.transformations.field_paths import leaves, with_leaves
+from rlds_kit.transformations.fields import count_rows, count_steps, require_when_run
+from rlds_kit.transformations.rows import zero_unless
+from rlds_kit.transformations.segments import is_acted
+
+NEXT_OBSERVATION = "next_observation"
+
+
+@on_either_form
+def relabel(steps: Dense, reward_fn: Callable[[Dense], Any]) -> Dense:
+    """Replaces the rewards of an episode by what a function of its steps gives.
+
+    Where reward is undefined, on the last step and before a gap, it is 0 whatever the function gives.
+
+    Args:
+      steps: of one episode, in either form; they need not have rewards.
+      reward_fn: gets the dense steps and gives `[T]` numbers, or a nest of such, for instance with a key for each
+        agent. Row `t` is the reward for the action of step `t`. In the steps it gets, `next_observation` is the
+        observation of the step after (repeated on the last step), so it may depend on where the action led:
+        `lambda steps: -tf.norm(steps["next_observation"] - goal, axis=-1)`. If the final observation is missing, the
+        function has to see to that. As it gets the whole episode, it may also depend on what came of it, such as the
+        last observation.
+
+    Returns:
+      The steps, with `reward` in the dtype that the function gave.
+
+    Raises:
+      TypeError: the function gives something else than numbers.
+      ValueError: it gives something else than one number for each step.
+
+    >>> steps = {"observation": tf.constant([1.0, 4.0, 9.0]), "reward": tf.constant([0.0, 0.0, 0.0])}
+    >>> relabel(steps, lambda steps: steps["next_observation"] - steps["observation"])["reward"].numpy()
+    array([3., 5., 0.], dtype=float32)
+    """
+    count = count_steps(steps)
+    given = dict(steps)
+    if OBSERVATION in steps:
+        shifted = tf.nest.map_structure(lambda leaf: tf.concat([leaf[1:], leaf[-1:]], 0), steps[OBSERVATION])
+        given = {NEXT_OBSERVATION: shifted, **steps}
+    rewards = tf.nest.map_structure(tf.convert_to_tensor, reward_fn(given))
+    checked = {path: _checked(path, reward, count) for path, reward in leaves(rewards).items()}
+    return {**steps, REWARD: zero_unless(is_acted(steps), with_leaves(rewards, checked))}
+
+
+def _checked(path: str, reward: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+    name = f"{REWARD}/{path}" if path else REWARD
+    if not (reward.dtype.is_floating or reward.dtype.is_integer):
+        raise TypeError(f"expected a reward_fn that gives numbers; {name} is {reward.dtype.name}")
+    if reward.shape.rank not in (1, None):
+        raise ValueError(f"expected a reward_fn that gives [T], one number for each step; {name} is {reward.shape}")
+    rows = count_rows(reward)
+    explanation = f"expected a reward_fn that gives one number for each step; {name} has"
+    return require_when_run(reward, rows == count, explanation, rows, "for", count, "steps")

@@ -1,0 +1,80 @@
+"""Moves fields from steps to their neighbours."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from rlds_kit.transformations.auto_batch import BATCH_AUTO_TUNE, auto_batch_size, element_bytes
+from rlds_kit.transformations.sliding_batch import batch
+
+
+def shift_keys(
+    steps: tf.data.Dataset, keys: Sequence[str], shift: int, batch_size: int = BATCH_AUTO_TUNE
+) -> tf.data.Dataset:
+    """Gives each step the values that some fields have `shift` steps later.
+
+    Step `i` gets `keys` of step `i + shift` and keeps everything else. Steps that have no such neighbour are left out:
+    of `n` steps remain `max(0, n - |shift|)`. A shift of 0 changes nothing.
+
+    Args:
+      steps: dataset of steps, which are dicts.
+      keys: fields to move, with all that is nested in them.
+      shift: how far: positive takes from later steps, negative from earlier ones.
+      batch_size: how many steps to work on at once, more than `|shift|`. It changes the speed only.
+
+    Raises:
+      ValueError: a key is no field of the steps, or `batch_size` is too small.
+      TypeError: `keys` is one string, or the elements are no dicts.
+
+    >>> steps = tf.data.Dataset.from_tensor_slices({"observation": [0, 1, 2], "action": [0, 10, 20]})
+    >>> [(step["observation"], step["action"]) for step in shift_keys(steps, ["action"], -1).as_numpy_iterator()]
+    [(np.int64(1), np.int64(0)), (np.int64(2), np.int64(10))]
+    """
+    _check_keys(steps.element_spec, keys)
+    distance = abs(shift)
+    if batch_size == BATCH_AUTO_TUNE:
+        # The steps between two batches are copied twice; four times the distance keeps that below a quarter.
+        batch_size = distance + max(4 * distance, auto_batch_size(steps.element_spec))
+    if distance >= batch_size:
+        raise ValueError(f"shift_keys: expected a batch_size above |shift| = {distance}, got {batch_size}")
+    if shift == 0:
+        return steps
+
+    moved = set(keys)
+
+    def realign(rows: dict[str, Any]) -> dict[str, Any]:
+        return {key: tf.nest.map_structure(later if (key in moved) == (shift > 0) else earlier, rows[key]) for key in rows}
+
+    def later(column: Any) -> Any:
+        return column[distance:]
+
+    def earlier(column: Any) -> Any:
+        return column[:-distance]
+
+    if element_bytes(steps.element_spec) < float("inf"):
+        return batch(steps, batch_size, batch_size - distance).map(realign).unbatch()
+    return _shift_one_by_one(steps, moved if shift > 0 else steps.element_spec.keys() - moved, distance)
+
+
+def _shift_one_by_one(steps: tf.data.Dataset, later: set[str], distance: int) -> tf.data.Dataset:
+    """For steps whose shapes may differ, so that they cannot be batched."""
+
+    def realign(window: dict[str, Any]) -> tf.data.Dataset:
+        return tf.data.Dataset.zip(
+            {
+                key: tf.nest.map_structure(lambda column, key=key: column.skip(distance) if key in later else column, nest)
+                for key, nest in window.items()
+            }
+        )
+
+    return steps.window(distance + 1, shift=1, drop_remainder=True).flat_map(realign)
+
+
+def _check_keys(spec: Any, keys: Sequence[str]) -> None:
+    if not isinstance(spec, dict):
+        raise TypeError(f"shift_keys: expected steps that are dicts, got {spec}")
+    if isinstance(keys, str):
+        raise TypeError(f"shift_keys: expected a list of keys, got the string {keys!r}. Write [{keys!r}].")
+    if missing := [key for key in keys if key not in spec]:
+        raise ValueError(f"shift_keys: the steps have no fields {missing}; they have {sorted(spec)}")

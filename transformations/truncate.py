@@ -1,0 +1,78 @@
+"""Ending an episode where a condition is met."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from rlds_kit.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL
+from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.transformations.dense import Dense, on_either_form
+from rlds_kit.transformations.fields import count_rows, count_steps, require_fields, require_when_run
+from rlds_kit.transformations.rows import zero_unless
+
+Condition = Callable[[Dense], tf.Tensor] | str
+"""Whether each step meets it, `[T]` bool, computed from dense steps; or the name of a bool field."""
+
+
+@on_either_form
+def truncate(steps: Dense, condition: Condition, is_terminal: bool = False) -> Dense:
+    """Ends an episode at the first step that meets a condition. That step is kept.
+
+    It becomes a last step like any other: `is_last` is set, and action, reward and discount are zeros, for what
+    followed is gone. So the reward for the action of that step is no part of the episode any more. To keep it, end the
+    episode a step later: `lambda steps: tf.concat([[False], steps["reward"][:-1] > 5], 0)`.
+
+    An episode of which no step meets the condition stays as it is.
+
+    Args:
+      steps: of one episode, in either form.
+      condition: the name of a bool field `[T]`, such as "tag:placed", or a function of dense steps that gives such a
+        tensor: `lambda steps: steps["reward"] > 5`.
+      is_terminal: whether meeting the condition is a terminal state, and not just where the data end. If so the step
+        before it gets discount 0. A step that was terminal stays so.
+
+    Raises:
+      ValueError: there is no such field, or the condition is not bool or not of shape `[T]`.
+
+    >>> steps = {"reward": tf.constant([1.0, 9.0, 1.0, 0.0]), "is_last": tf.constant([False, False, False, True])}
+    >>> short = truncate(steps, lambda steps: steps["reward"] > 5)
+    >>> short["reward"].numpy().tolist(), short["is_last"].numpy().tolist()
+    ([1.0, 0.0], [False, True])
+    """
+    require_fields(steps, IS_LAST)
+    count = count_steps(steps)
+    is_met = _evaluate(condition, steps, count)
+    kept = tf.reduce_sum(tf.cast(tf.cumsum(tf.cast(is_met, tf.int64), exclusive=True) == 0, tf.int64))
+    # Steps after the first that meets it are cut, so it does not matter what becomes of them.
+    if is_terminal:
+        steps = {IS_TERMINAL: tf.zeros_like(steps[IS_LAST]), **steps}
+        steps[IS_TERMINAL] |= is_met
+    steps = {**steps, IS_LAST: steps[IS_LAST] | is_met}
+    for field in (field for field in ACTED_FIELDS if field in steps):
+        steps[field] = zero_unless(~is_met, steps[field])
+    if is_terminal and DISCOUNT in steps:
+        leads_there = tf.concat([is_met[1:], tf.zeros_like(is_met[:1])], 0)
+        steps[DISCOUNT] = zero_unless(~leads_there, steps[DISCOUNT])
+    short: Dense = tf.nest.map_structure(lambda leaf: leaf[:kept], steps)
+    return short
+
+
+def _evaluate(condition: Condition, steps: Mapping[str, Any], count: tf.Tensor) -> tf.Tensor:
+    if isinstance(condition, str):
+        require_fields(steps, condition)
+        is_met = steps[condition]
+    else:
+        is_met = tf.convert_to_tensor(condition(dict(steps)))
+    if not isinstance(is_met, tf.Tensor) or is_met.dtype != tf.bool or is_met.shape.rank not in (1, None):
+        raise ValueError(f"expected a condition that gives bool of shape [T], one for each step; got {is_met}")
+    rows = count_rows(is_met)
+    return require_when_run(
+        is_met,
+        rows == count,
+        "expected a condition that gives one bool for each step; got",
+        rows,
+        "for",
+        count,
+        "steps",
+    )
