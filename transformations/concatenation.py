@@ -14,8 +14,8 @@ _WINDOW = 256  # steps that are handed on at once; they are not copied
 def concatenate(steps1: tf.data.Dataset, steps2: tf.data.Dataset) -> tf.data.Dataset:
     """Concatenates two datasets; fields that one of them lacks, at any depth, are added to it as zeros.
 
-    The zeros of a field have its shape. A dimension of unknown size becomes 0: nothing is there, and nothing is made up.
-    So `padded_batch` always works; `batch` needs a known shape, which `tf.ensure_shape` gives.
+    The zeros of a field have its shape. A dimension of unknown size becomes 0: nothing is there, nothing is made up. So
+    `padded_batch` always works; `batch` needs a known shape, which `tf.ensure_shape` gives.
 
     Args:
       steps1: dataset of dicts, nested or not, or of anything else if both have the same structure.
@@ -58,8 +58,8 @@ def concat_if_terminal(
     if not isinstance(spec, dict) or rlds_types.IS_TERMINAL not in spec:
         raise ValueError(f"concat_if_terminal: expected steps with a field {rlds_types.IS_TERMINAL!r}, got {spec}")
 
-    # A window is a dataset of the steps in it. An empty one, of which `window` makes none, marks the end; its cardinality
-    # is 0, or unknown (-2) like that of the steps.
+    # A window is a dataset of the steps in it. An empty one, of which `window` makes none, marks the end; its
+    # cardinality is 0, or unknown (-2) like that of the steps.
     windows = steps.window(_WINDOW).map(tf.data.Dataset.zip)
     empty = tf.data.Dataset.from_tensors(steps.take(0))
     pairs = empty.concatenate(windows).concatenate(empty).window(2, shift=1, drop_remainder=True)

@@ -17,7 +17,7 @@ def step_spec(episodes_dataset: tf.data.Dataset) -> dict[str, Any]:
       `element_spec` of the steps.
 
     Raises:
-      ValueError: the elements are no episodes.
+      TypeError: the elements are no episodes.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0]})
     >>> step_spec(tf.data.Dataset.from_tensors({"steps": steps}))
@@ -26,7 +26,7 @@ def step_spec(episodes_dataset: tf.data.Dataset) -> dict[str, Any]:
     episode = episodes_dataset.element_spec
     steps = episode.get(rlds_types.STEPS) if isinstance(episode, dict) else None
     if not isinstance(steps, tf.data.DatasetSpec):
-        raise ValueError(
+        raise TypeError(
             f"expected a dataset of episodes, each a dict with a dataset {rlds_types.STEPS!r}; got elements {episode}"
         )
     spec: dict[str, Any] = steps.element_spec

@@ -47,4 +47,6 @@ def _last_of_unknown_number(steps: tf.data.Dataset) -> Any:
 
 
 def _check(some: tf.Tensor) -> None:
-    tf.debugging.assert_equal(some, True, message="final_step: expected an episode of at least one step, got one of none")
+    tf.debugging.assert_equal(
+        some, True, message="final_step: expected an episode of one step or more, got one of none"
+    )

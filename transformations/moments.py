@@ -13,6 +13,10 @@ from rlds_kit.transformations.vectorized import map_in_batches
 
 _Moments = dict[str, Any]  # "count": by field; "mean", and "squares" of distances from it: by field, in its structure
 
+_UNDEFINED = float("nan")
+
+_map = tf.nest.map_structure
+
 
 def sar_fields_mask(step: rlds_types.Step) -> tuple[dict[str, Any], dict[str, Any]]:
     """Observation, action and reward of a step, and which of them are valid: on the last step only the observation.
@@ -34,7 +38,7 @@ def sar_fields_mask(step: rlds_types.Step) -> tuple[dict[str, Any], dict[str, An
     """
     fields = (rlds_types.OBSERVATION, rlds_types.ACTION, rlds_types.REWARD)
     if missing := [field for field in (*fields, rlds_types.IS_LAST) if field not in step]:
-        raise ValueError(f"sar_fields_mask: the step has no {missing}; it has {sorted(step)}. Write a function for them.")
+        raise ValueError(f"sar_fields_mask: the step has no {missing}, only {sorted(step)}. Write your own function.")
     acted = tf.logical_not(step[rlds_types.IS_LAST])
     valid = dict.fromkeys(fields, acted) | {rlds_types.OBSERVATION: True}
     return {field: step[field] for field in fields}, valid
@@ -62,8 +66,8 @@ def mean_and_std(
       of the fields. A mean is NaN where no step was valid, a deviation where fewer than two were: it is undefined.
 
     Raises:
-      ValueError: the elements are no episodes, or the two dicts have different keys.
-      TypeError: a field holds no numbers.
+      ValueError: the two dicts have different keys.
+      TypeError: the elements are no episodes, or a field holds no numbers.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 3.0, 9.0], "is_last": [False, False, True]})
     >>> episodes = tf.data.Dataset.from_tensors({"steps": steps})
@@ -76,21 +80,20 @@ def mean_and_std(
     def fields_of(step: rlds_types.Step) -> dict[str, Any]:
         data, valid = get_step_fields(step)
         if data.keys() != valid.keys():
-            raise ValueError(f"mean_and_std: fields {sorted(data)}, but a mask for {sorted(valid)}; expected the same keys")
+            raise ValueError(
+                f"mean_and_std: expected equal keys, got fields {sorted(data)} and a mask for {sorted(valid)}"
+            )
         return {"data": dict(data), "valid": dict(valid)}
 
     steps = episodes_dataset.flat_map(lambda episode: episode[rlds_types.STEPS])
     moments = map_in_batches(steps, fields_of, _moments_of_batch, optimization_batch_size)
     total = fold(moments, zeros_from_spec(moments.element_spec), _merged)
-    undefined = tf.constant(float("nan"), tf.float64)
     mean, std = {}, {}
     for key, count in total["count"].items():
-        mean[key] = _map(lambda value, n=count: tf.where(n > 0, value, undefined), total["mean"][key])
-        std[key] = _map(lambda value, n=count: tf.where(n > 1, tf.sqrt(value / (n - 1)), undefined), total["squares"][key])
+        mean[key] = _map(lambda value, n=count: tf.where(n > 0, value, _UNDEFINED), total["mean"][key])
+        variance = _map(lambda value, n=count: value / (n - 1), total["squares"][key])
+        std[key] = _map(lambda value, n=count: tf.where(n > 1, tf.sqrt(value), _UNDEFINED), variance)
     return mean, std
-
-
-_map = tf.nest.map_structure
 
 
 def _moments_of_batch(batch: Mapping[str, Any]) -> _Moments:

@@ -65,7 +65,7 @@ class ReferenceField:
         """The field at one of the newest steps, or at several.
 
         Args:
-          key: a negative index, or a slice with a negative start, a stop that is negative, 0 or left out, and a positive
+          key: a negative index; or a slice with a negative start, a stop that is negative, 0 or left out, and a positive
             step or none.
 
         Raises:
@@ -75,10 +75,14 @@ class ReferenceField:
         if isinstance(key, slice):
             start, stop, step = key.start, key.stop or 0, 1 if key.step is None else key.step
             if not all(isinstance(number, int) for number in (start, stop, step)) or not start < stop <= 0 < step:
-                raise ValueError(f"{place}: expected a slice from the end with a start, such as [-3:], [-3:-1] or [-5::2]")
+                raise ValueError(
+                    f"{place}: expected a slice with a start, from the end, as [-3:], [-3:-1] and [-5::2] are"
+                )
             return PatternNode(self.path, start, stop, step)
-        if isinstance(key, bool) or not isinstance(key, int) or key >= 0:
-            raise ValueError(f"{place}: expected a negative index or a slice, counted from the newest step, which is [-1]")
+        if not isinstance(key, int) or key >= 0:
+            raise ValueError(
+                f"{place}: expected a slice, or a negative index, counted from the newest step, which is [-1]"
+            )
         return PatternNode(self.path, None, key)
 
 
@@ -106,7 +110,7 @@ class Condition:
 
     @staticmethod
     def steps_since_applied() -> "Quantity":
-        """How many steps ago the same config was applied, across episodes too. Counts from the first step on at first."""
+        """How many steps ago the same config was applied, over all episodes; before that, how many steps there were."""
         return Quantity("steps_since_applied")
 
     @staticmethod
@@ -127,7 +131,9 @@ class Condition:
         return _map_paths(lambda path: Quantity("data", path), step_structure)
 
     def __bool__(self) -> bool:
-        raise TypeError("a condition is neither true nor false; give several as a list, instead of `and` or `0 < x < 5`")
+        raise TypeError(
+            "a condition is neither true nor false. Give several as a list; do not use `and` or `0 < x < 5`."
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -145,7 +151,7 @@ class Quantity:
     modulus: int | None = None
 
     def __mod__(self, modulus: int) -> "Quantity":
-        if isinstance(modulus, bool) or not isinstance(modulus, int) or modulus <= 0:
+        if modulus <= 0:
             raise ValueError(f"condition on {self.kind} % {modulus!r}: expected a positive integer")
         return dataclasses.replace(self, modulus=modulus)
 
@@ -170,10 +176,11 @@ class Quantity:
     __hash__ = None  # type: ignore[assignment]  # equality does not compare
 
     def _compare(self, comparison: str, value: object) -> Condition:
-        if not isinstance(value, numbers.Real | np.bool_):
-            raise TypeError(f"condition on {self.kind}: expected a number to compare with, got {value!r}")
-        whole = isinstance(value, numbers.Integral | np.bool_)
-        return Condition(self, comparison, int(value) if whole else float(value))
+        if isinstance(value, numbers.Integral | np.bool_):
+            return Condition(self, comparison, int(value))
+        if isinstance(value, numbers.Real):
+            return Condition(self, comparison, float(value))
+        raise TypeError(f"condition on {self.kind}: expected a number to compare with, got {value!r}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,7 +200,8 @@ class PatternConfig:
     @property
     def history(self) -> int:
         """How many steps must have arrived for the pattern to be complete."""
-        return max(node.history for node in leaves(self.pattern))
+        nodes: list[PatternNode] = leaves(self.pattern)
+        return max(node.history for node in nodes)
 
 
 def create_reference_step(step_structure: Any) -> Any:
@@ -248,7 +256,7 @@ def create_config(pattern: Any, table: str = "", conditions: Sequence[Condition]
             raise TypeError(f"create_config: expected indexed leaves of a reference step, got {node!r}.{hint}")
     for condition in conditions:
         if not isinstance(condition, Condition):
-            raise TypeError(f"create_config: expected conditions such as Condition.step_index() < 10, got {condition!r}")
+            raise TypeError(f"create_config: expected conditions, as Condition.step_index() < 10 is, got {condition!r}")
     return PatternConfig(pattern, tuple(conditions), table)
 
 

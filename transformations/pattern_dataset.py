@@ -1,6 +1,6 @@
 """Applies patterns to the steps of episodes: transitions, trajectories, whatever their reference step can name.
 
-Steps are looked at in blocks, not one by one. Of the steps before a block, those are kept that a pattern reaches back to.
+Steps are looked at in blocks, not one by one. Of the steps before a block those are kept that patterns reach back to.
 """
 
 import functools
@@ -51,9 +51,8 @@ def pattern_map(
       dimension.
 
     Raises:
-      ValueError: the elements are no episodes, a pattern names a field that the steps lack, or patterns do not fit
-        together.
-      TypeError: a condition looks at a field that is no scalar number.
+      ValueError: a pattern names a field that the steps lack, or patterns do not fit together.
+      TypeError: the elements are no episodes, or a condition looks at a field that is no scalar number.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0, 4.0], "is_last": [False, False, True]})
     >>> episodes = tf.data.Dataset.from_tensors({"steps": steps})
@@ -127,16 +126,21 @@ def _field(path: Path, spec: Any) -> tf.TensorSpec:
     for key in path:
         inside = key in spec if isinstance(spec, dict) else isinstance(spec, tuple) and key in range(len(spec))
         spec = spec[key] if inside else None
-    if not isinstance(spec, tf.TensorSpec):
-        raise ValueError(f"pattern_map: the steps have no tensor {place_of(path)}. Make the pattern from their own spec.")
-    return spec
+    tensor = spec if isinstance(spec, tf.TensorSpec) else None
+    if tensor is None:
+        raise ValueError(
+            f"pattern_map: the steps have no tensor {place_of(path)}. Make the pattern from their own spec"
+        )
+    return tensor
 
 
 def _check_scalar(condition: Condition, field: tf.TensorSpec) -> None:
     is_number = field.dtype.is_bool or field.dtype.is_floating or (field.dtype.is_integer and field.dtype != tf.uint64)
     if field.shape.num_elements() != 1 or not is_number:
         place = place_of(condition.quantity.path)
-        raise TypeError(f"pattern_map: a condition needs a scalar number or boolean (no uint64), but {place} is {field}")
+        raise TypeError(
+            f"pattern_map: expected a scalar number (no uint64) or boolean to compare, but {place} is {field}"
+        )
 
 
 def _check_fit(specs: Sequence[Any]) -> None:

@@ -1,5 +1,7 @@
 """Moves fields from steps to their neighbours."""
 
+import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,29 +43,25 @@ def shift_keys(
     if shift == 0:
         return steps
 
-    moved = set(keys)
+    later = set(keys) if shift > 0 else steps.element_spec.keys() - set(keys)
+    if not math.isfinite(element_bytes(steps.element_spec)):
+        return _shift_one_by_one(steps, later, distance)
 
     def realign(rows: dict[str, Any]) -> dict[str, Any]:
-        return {key: tf.nest.map_structure(later if (key in moved) == (shift > 0) else earlier, rows[key]) for key in rows}
+        parts = {key: slice(distance, None) if key in later else slice(None, -distance) for key in rows}
+        return {key: tf.nest.map_structure(operator.itemgetter(parts[key]), nest) for key, nest in rows.items()}
 
-    def later(column: Any) -> Any:
-        return column[distance:]
-
-    def earlier(column: Any) -> Any:
-        return column[:-distance]
-
-    if element_bytes(steps.element_spec) < float("inf"):
-        return batch(steps, batch_size, batch_size - distance).map(realign).unbatch()
-    return _shift_one_by_one(steps, moved if shift > 0 else steps.element_spec.keys() - moved, distance)
+    return batch(steps, batch_size, batch_size - distance).map(realign).unbatch()
 
 
 def _shift_one_by_one(steps: tf.data.Dataset, later: set[str], distance: int) -> tf.data.Dataset:
     """For steps whose shapes may differ, so that they cannot be batched."""
 
     def realign(window: dict[str, Any]) -> tf.data.Dataset:
+        skipped = {key: distance if key in later else 0 for key in window}
         return tf.data.Dataset.zip(
             {
-                key: tf.nest.map_structure(lambda column, key=key: column.skip(distance) if key in later else column, nest)
+                key: tf.nest.map_structure(lambda rows, n=skipped[key]: rows.skip(n), nest)
                 for key, nest in window.items()
             }
         )

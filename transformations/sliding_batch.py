@@ -15,7 +15,7 @@ def batch(
     """Batches elements in windows that slide over the dataset.
 
     Args:
-      dataset: elements of any structure. With shapes that change from element to element, those of one batch must agree.
+      dataset: elements of any structure. Where their shapes differ, those of one batch must agree.
       size: elements of a batch; `BATCH_AUTO_TUNE` for as many as fit in 200 kB.
       shift: elements from the start of a batch to the start of the next. None or 0: `size`, so that nothing overlaps.
         A shift above `size` leaves elements out.

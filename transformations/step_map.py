@@ -50,7 +50,7 @@ def map_nested_steps(
       optimization_batch_size: how many steps to transform at once. It changes the speed only.
 
     Raises:
-      ValueError: the elements are no episodes.
+      TypeError: the elements are no episodes.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0]})
     >>> episodes = tf.data.Dataset.from_tensors({"steps": steps, "episode_id": 7})
@@ -73,7 +73,7 @@ def apply_nested_steps(
       transform_step_dataset: from a dataset of steps to another, or to anything else that becomes the field `steps`.
 
     Raises:
-      ValueError: the elements are no episodes.
+      TypeError: the elements are no episodes.
 
     >>> episodes = tf.data.Dataset.from_tensors({"steps": tf.data.Dataset.range(5), "episode_id": 7})
     >>> [len(episode["steps"]) for episode in apply_nested_steps(episodes, lambda steps: steps.take(2))]

@@ -59,8 +59,7 @@ def sum_nested_steps(
       optimization_batch_size: how many steps to add at once. It changes the speed only.
 
     Raises:
-      ValueError: the elements are no episodes.
-      TypeError: what is to be added is no number.
+      TypeError: the elements are no episodes, or what is to be added is no number.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"action": [1, 2]})
     >>> int(sum_nested_steps(tf.data.Dataset.from_tensors({"steps": steps}).repeat(3), lambda step: step["action"]))

@@ -21,7 +21,6 @@ def vectorize(function: Callable[..., Any], spec: Any) -> Callable[..., Any] | N
       A function of a batch that gives the results of all its elements; None where TensorFlow has no vectorized form of
       an operation (`tf.py_function`, decoding of images, assignment of a variable, results whose shapes differ, ...).
     """
-
     if not is_dense(spec):
         return None
     # Inside `vectorized_map` nothing converts Python's control flow, and an operation that does not depend on the step

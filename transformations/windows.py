@@ -79,7 +79,7 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
         every step, with zeros (False, empty text) or the nearest value that is defined in place of what is not.
 
     Returns:
-      Each field of `offsets` as `[N, len(offsets[field]), ...]`, and one field more: `mask`, which has for each of them
+      Each field of `offsets` as `[N, len(offsets[field]), ...]`, and one field more: `valid`, which has for each of them
       `[N, len(offsets[field])]` bool, where it is defined. Action, reward and discount are not on the last step and
       before a gap; the observation is not where `observation_valid` is False.
 
@@ -90,7 +90,7 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
     >>> sample = chunks(steps, {"observation": [-1, 0], "action": range(2)}, pad="repeat")
     >>> sample["observation"].numpy().tolist(), sample["action"].numpy().tolist()
     ([[10, 10], [10, 11], [11, 12]], [[0, 1], [1, 1], [1, 1]])
-    >>> sample["mask"]["action"].numpy().tolist()
+    >>> sample["valid"]["action"].numpy().tolist()
     [[True, True], [True, False], [False, False]]
     """
     lists = {field: [operator.index(offset) for offset in at] for field, at in offsets.items()}
@@ -98,27 +98,27 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
     _check_pad(pad)
     count = count_steps(steps)
     segment = segments(steps)
-    rows, mask = {}, {}
+    rows, valid = {}, {}
     for field, at in lists.items():
         wanted = tf.range(count)[:, tf.newaxis] + tf.constant(at, tf.int64)
         is_there = is_defined(steps, field)
         last = tf.gather(latest_true(is_there), segment.last)
         nearest = tf.maximum(tf.minimum(wanted, last[:, tf.newaxis]), segment.first[:, tf.newaxis])
-        rows[field], mask[field] = nearest, (nearest == wanted) & tf.gather(is_there, nearest)
+        rows[field], valid[field] = nearest, (nearest == wanted) & tf.gather(is_there, nearest)
     if pad == "none":
-        is_full = tf.reduce_all(tf.concat(list(mask.values()), 1), 1)
-        rows, mask = gather_rows((rows, mask), tf.where(is_full)[:, 0])
+        is_full = tf.reduce_all(tf.concat(list(valid.values()), 1), 1)
+        rows, valid = gather_rows((rows, valid), tf.where(is_full)[:, 0])
     result: dict[str, Any] = {field: gather_rows(steps[field], at) for field, at in rows.items()}
     if pad == "zero":
-        result = {field: zero_unless(mask[field], value) for field, value in result.items()}
-    return {**result, "mask": mask}
+        result = {field: zero_unless(valid[field], value) for field, value in result.items()}
+    return {**result, "valid": valid}
 
 
 def _check_offsets(steps: Mapping[str, Any], offsets: Mapping[str, list[int]]) -> None:
     if not offsets:
         raise ValueError('expected offsets of at least one field, such as {"observation": range(-3, 1)}; got none')
     require_fields(steps, *offsets)
-    refuse_fields(offsets, "mask")
+    refuse_fields(offsets, "valid")
     for field, at in offsets.items():
         if not at:
             raise ValueError(f"expected offsets of the field {field!r}, got none; range(-3, 1) is a history of four")

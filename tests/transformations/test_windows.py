@@ -86,7 +86,7 @@ def expected_chunks(steps: Steps, offsets: Mapping[str, Sequence[int]], pad: Pad
                     mask[field].append(inside[field])
     numbers = {field: np.array(each, int).reshape(-1, len(offsets[field])) for field, each in rows.items()}
     masks = {field: np.array(each, bool).reshape(-1, len(offsets[field])) for field, each in mask.items()}
-    return {**{field: rows_of(steps[field], numbers[field], masks[field], pad) for field in offsets}, "mask": masks}
+    return {**{field: rows_of(steps[field], numbers[field], masks[field], pad) for field in offsets}, "valid": masks}
 
 
 @given(episode_steps(min_length=0), st.integers(1, 60), st.integers(1, 60), pads)
@@ -116,7 +116,7 @@ def test_chunks_without_padding_are_the_full_ones(steps: Steps, at: list[int], p
     """Those without padding are those with padding in which nothing is masked."""
     dense, offsets = to_tensors(steps), {"observation": at, "action": [0]}
     full, padded = to_numpy(chunks(dense, offsets)), to_numpy(chunks(dense, offsets, pad))
-    keep = padded["mask"]["observation"].all(1) & padded["mask"]["action"].all(1)
+    keep = padded["valid"]["observation"].all(1) & padded["valid"]["action"].all(1)
     assert_same(full, tf.nest.map_structure(lambda leaf: leaf[keep], padded))
 
 
@@ -146,7 +146,7 @@ def test_actions_ahead_repeat_the_last_one_taken() -> None:
     steps = make_steps(3, undefined="garbage")
     actual = to_numpy(chunks(to_tensors(steps), {"action": range(3)}, pad="repeat"))
     np.testing.assert_array_equal(actual["action"][:, -1], steps["action"][[1, 1, 1]])
-    assert actual["mask"]["action"].tolist() == [[True, True, False], [True, False, False], [False, False, False]]
+    assert actual["valid"]["action"].tolist() == [[True, True, False], [True, False, False], [False, False, False]]
 
 
 def test_static_shapes() -> None:
