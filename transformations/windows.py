@@ -79,8 +79,8 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
         every step, with zeros (False, empty text) or the nearest value that is defined in place of what is not.
 
     Returns:
-      Each field of `offsets` as `[N, len(offsets[field]), ...]`, and one field more: `valid`, which has for each of them
-      `[N, len(offsets[field])]` bool, where it is defined. Action, reward and discount are not on the last step and
+      Each field of `offsets` as `[N, len(offsets[field]), ...]`, and one field more: `valid`, which has for each of
+      them `[N, len(offsets[field])]` bool, where it is defined. Action, reward and discount are not on the last step and
       before a gap; the observation is not where `observation_valid` is False.
 
     Raises:
