@@ -80,8 +80,8 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
 
     Returns:
       Each field of `offsets` as `[N, len(offsets[field]), ...]`, and one field more: `valid`, which has for each of
-      them `[N, len(offsets[field])]` bool, where it is defined. Action, reward and discount are not on the last step and
-      before a gap; the observation is not where `observation_valid` is False.
+      them `[N, len(offsets[field])]` bool, where it is defined. Action, reward and discount are not on the last step
+      and before a gap; the observation is not where `observation_valid` is False.
 
     Raises:
       ValueError: a field does not exist or has no offsets, or there is no such padding.
