@@ -18,6 +18,8 @@ def path_of(spec: specs.Dict, name: str) -> str:
     path = leaves.escape(name) if name in spec.fields else name
     here: specs.Spec = spec
     for element in leaves.elements(path):
+        if isinstance(here, specs.Array | specs.Text | specs.Bytes):  # nothing is in there
+            raise KeyError(f"there is no field {name!r}; there are {', '.join(sorted(spec.fields))}")
         if not isinstance(here, specs.Dict):
             break  # what is in there is not known in advance
         if leaves.unescape(element) not in here.fields:

@@ -21,13 +21,13 @@ from rlds_kit.transformations.moments import mean_and_std, sar_fields_mask
 from rlds_kit.transformations.normalize import denormalize, denormalize_from_bounds, normalize, normalize_to_bounds
 from rlds_kit.transformations.pad import pad_episodes
 from rlds_kit.transformations.pattern import (
-    Condition,
     PatternConfig,
     PatternNode,
     create_config,
     create_reference_step,
     pattern_from_transform,
 )
+from rlds_kit.transformations.pattern_condition import Condition
 from rlds_kit.transformations.pattern_dataset import pattern_map, pattern_map_from_transform
 from rlds_kit.transformations.relabel import relabel
 from rlds_kit.transformations.returns import returns, returns_to_go

@@ -6,14 +6,11 @@ arrive one by one. `[-1]` is the newest, `[-2]` the one before it.
 
 import dataclasses
 import math
-import numbers
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-
-Path: TypeAlias = tuple[str | int, ...]
-"""Keys and indices that lead to a leaf of a step."""
+from rlds_kit.transformations.pattern_condition import Condition
+from rlds_kit.transformations.pattern_path import Path, leaves, map_paths, place_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,12 +58,12 @@ class ReferenceField:
 
     __iter__ = None  # or Python would iterate by calling `__getitem__` with 0, 1, ...
 
-    def __getitem__(self, key: int | slice) -> PatternNode:
+    def __getitem__(self, key: object) -> PatternNode:
         """The field at one of the newest steps, or at several.
 
         Args:
-          key: a negative index; or a slice with a negative start, a stop that is negative, 0 or left out, and a positive
-            step or none.
+          key: a negative index; or a slice with a negative start, a stop that is negative, 0 or left out, and a
+            positive step or none.
 
         Raises:
           ValueError: the key is something else.
@@ -84,103 +81,6 @@ class ReferenceField:
                 f"{place}: expected a slice, or a negative index, counted from the newest step, which is [-1]"
             )
         return PatternNode(self.path, None, key)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Condition:
-    """When a pattern is applied. Made from `step_index`, `steps_since_applied`, `is_end_episode` or `data`.
-
-    Attributes:
-      quantity: what is compared.
-      comparison: "==", "!=", "<", "<=", ">" or ">=".
-      value: what it is compared with.
-
-    >>> Condition.step_index() % 2 == 0
-    Condition(quantity=Quantity(kind='step_index', path=(), modulus=None), comparison='==', value=0)
-    """
-
-    quantity: "Quantity"
-    comparison: str
-    value: float
-
-    @staticmethod
-    def step_index() -> "Quantity":
-        """Number of the newest step in its episode, from 0."""
-        return Quantity("step_index")
-
-    @staticmethod
-    def steps_since_applied() -> "Quantity":
-        """How many steps ago the same config was applied, over all episodes; before that, how many steps there were."""
-        return Quantity("steps_since_applied")
-
-    @staticmethod
-    def is_end_episode() -> "Condition":
-        """The newest step has `is_last`."""
-        return Condition(Quantity("is_end_episode"), "==", 1)
-
-    @staticmethod
-    def data(step_structure: Any) -> Any:
-        """The values of the newest step, which must be scalars of numbers or booleans.
-
-        Args:
-          step_structure: as for `create_reference_step`.
-
-        Returns:
-          The structure, with a quantity to compare at each leaf.
-        """
-        return _map_paths(lambda path: Quantity("data", path), step_structure)
-
-    def __bool__(self) -> bool:
-        raise TypeError(
-            "a condition is neither true nor false. Give several as a list; do not use `and` or `0 < x < 5`."
-        )
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Quantity:
-    """What a condition compares. Comparison operators make a `Condition`; `%` takes the remainder first, as in Python.
-
-    Attributes:
-      kind: "step_index", "steps_since_applied", "is_end_episode" or "data".
-      path: leads to the field, for "data".
-      modulus: what it is divided by for its remainder.
-    """
-
-    kind: str
-    path: Path = ()
-    modulus: int | None = None
-
-    def __mod__(self, modulus: int) -> "Quantity":
-        if modulus <= 0:
-            raise ValueError(f"condition on {self.kind} % {modulus!r}: expected a positive integer")
-        return dataclasses.replace(self, modulus=modulus)
-
-    def __eq__(self, value: object) -> Condition:  # type: ignore[override]  # it builds a condition
-        return self._compare("==", value)
-
-    def __ne__(self, value: object) -> Condition:  # type: ignore[override]  # it builds a condition
-        return self._compare("!=", value)
-
-    def __lt__(self, value: float) -> Condition:
-        return self._compare("<", value)
-
-    def __le__(self, value: float) -> Condition:
-        return self._compare("<=", value)
-
-    def __gt__(self, value: float) -> Condition:
-        return self._compare(">", value)
-
-    def __ge__(self, value: float) -> Condition:
-        return self._compare(">=", value)
-
-    __hash__ = None  # type: ignore[assignment]  # equality does not compare
-
-    def _compare(self, comparison: str, value: object) -> Condition:
-        if isinstance(value, numbers.Integral | np.bool_):
-            return Condition(self, comparison, int(value))
-        if isinstance(value, numbers.Real):
-            return Condition(self, comparison, float(value))
-        raise TypeError(f"condition on {self.kind}: expected a number to compare with, got {value!r}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -216,7 +116,7 @@ def create_reference_step(step_structure: Any) -> Any:
     >>> step = create_reference_step({"observation": {"position": None}, "action": None})
     >>> pattern = {"position": step["observation"]["position"][-2], "actions": step["action"][-2:]}
     """
-    return _map_paths(ReferenceField, step_structure)
+    return map_paths(ReferenceField, step_structure)
 
 
 def pattern_from_transform(step_structure: Any, transform: Callable[[Any], Any]) -> Any:
@@ -258,30 +158,6 @@ def create_config(pattern: Any, table: str = "", conditions: Sequence[Condition]
         if not isinstance(condition, Condition):
             raise TypeError(f"create_config: expected conditions, as Condition.step_index() < 10 is, got {condition!r}")
     return PatternConfig(pattern, tuple(conditions), table)
-
-
-def leaves(structure: Any) -> list[Any]:
-    """What is in a nest of dicts and tuples, in the order of tf.nest."""
-    if isinstance(structure, Mapping):
-        return [leaf for key in sorted(structure) for leaf in leaves(structure[key])]
-    if isinstance(structure, tuple):
-        return [leaf for item in structure for leaf in leaves(item)]
-    return [structure]
-
-
-def place_of(path: Path) -> str:
-    """The expression that leads to a field."""
-    return "step" + "".join(f"[{key!r}]" for key in path)
-
-
-def _map_paths(function: Callable[[Path], Any], structure: Any, path: Path = ()) -> Any:
-    """The structure, with a function of each leaf's path in place of the leaf."""
-    if isinstance(structure, Mapping):
-        return {key: _map_paths(function, inner, (*path, key)) for key, inner in structure.items()}
-    if isinstance(structure, tuple | list):
-        items = [_map_paths(function, inner, (*path, index)) for index, inner in enumerate(structure)]
-        return type(structure)(*items) if hasattr(structure, "_fields") else type(structure)(items)
-    return function(path)
 
 
 def _as_tuples(structure: Any) -> Any:

@@ -8,7 +8,9 @@ from typing import Any, Final, TypeAlias
 
 import tensorflow as tf
 
-from rlds_kit.transformations.pattern import Condition, PatternConfig, PatternNode, place_of
+from rlds_kit.transformations.pattern import PatternConfig, PatternNode
+from rlds_kit.transformations.pattern_condition import Condition
+from rlds_kit.transformations.pattern_path import place_of
 
 Columns: TypeAlias = dict[str, tf.Tensor]
 """Fields of many steps `[steps, ...]`, by the expression that leads to them."""

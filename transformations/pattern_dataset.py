@@ -14,17 +14,15 @@ from rlds_kit import rlds_types
 from rlds_kit.transformations.auto_batch import element_bytes
 from rlds_kit.transformations.from_spec import step_spec
 from rlds_kit.transformations.pattern import (
-    Condition,
-    Path,
     PatternConfig,
     PatternNode,
     create_config,
     create_reference_step,
-    leaves,
     pattern_from_transform,
-    place_of,
 )
 from rlds_kit.transformations.pattern_block import IS_LAST, Columns, State, apply_to_block, initial_state
+from rlds_kit.transformations.pattern_condition import Condition
+from rlds_kit.transformations.pattern_path import Path, leaves, place_of
 
 _BLOCK_BYTES: Final = 4_000_000  # of results
 _BLOCK_STEPS: Final = (16, 1024)

@@ -30,8 +30,8 @@ def shift_keys(
       TypeError: `keys` is one string, or the elements are no dicts.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"observation": [0, 1, 2], "action": [0, 10, 20]})
-    >>> [(step["observation"], step["action"]) for step in shift_keys(steps, ["action"], -1).as_numpy_iterator()]
-    [(np.int64(1), np.int64(0)), (np.int64(2), np.int64(10))]
+    >>> [(int(step["observation"]), int(step["action"])) for step in shift_keys(steps, ["action"], -1)]
+    [(1, 0), (2, 10)]
     """
     _check_keys(steps.element_spec, keys)
     distance = abs(shift)

@@ -1,5 +1,7 @@
 """Batches that may overlap, leave elements out, or take every n-th element."""
 
+from typing import Any
+
 import tensorflow as tf
 
 from rlds_kit.transformations.auto_batch import BATCH_AUTO_TUNE, auto_batch_size, batched_spec, is_dense
@@ -39,18 +41,32 @@ def batch(
             raise ValueError(f"batch: expected a positive {name}, got {number}")
     if shift == size and stride == 1:
         return dataset.batch(size, drop_remainder=drop_remainder)
-    make = _slide if is_dense(dataset.element_spec) else _window
-    windows = make(dataset, size, shift, stride, drop_remainder)
+    if not is_dense(dataset.element_spec):
+        return _window(dataset, size, shift, stride, drop_remainder)
     if not drop_remainder:
-        return windows
-    # The operation itself counts the short windows too. `take` makes the known cardinality right and costs nothing.
-    return windows.take(_full_windows(dataset.cardinality(), (size - 1) * stride + 1, shift))
+        return _slide(dataset, size, shift, stride, drop_remainder=False)
+    return _full_windows(dataset, size, shift, stride)
 
 
-def _slide(dataset: tf.data.Dataset, size: int, shift: int, stride: int, drop_remainder: bool) -> tf.data.Dataset:
+def _full_windows(dataset: tf.data.Dataset, size: int, shift: int, stride: int) -> tf.data.Dataset:
+    """Windows without the shorter ones at the end, and with a cardinality that is right: the operation's own is not."""
+    count, span = dataset.cardinality(), (size - 1) * stride + 1
+    full = tf.where(count < 0, tf.constant(-1, tf.int64), tf.maximum((count - span) // shift + 1, 0))  # -1 takes all
+    if shift <= span:  # then it counts too many
+        return _slide(dataset, size, shift, stride, drop_remainder=True).take(full)
+
+    # Otherwise too few. With the shorter ones it counts right, and `take` can leave them out if the number is known.
+    windows = tf.cond(
+        count < 0,
+        lambda: tf.data.experimental.to_variant(_slide(dataset, size, shift, stride, drop_remainder=True)),
+        lambda: tf.data.experimental.to_variant(_slide(dataset, size, shift, stride, drop_remainder=False).take(full)),
+    )
+    return tf.data.experimental.from_variant(windows, _spec_of_windows(dataset, size))
+
+
+def _slide(dataset: tf.data.Dataset, size: int, shift: int, stride: int, *, drop_remainder: bool) -> tf.data.Dataset:
     """One operation of TensorFlow, about 100 times as fast as `window` and `flat_map`."""
-    leading = size if drop_remainder else None
-    spec = tf.nest.map_structure(lambda leaf: batched_spec(leaf, leading), dataset.element_spec)
+    spec = _spec_of_windows(dataset, size if drop_remainder else None)
     leaves = tf.nest.flatten(spec)
     windows = tf.raw_ops.SlidingWindowDataset(
         input_dataset=tf.data.experimental.to_variant(dataset),
@@ -64,6 +80,10 @@ def _slide(dataset: tf.data.Dataset, size: int, shift: int, stride: int, drop_re
     return tf.data.experimental.from_variant(windows, spec)
 
 
+def _spec_of_windows(dataset: tf.data.Dataset, size: int | None) -> Any:
+    return tf.nest.map_structure(lambda leaf: batched_spec(leaf, size), dataset.element_spec)
+
+
 def _window(dataset: tf.data.Dataset, size: int, shift: int, stride: int, drop_remainder: bool) -> tf.data.Dataset:
     """For elements that are no tensors: ragged ones, sparse ones, datasets such as the steps of an episode."""
 
@@ -73,9 +93,3 @@ def _window(dataset: tf.data.Dataset, size: int, shift: int, stride: int, drop_r
         return batches if isinstance(batches, tf.data.Dataset) else tf.data.Dataset.zip(batches)
 
     return dataset.window(size, shift=shift, stride=stride, drop_remainder=drop_remainder).flat_map(merge)
-
-
-def _full_windows(count: tf.Tensor, span: int, shift: int) -> tf.Tensor:
-    """How many windows of `span` elements fit in `count`; -1, which to `take` means all, where the count is unknown."""
-    full = tf.maximum(tf.constant(0, tf.int64), (count - span) // shift + 1)
-    return tf.where(count < 0, tf.constant(-1, tf.int64), full)

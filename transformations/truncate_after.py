@@ -13,7 +13,7 @@ def truncate_after_condition(
 ) -> tf.data.Dataset:
     """Keeps the steps up to and including the first that satisfies a condition; all of them if none does.
 
-    No field changes: `is_last` of the new final step stays as it was. Steps behind it are not read.
+    No field changes: `is_last` of the new final step stays as it was. Of the steps behind it one is read.
 
     Args:
       steps_dataset: dataset of steps.

@@ -13,7 +13,7 @@ from rlds_kit.errors import SpecError
 from rlds_kit.feed.columns import Column, column, plain, plain_batch, without_lists
 from rlds_kit.feed.episodes import Stretch, WholeEpisodes
 from rlds_kit.feed.extras import needs
-from rlds_kit.loader.layout import nested
+from rlds_kit.loader.layout import Leaf, nested
 from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.rlds_types import STEPS
@@ -45,9 +45,7 @@ def episodes(table: WholeEpisodes, *, observation_valid: bool) -> Any:
     def episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
         stretches = tf.data.Dataset.from_tensor_slices((bounds[:-1], bounds[1:]))
-        steps = stretches.map(lambda begin, end: reader.rows(number, begin, end)).prefetch(1).unbatch()
-        if reader.ragged:
-            steps = steps.map(reader.in_shape)
+        steps = reader.one_by_one(stretches.map(lambda begin, end: reader.rows(number, begin, end)))
         return {STEPS: steps.apply(tf.data.experimental.assert_cardinality(bounds[-1])), **facts}
 
     return tf.data.Dataset.range(len(table)).map(episode)
@@ -109,6 +107,8 @@ class _Reader:
         self._table = table
         source, layouts = table.source, table.layouts
         self._columns = {leaf: column(source.name, source.spec, leaf) for found in layouts.values() for leaf in found}
+        self._nests = {name: without_lists(nested(each, self._columns.__getitem__)) for name, each in layouts.items()}
+        self._index = layouts.get(STEP_INDEX, ())
         self._own = (*FLAGS, OBSERVATION_VALID) if observation_valid and OBSERVATION in layouts else FLAGS
         if taken := sorted(layouts.keys() & {*self._own}):
             raise SpecError(f"{source.name} has a field {taken[0]!r} of its own; leave it out with `select`")
@@ -140,31 +140,41 @@ class _Reader:
         dtypes = [tf.as_dtype(dtype) for each in self._columns.values() for dtype in each.dtypes]
         dtypes += [tf.bool] * len(self._own)
         outputs = iter(tf.numpy_function(self._rows, [number, begin, end], dtypes, stateful=False))
-        tensors = {leaf: _tensors(each, outputs) for leaf, each in self._columns.items()}
-        layouts = self._table.layouts
-        fields = {name: without_lists(nested(found, tensors.__getitem__)) for name, found in layouts.items()}
+        tensors = {each.path: _tensors(each, outputs) for each in self._columns.values()}
+        fields = {name: map_arrays(lambda each: tensors[each.path], nest) for name, nest in self._nests.items()}
         return fields | {name: tf.ensure_shape(next(outputs), [None]) for name in self._own}
 
-    def in_shape(self, step: dict[str, Any]) -> dict[str, Any]:
-        """A step with its ragged values in their shapes."""
-        for name, found in self._table.layouts.items():
-            described = without_lists(nested(found, self._columns.__getitem__))
-            step = step | {name: map_arrays(_in_shape, described, step[name])}
-        return step
+    def one_by_one(self, stretches: Any) -> Any:
+        """A dataset of single steps, made of one of stretches as `rows` gives them."""
+        import tensorflow as tf
+
+        if any(0 in each.shape for each in self._columns.values()):  # of values without elements `unbatch` crashes
+            steps = stretches.flat_map(tf.data.Dataset.from_tensor_slices)
+        else:
+            steps = stretches.unbatch()
+        return steps.map(self._in_shape) if self.ragged else steps
+
+    def _in_shape(self, step: dict[str, Any]) -> dict[str, Any]:
+        return step | {name: map_arrays(_in_shape, nest, step[name]) for name, nest in self._nests.items()}
 
     def _rows(self, number: np.int64, begin: np.int64, end: np.int64) -> list[np.ndarray]:
         rows = range(int(begin), int(end))
-        stretch = self._with_step_index(self._table.stretch(int(number), rows), rows)
+        stretch = self._table.stretch(int(number), rows)
+        stretch |= {leaf: self._numbered(int(number), rows, leaf, stretch) for leaf in self._index}
         own = self._table.flags(int(number), rows) | {OBSERVATION_VALID: self._observed(int(number), stretch, rows)}
         arrays = [array for leaf, each in self._columns.items() for array in each.arrays(*stretch[leaf])]
         return arrays + [own[name] for name in self._own]
 
-    def _with_step_index(self, stretch: Stretch, rows: range) -> Stretch:
-        """Numbers of steps for an episode that was recorded without, as one without gaps is."""
-        leaves = self._table.layouts.get(STEP_INDEX, ())
-        return stretch | {
-            leaf: (np.where(stretch[leaf][1], stretch[leaf][0], rows), stretch[leaf][1]) for leaf in leaves
-        }
+    def _numbered(self, number: int, rows: range, leaf: Leaf, stretch: Stretch) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of steps, also where none was recorded: no gap is there, so the step before is numbered one less."""
+        indices, defined = stretch[leaf]
+        before = rows.start - 1
+        if rows.start and not defined[0]:
+            (index,), (is_there,) = self._table.stretch(number, range(before, rows.start))[leaf]
+            before = int(index) if is_there else before
+        for at in np.flatnonzero(~defined).tolist():
+            indices[at] = (indices[at - 1] if at else before) + 1
+        return indices, np.ones(len(rows), np.bool_)
 
     def _observed(self, number: int, stretch: Stretch, rows: range) -> np.ndarray:
         """`[rows]` bool, which steps have an observation."""

@@ -44,8 +44,8 @@ class Divisible(Iterable[Batch], Protocol):
     """Batches that workers can share: `Batches`."""
 
     @property
-    def epoch(self) -> int:
-        """Number of the epoch that the next batch is of."""
+    def start(self) -> tuple[int, int]:
+        """The epoch that the next loop goes through, and how many samples of it were handed out before."""
 
     def sharded(self, index: int, count: int, epoch: int) -> "Divisible":
         """One of `count` parts, from the beginning of an epoch."""
@@ -169,14 +169,22 @@ def _batches_class() -> type[Any]:
         def __iter__(self) -> Iterator[Batch]:
             worker = torch.utils.data.get_worker_info()
             if worker is not None:
-                epoch = self._batches.epoch + int(self._loops[worker.id])
-                self._latest = self._batches.sharded(worker.id, worker.num_workers, epoch)
+                self._latest = self._part(worker.id, worker.num_workers)
             if self._state is not None:
                 self._latest.load_state_dict(self._state)
                 self._state = None
             if worker is not None:
-                self._loops[worker.id] = self._latest.epoch + 1 - self._batches.epoch
+                self._loops[worker.id] = self._latest.start[0] + 1 - self._batches.start[0]
             return map(_tensors, self._latest)
+
+        def _part(self, index: int, count: int) -> Divisible:
+            epoch, done = self._batches.start
+            if done:
+                raise ValueError(
+                    "these batches go on in the middle of an epoch, which cannot be divided between workers; use "
+                    "num_workers=0, or the StatefulDataLoader of torchdata with a state of its own"
+                )
+            return self._batches.sharded(index, count, epoch + int(self._loops[index]))
 
         def state_dict(self) -> dict[str, Any]:
             """How far the latest loop in this process has come."""
@@ -231,9 +239,16 @@ def _sampler_class() -> type[Any]:
             return self.state_at(self._epoch, self._done)
 
         def state_at(self, epoch: int, samples: int) -> dict[str, Any]:
-            """The state after so many samples of an epoch, whatever was handed out; in what JSON can hold."""
-            is_over = integer("samples", samples) >= len(self)
-            reached = {"epoch": integer("epoch", epoch) + is_over, "samples_done": 0 if is_over else int(samples)}
+            """The state after so many samples of an epoch, whatever was handed out; in what JSON can hold.
+
+            Raises:
+              ValueError: there is no such epoch, or it has fewer samples.
+            """
+            epoch, samples = integer("epoch", epoch), integer("samples", samples)
+            if epoch < 0 or not 0 <= samples <= len(self):
+                raise ValueError(f"expected 0 to {len(self)} samples of an epoch from 0 on, got {samples} of {epoch}")
+            is_over = samples == len(self)
+            reached = {"epoch": epoch + is_over, "samples_done": 0 if is_over else samples}
             return {"version": STATE_VERSION, **reached, **self._order.state()}
 
         def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -39,10 +39,15 @@ class Batches(Iterable[Batch]):
         """Number of the epoch that the next batch is of."""
         return self._latest.epoch
 
+    @property
+    def start(self) -> tuple[int, int]:
+        """The epoch that the next loop goes through, and how many samples of it were handed out before."""
+        latest = self._latest
+        is_broken_off = latest.done > latest.begin
+        return (latest.epoch + 1, 0) if is_broken_off else (latest.epoch, latest.done)
+
     def __iter__(self) -> Iterator[Batch]:
-        epoch, done = self._latest.epoch, self._latest.done
-        if done > self._latest.begin:  # it was broken off
-            epoch, done = epoch + 1, 0
+        epoch, done = self.start
         self._latest = _Loop(epoch, done, done)
         return self._run(self._latest)
 
@@ -77,7 +82,7 @@ class Batches(Iterable[Batch]):
         """
         epoch, batches = integer("epoch", epoch), integer("batches", batches)
         if epoch < 0 or not 0 <= batches <= len(self):
-            raise ValueError(f"expected an epoch from 0 on and 0 to {len(self)} batches, got {batches} of epoch {epoch}")
+            raise ValueError(f"expected 0 to {len(self)} batches of an epoch from 0 on, got {batches} of {epoch}")
         done = batches * self._options.batch_size
         is_over = done >= self._samples.count
         return self._state(epoch + is_over, 0 if is_over else done)

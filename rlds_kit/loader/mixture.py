@@ -231,6 +231,63 @@ class MixedBatches(Iterable[Batch]):
         self._parts = [part.restored(each) for part, each in zip(self._parts, state["parts"], strict=True)]
         self._latest = _Loop(state["samples_done"])
 
+    def sharded(self, index: int, count: int, epoch: int) -> "MixedBatches":
+        """One of `count` parts of this mixture, for worker processes.
+
+        Args:
+          index: of the part.
+          count: of all parts.
+          epoch: a mixture has none, so each begins so far from the one before that it meets other orders.
+        """
+        mine, others = self._options.shard
+        shard = (mine * count + index, others * count)
+        parts = [replace(part, options=replace(part.options, shard=shard)) for part in self._parts]
+        made = MixedBatches(parts, self._weights, self._transforms, replace(self._options, shard=shard))
+        made._latest = _Loop(epoch << _EPOCH_BITS)
+        return made
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """The epoch that `sharded` was given, and how many samples after its beginning the next loop begins."""
+        return divmod(self._latest.done, 1 << _EPOCH_BITS)
+
+    def as_tf_dataset(self) -> Any:  # tf.data.Dataset
+        """The batches as a `tf.data.Dataset` of tensors, in the same order and without end.
+
+        Raises:
+          MissingExtraError: TensorFlow is not installed.
+        """
+        from rlds_kit.feed import tf
+
+        return tf.batches(self, self._example(), self._options.batch_size)
+
+    def as_torch_dataset(self) -> Any:  # torch.utils.data.IterableDataset
+        """The batches as a `torch.utils.data.IterableDataset` of tensors, for `DataLoader(dataset, batch_size=None)`.
+
+        Without workers a DataLoader gives the same batches in the same order. With workers each mixes a part of the
+        samples of every dataset.
+
+        Raises:
+          MissingExtraError: PyTorch is not installed.
+        """
+        from rlds_kit.feed import torch
+
+        return torch.batches_dataset(self)
+
+    def _example(self) -> Batch:
+        """A batch of no samples. Made of one, for not every transform knows what to do with none."""
+        samples, transform, one = self._parts[0].samples, self._transforms[0], np.zeros(1, np.int64)
+        pool = samples.pool(one)
+        for run in pool.runs():
+            pool.load(run)
+        batch = samples.batch(pool, one)
+        example: Batch = map_arrays(lambda array: array[:0], batch if transform is None else transform(batch))
+        return example
+
+
+_EPOCH_BITS: Final = 32
+"""Of the number of samples between the beginnings of two epochs."""
+
 
 @dataclass(slots=True)
 class _Loop:

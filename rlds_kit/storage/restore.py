@@ -114,6 +114,11 @@ class Stack:
             self._dense = self._allocate(key.path, (self._end - self._begin, *shape), storage_dtype(key))
         return self._dense is not None and key == self._key and shape == self._dense.shape[1:]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has a value: columns that cover the rows may still have none in them."""
+        return not self._present.any()
+
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """The stacked values, and which rows have one.
 
