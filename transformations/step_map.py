@@ -13,7 +13,7 @@ from rlds_kit.transformations.vectorized import vectorize
 
 def map_steps(
     steps_dataset: tf.data.Dataset,
-    transform_step: Callable[[rlds_types.Step], Any],
+    transform_step: Callable[..., Any],
     optimization_batch_size: int = BATCH_AUTO_TUNE,
 ) -> tf.data.Dataset:
     """Applies a function to each step, to many at once where that is possible.
@@ -39,7 +39,7 @@ def map_steps(
 
 def map_nested_steps(
     episodes_dataset: tf.data.Dataset,
-    transform_step: Callable[[rlds_types.Step], Any],
+    transform_step: Callable[..., Any],
     optimization_batch_size: int = BATCH_AUTO_TUNE,
 ) -> tf.data.Dataset:
     """Applies a function to each step of each episode, as `map_steps` does. Metadata stay as they are.

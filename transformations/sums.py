@@ -14,7 +14,7 @@ from rlds_kit.transformations.vectorized import map_in_batches
 
 def sum_dataset(
     steps_dataset: tf.data.Dataset,
-    data_to_sum: Callable[[rlds_types.Step], Any],
+    data_to_sum: Callable[..., Any],
     optimization_batch_size: int = BATCH_AUTO_TUNE,
 ) -> Any:
     """Adds up what a function takes from each step.
@@ -48,7 +48,7 @@ def sum_dataset(
 
 def sum_nested_steps(
     episodes_dataset: tf.data.Dataset,
-    data_to_sum: Callable[[rlds_types.Step], Any],
+    data_to_sum: Callable[..., Any],
     optimization_batch_size: int = BATCH_AUTO_TUNE,
 ) -> Any:
     """Adds up what a function takes from each step of all episodes: see `sum_dataset`.
