@@ -19,6 +19,7 @@ from rlds_kit.loader.source import Source
 from rlds_kit.rlds_types import EPISODE_ID, STEPS
 from rlds_kit.step import FLAGS, STEP_INDEX
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.array_pool import ArrayPool
 
 END: Final = "end"
 """How an episode ended: the value of its `EpisodeEnd`; empty while it is being recorded."""
@@ -198,9 +199,9 @@ class EpisodeNumbers:
         """These episodes only, as far as they are here."""
         return type(self)(self.source.named(names))
 
-    def pool(self, items: np.ndarray) -> Pool:
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None) -> Pool:
         """Nothing must be read for a number."""
-        del items
+        del items, memory
         return Pool(self.source, {}, {})
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:

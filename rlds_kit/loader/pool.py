@@ -6,13 +6,14 @@ import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from rlds_kit.errors import SpecError
 from rlds_kit.loader.layout import Leaf, nested, read_leaf
 from rlds_kit.loader.source import Source
+from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import fields
 
@@ -23,6 +24,8 @@ Nest: TypeAlias = Any
 
 RUN_BYTES = 4 << 20
 """About what is decoded at once by one thread."""
+_ROUND: Final = 512
+"""Steps: the room of a pool is a multiple of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +71,42 @@ class Pool:
       source: where the steps are.
       layouts: the fields.
       steps: for every field the numbers, among all steps of the source, of those to read; in any order and shape.
+      memory: of pools that are not needed any more.
     """
 
-    def __init__(self, source: Source, layouts: Layouts, steps: Mapping[str, np.ndarray]) -> None:
+    def __init__(
+        self, source: Source, layouts: Layouts, steps: Mapping[str, np.ndarray], memory: ArrayPool | None = None
+    ) -> None:
         self._source, self._layouts = source, layouts
+        self._memory, self._bulks = memory, list[np.ndarray]()
         self._steps = {name: np.unique(steps[name]) for name in layouts}
         self._values: dict[Leaf, np.ndarray] = {}
         self._defined: dict[Leaf, np.ndarray] = {}
         for name, leaves in layouts.items():
             for leaf in leaves:
                 count = len(self._steps[name])
-                make = np.empty if leaf.spec is None else np.zeros  # of objects: None, not 0
-                self._values[leaf] = make((count, *leaf.shape), leaf.dtype)
+                self._values[leaf] = self._room(leaf, count)
                 self._defined[leaf] = np.zeros(count, np.bool_)
         self._wanted = fields(leaf.path for leaf in self._values)
         self._dense = {leaf.path: leaf for leaf in self._values if leaf.spec is not None}
         self._dense_steps = {leaf.path: self._steps[name] for name, leaves in layouts.items() for leaf in leaves}
+
+    def _room(self, leaf: Leaf, count: int) -> np.ndarray:
+        if leaf.spec is None:
+            return np.empty(count, object)  # of None
+        if self._memory is None:
+            return np.zeros((count, *leaf.shape), leaf.dtype)
+        # Sizes of few kinds, so that what one pool gives back fits the next.
+        bulk = self._memory.take((-(-count // _ROUND) * _ROUND, *leaf.shape), leaf.dtype)
+        self._bulks.append(bulk)
+        bulk[:count] = np.zeros((), leaf.dtype)
+        return bulk[:count]
+
+    def give_back(self, memory: ArrayPool) -> None:
+        """Leaves its memory to other pools; nothing may be taken after that."""
+        self._values.clear()
+        for bulk in self._bulks:
+            memory.give(bulk)
 
     def runs(self) -> list[Run]:
         """What must be loaded before anything is taken."""

@@ -1,5 +1,6 @@
 """Samples in a given order, decoded by threads ahead of the one who takes them."""
 
+import sys
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
@@ -10,6 +11,7 @@ import numpy as np
 
 from rlds_kit.loader.nests import concatenated
 from rlds_kit.loader.pool import Pool
+from rlds_kit.storage.array_pool import ArrayPool
 
 Batch: TypeAlias = dict[str, Any]
 """Field name to an array, or a nest of arrays, with a leading dimension of samples."""
@@ -18,8 +20,8 @@ Batch: TypeAlias = dict[str, Any]
 class Readable(Protocol):
     """Samples that can be read in two steps: loading, which threads share, and gathering."""
 
-    def pool(self, items: np.ndarray) -> Pool:
-        """Room for what samples need; nothing is loaded yet."""
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None) -> Pool:
+        """Room for what samples need, in memory that others gave back if there is some; nothing is loaded yet."""
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Samples from a pool in which all that they need is loaded."""
@@ -49,6 +51,7 @@ class ReadAhead:
     def __init__(self, samples: Readable, pieces: Iterator[np.ndarray], executor: Executor) -> None:
         self._samples, self._pieces, self._executor = samples, pieces, executor
         self._queue: deque[_Piece] = deque()
+        self._memory = ArrayPool()
         self._read_next()
 
     def take(self, count: int) -> Batch:
@@ -70,7 +73,9 @@ class ReadAhead:
 
     def _current(self) -> _Piece:
         if not self._queue[0].left:
-            self._queue.popleft()
+            # Memory fresh from the system costs as much as decoding into it; one pool's is kept for the next.
+            self._memory = ArrayPool(limit=sys.maxsize)
+            self._queue.popleft().pool.give_back(self._memory)
         piece = self._queue[0]
         for future in piece.loading:
             future.result()
@@ -82,6 +87,6 @@ class ReadAhead:
     def _read_next(self) -> None:
         for items in self._pieces:
             if len(items):
-                pool = self._samples.pool(items)
+                pool = self._samples.pool(items, self._memory)
                 self._queue.append(_Piece(items, pool, [self._executor.submit(pool.load, run) for run in pool.runs()]))
                 return

@@ -19,6 +19,7 @@ from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
 from rlds_kit.step import FLAGS
+from rlds_kit.storage.array_pool import ArrayPool
 
 EPISODE: Final = "episode"
 """In a batch: the number of the episode, `[B]` int64; what is known of it is in `dataset.episodes[number]`."""
@@ -139,9 +140,9 @@ class Samples(Sequence[Batch]):
             pool.load(run)
         return self.batch(pool, items)
 
-    def pool(self, items: np.ndarray) -> Pool:
-        """Room for what samples need; nothing is loaded yet."""
-        return Pool(self.source, self._layouts, self.kind.needs(self._place(items), tuple(self._layouts)))
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None) -> Pool:
+        """Room for what samples need, in memory that others gave back if there is some; nothing is loaded yet."""
+        return Pool(self.source, self._layouts, self.kind.needs(self._place(items), tuple(self._layouts)), memory)
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Samples from a pool in which all that they need is loaded."""
