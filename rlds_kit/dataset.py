@@ -17,6 +17,7 @@ from rlds_kit.episode import Episode
 from rlds_kit.episodes import DatasetSteps, Episodes
 from rlds_kit.errors import DamagedError, NotADatasetError
 from rlds_kit.feed.episode_feeds import EpisodeFeeds
+from rlds_kit.loader.arguments import integer
 from rlds_kit.loader.samples import Samples
 from rlds_kit.loader.source import Source
 from rlds_kit.loader.transitions import Transitions
@@ -151,7 +152,7 @@ class Dataset(EpisodeFeeds):
         >>> ds.take(range(5))  # doctest: +SKIP
         >>> ds.take([number for number, episode in enumerate(ds.episodes) if episode.length > 20])  # doctest: +SKIP
         """
-        numbers = [range(len(self._order))[index] for index in indices]
+        numbers = [range(len(self._order))[integer("the number of an episode", index)] for index in indices]
         if len(set(numbers)) != len(numbers):
             raise IndexError("expected each episode once; `mix` repeats episodes by weights")
         return self._view(order=self._order[numbers] if numbers else self._order[:0])
@@ -310,6 +311,7 @@ class Dataset(EpisodeFeeds):
         return Source(
             name=str(self.path),
             entries=[entry for _, entry in chosen],
+            numbers=np.arange(len(chosen)),
             ended=~np.array(is_open, np.bool_),
             reader=_Readers(OpenFiles(LOADER_CACHE_BYTES), self.path, chosen),
             spec=specs.Dict({**spec.fields, **fields.fields}),

@@ -11,10 +11,20 @@ def test_names_are_those_of_rlds() -> None:
     """Data of others is found under the names that RLDS gave them."""
     names = [name for name in rlds_types.__all__ if isinstance(getattr(rlds_types, name), str)]
     assert {name: getattr(rlds_types, name) for name in names} == {
-        **{"OBSERVATION": "observation", "ACTION": "action", "REWARD": "reward", "DISCOUNT": "discount"},
-        **{"IS_FIRST": "is_first", "IS_LAST": "is_last", "IS_TERMINAL": "is_terminal"},
-        **{"STEPS": "steps", "ALIGNMENT": "alignment", "EPISODE_ID": "episode_id", "AGENT_ID": "agent_id"},
-        **{"ENVIRONMENT_CONFIG": "environment_config", "EXPERIMENT_ID": "experiment_id", "INVALID": "invalid"},
+        "OBSERVATION": "observation",
+        "ACTION": "action",
+        "REWARD": "reward",
+        "DISCOUNT": "discount",
+        "IS_FIRST": "is_first",
+        "IS_LAST": "is_last",
+        "IS_TERMINAL": "is_terminal",
+        "STEPS": "steps",
+        "ALIGNMENT": "alignment",
+        "EPISODE_ID": "episode_id",
+        "AGENT_ID": "agent_id",
+        "ENVIRONMENT_CONFIG": "environment_config",
+        "EXPERIMENT_ID": "experiment_id",
+        "INVALID": "invalid",
     }
 
 
@@ -31,10 +41,18 @@ def test_step_without_optional_fields_has_only_flags() -> None:
 
 def test_step_keeps_values_that_are_false() -> None:
     """Only None leaves a field out: 0, False and an empty list are values."""
-    built = rlds_types.build_step(0, [], 0.0, 0.0, is_terminal=False, is_first=False, is_last=False, metadata={"tag": ""})
+    built = rlds_types.build_step(
+        0, [], 0.0, 0.0, is_terminal=False, is_first=False, is_last=False, metadata={"tag": ""}
+    )
     assert built == {
-        **{"observation": 0, "action": [], "reward": 0.0, "discount": 0.0, "is_terminal": False},
-        **{"is_first": False, "is_last": False, "tag": ""},
+        "observation": 0,
+        "action": [],
+        "reward": 0.0,
+        "discount": 0.0,
+        "is_terminal": False,
+        "is_first": False,
+        "is_last": False,
+        "tag": "",
     }
 
 

@@ -107,7 +107,7 @@ def _with_absorbing_states(
     if STEP_INDEX in steps:
         new[STEP_INDEX] = (last[STEP_INDEX], last[STEP_INDEX] + 1)
     if OBSERVATION_VALID in steps:
-        new[OBSERVATION_VALID] = (True, True)
+        new[OBSERVATION_VALID] = (_is_made(observation) | last[OBSERVATION_VALID],) * 2
     return {field: _end_with(value, *new.get(field, (last[field],) * 2)) for field, value in steps.items()}
 
 
@@ -129,6 +129,11 @@ def _not_ending(discount: Any, acted: tf.Tensor, count: tf.Tensor) -> Any:
         return tf.where(spread(is_final, leaf) & is_zero, tf.ones([], leaf.dtype), leaf)
 
     return tf.nest.map_structure(mend, discount)
+
+
+def _is_made(observation: Callable[[Any], Any]) -> tf.Tensor:
+    """Whether an observation is made of nothing: a missing one that is repeated is still missing."""
+    return tf.constant(observation is not repeat)
 
 
 def _made(field: str, make: Callable[[Any], Any], value: Any) -> Any:

@@ -128,7 +128,8 @@ def _obtained(steps: Mapping[str, Any], first: tf.Tensor, count: tf.Tensor, gamm
 
     def total(reward: tf.Tensor, factor: tf.Tensor) -> tf.Tensor:
         weight = spread(tf.math.cumprod(factor, axis=1, exclusive=True), reward[:, tf.newaxis])
-        return tf.cast(tf.reduce_sum(window(reward, 1, 0) * weight, 1), _float_of(reward))
+        weighed = tf.math.multiply_no_nan(window(reward, 1, 0), weight)  # a reward without weight may be infinite
+        return tf.cast(tf.reduce_sum(weighed, 1), _float_of(reward))
 
     factors = tf.nest.map_structure(lambda leaf: window(leaf, gamma, 1), steps[DISCOUNT])
     product = tf.nest.map_structure(

@@ -17,7 +17,7 @@ from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.loader.segments import Segments
 from rlds_kit.loader.source import Source
 from rlds_kit.rlds_types import EPISODE_ID, STEPS
-from rlds_kit.step import FLAGS, STEP_INDEX
+from rlds_kit.step import ACTION, DISCOUNT, FLAGS, REWARD, STEP_INDEX
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_pool import ArrayPool
 
@@ -106,7 +106,15 @@ class WholeEpisodes:
         pool = Pool(self.source, self.layouts, dict.fromkeys(self.layouts, steps))
         for run in pool.runs():
             pool.load(run)
-        return pool.arrays()
+        return self._with_discounts(pool.arrays())
+
+    def _with_discounts(self, stretch: Stretch) -> Stretch:
+        """A discount that was not given with an action is 1: zero would say that the next step is terminal."""
+        acted = [stretch[leaf][1] for name in (ACTION, REWARD) for leaf in self.layouts.get(name, ())]
+        for leaf in self.layouts.get(DISCOUNT, ()):
+            values, defined = stretch[leaf]
+            values[~defined & np.any(acted, axis=0)] = 1
+        return stretch
 
     def flags(self, number: int, rows: range) -> dict[str, np.ndarray]:
         """`is_first`, `is_last` and `is_terminal` of consecutive steps of an episode, each `[rows]` bool.

@@ -16,7 +16,7 @@ from rlds_kit.loader.ordered import Ordered, require_version
 from rlds_kit.loader.read_ahead import Batch
 
 STATE_VERSION: Final = 1
-MAX_WORKERS: Final = 1024
+MAX_WORKERS: Final = 256
 """Of one DataLoader."""
 
 
@@ -72,7 +72,8 @@ def batches_dataset(batches: Divisible, loops: Any = None) -> Any:
 
     Args:
       batches: of all workers.
-      loops: `[MAX_WORKERS]` int64 in shared memory: how many loops each worker has begun. None: none has.
+      loops: `[MAX_WORKERS + 1, MAX_WORKERS]` in shared memory: how many loops each worker of so many has begun. None:
+        none has.
     """
     return _batches_class()(batches, loops)
 
@@ -163,7 +164,10 @@ def _batches_class() -> type[Any]:
         def __init__(self, batches: Divisible, loops: torch.Tensor | None) -> None:
             self._batches = self._latest = batches
             # Shared, for a DataLoader starts its workers anew with every loop.
-            self._loops = torch.zeros(MAX_WORKERS, dtype=torch.int64).share_memory_() if loops is None else loops  # type: ignore[no-untyped-call]
+            if loops is None:
+                loops = torch.zeros((MAX_WORKERS + 1, MAX_WORKERS), dtype=torch.int32)
+                loops.share_memory_()  # type: ignore[no-untyped-call]
+            self._loops = loops
             self._state: dict[str, Any] | None = None
 
         def __iter__(self) -> Iterator[Batch]:
@@ -174,7 +178,7 @@ def _batches_class() -> type[Any]:
                 self._latest.load_state_dict(self._state)
                 self._state = None
             if worker is not None:
-                self._loops[worker.id] = self._latest.start[0] + 1 - self._batches.start[0]
+                self._loops[worker.num_workers, worker.id] = self._latest.start[0] + 1 - self._batches.start[0]
             return map(_tensors, self._latest)
 
         def _part(self, index: int, count: int) -> Divisible:
@@ -184,7 +188,7 @@ def _batches_class() -> type[Any]:
                     "these batches go on in the middle of an epoch, which cannot be divided between workers; use "
                     "num_workers=0, or the StatefulDataLoader of torchdata with a state of its own"
                 )
-            return self._batches.sharded(index, count, epoch + int(self._loops[index]))
+            return self._batches.sharded(index, count, epoch + int(self._loops[count, index]))
 
         def state_dict(self) -> dict[str, Any]:
             """How far the latest loop in this process has come."""

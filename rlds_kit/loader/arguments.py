@@ -13,9 +13,11 @@ def integer(name: str, value: object) -> int:
     3
     """
     try:
-        return int(operator.index(value))  # type: ignore[arg-type]  # whether it has __index__ is the question
+        if not isinstance(value, bool):  # a mask of booleans is meant to be something else
+            return int(operator.index(value))  # type: ignore[arg-type]  # whether it has __index__ is the question
     except TypeError:
-        raise TypeError(f"expected {name} to be an integer, got {value!r}") from None
+        pass
+    raise TypeError(f"expected {name} to be an integer, got {value!r}")
 
 
 def positive(name: str, value: object) -> int:

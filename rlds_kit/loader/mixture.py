@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
+from rlds_kit.loader.arguments import integer, positive
 from rlds_kit.loader.nests import flattened, map_arrays
 from rlds_kit.loader.ordered import Ordered, ordered, require_version
 from rlds_kit.loader.plan import MEMORY, Options, Shuffle
@@ -132,7 +133,8 @@ class MixedSamples:
 
         The arguments are those of `Samples.batches`; memory is divided equally between the datasets.
         """
-        share = max(1, (memory or MEMORY) // len(self._samples))
+        seed = integer("seed", seed)
+        share = max(1, positive("memory", MEMORY if memory is None else memory) // len(self._samples))
         options = Options(batch_size, shuffle, seed, shard=shard, threads=threads, memory=share)
         # Seeds of their own: datasets of equal size should not go in step.
         seeds = (seed + SEED_STRIDE * number for number in itertools.count())
@@ -226,6 +228,8 @@ class MixedBatches(Iterable[Batch]):
           ValueError: the state is of another mixture; the message says what differs.
         """
         require_version(state, STATE_VERSION)
+        if "weights" not in state:
+            raise ValueError("the state is of one dataset's batches, not of a mixture's")
         if state["weights"] != self._weights:
             raise ValueError(f"the state is of another mixture: weights were {state['weights']}, now {self._weights}")
         self._parts = [part.restored(each) for part, each in zip(self._parts, state["parts"], strict=True)]

@@ -82,6 +82,8 @@ class Ordered:
         Raises:
           ValueError: the state is of other data or of another loader; the message says what differs.
         """
+        if "digest" not in state:
+            raise ValueError("the state is of a mixture, not of one dataset's batches")
         mine = _settings(self.samples, self.options)
         differing = [
             f"{name} was {state.get(name)!r}, now {mine[name]!r}" for name in mine if state.get(name) != mine[name]

@@ -150,7 +150,7 @@ class Pool:
                 if found is not None:
                     values, defined = found
                     self._check(leaf, values, run)
-                    self._put(leaf, slice(first, last), values[rows])
+                    self._put(leaf, slice(first, last), _cast(leaf, values[rows]))
                     self._defined[leaf][first:last] = defined[rows]
 
     def _allocate(self, begin: int, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
@@ -210,6 +210,18 @@ def _copied(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
     for at, slot in enumerate(slots.reshape(-1).tolist()):
         out[at] = copy.deepcopy(values[slot])
     return out.reshape(slots.shape)
+
+
+def _cast(leaf: Leaf, values: np.ndarray) -> np.ndarray:
+    """Values in the dtype that the caller chose: rounded where that has fewer digits, but never another number."""
+    if not leaf.is_cast or values.dtype == leaf.dtype:
+        return values
+    with np.errstate(all="ignore"):
+        cast = values.astype(leaf.dtype)
+        is_kept = leaf.dtype.kind in "fc" or np.array_equal(cast.astype(values.dtype), values)
+    if not is_kept:
+        raise SpecError(f"{leaf.path} has values that {leaf.dtype} cannot hold; choose another dtype, or none")
+    return cast
 
 
 def _runs(rows: np.ndarray, entry: EpisodeEntry, limit: int) -> list[tuple[int, int, int]]:

@@ -130,10 +130,10 @@ class Samples(Sequence[Batch]):
         numbers = np.asarray(indices).reshape(-1)
         if len(numbers) and numbers.dtype.kind not in "iu":
             raise TypeError(f"expected integers, the numbers of samples, got {numbers.dtype}")
-        items = numbers.astype(np.int64)
-        wrong = items[(items < -len(self)) | (items >= len(self))]
+        wrong = numbers[(numbers < -len(self)) | (numbers >= len(self))]
         if len(wrong):
             raise IndexError(f"there are {len(self)} samples, there is no sample {wrong[0]}")
+        items = numbers.astype(np.int64)
         items = np.where(items < 0, items + len(self), items)
         pool = self.pool(items)
         for run in pool.runs():
@@ -147,7 +147,7 @@ class Samples(Sequence[Batch]):
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Samples from a pool in which all that they need is loaded."""
         place = self._place(items)
-        where = {EPISODE: place.segment.episode, STEP: place.row}
+        where = {EPISODE: self.source.numbers[place.segment.episode], STEP: place.row}
         return {**self.kind.batch(place, self.source.fields, pool.take), **where}
 
     def _place(self, items: np.ndarray) -> Place:

@@ -24,6 +24,7 @@ class Source:
     Attributes:
       name: of the dataset, for messages.
       entries: the episodes.
+      numbers: `[episodes]` int64, of each in the dataset.
       ended: `[episodes]` bool, whether each is no longer being recorded.
       reader: opens the episode of that index. Of a pickled source it opens the files anew.
       spec: of all fields.
@@ -32,6 +33,7 @@ class Source:
 
     name: str
     entries: Sequence[EpisodeEntry]
+    numbers: np.ndarray
     ended: np.ndarray
     reader: Callable[[int], EpisodeReader]
     spec: specs.Dict
@@ -73,6 +75,7 @@ class Source:
         return replace(
             self,
             entries=[self.entries[number] for number in numbers],
+            numbers=self.numbers[list(numbers)],
             ended=self.ended[list(numbers)],
             reader=_Taken(self.reader, numbers),
         )

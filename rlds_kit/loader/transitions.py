@@ -103,7 +103,9 @@ class Transitions:
 
     def _summed(self, place: Place) -> tuple[np.ndarray, np.ndarray]:
         """`[B, n]` the steps whose rewards are summed, and which of them there are."""
-        rows, last = place.row[:, None] + np.arange(self.n), self._next(place)[:, None] - 1
+        last = self._next(place)[:, None] - 1
+        most = int((last[:, 0] - place.row).max(initial=0)) + 1  # no more than segments have, however large `n` is
+        rows = place.row[:, None] + np.arange(most)
         return np.minimum(rows, last), rows <= last
 
     def _bootstrap(self, discounts: np.ndarray, inside: np.ndarray, is_terminal: np.ndarray) -> np.ndarray:
@@ -125,8 +127,9 @@ class Transitions:
             raise SpecError(f"expected rewards of at least as many dimensions as discounts, got rewards of {shapes}")
         factors = np.cumprod(discounts[:, :-1].astype(np.float64) * self.gamma, axis=1)
         weights = np.concatenate([np.ones((len(rewards), 1, *discounts.shape[2:])), factors], axis=1)
-        # What is not there is left out before weighing: infinity times zero is no number.
-        summed = np.where(_beside(rewards, present), rewards, 0) * _beside(rewards, weights)
+        # What is not there or has no weight is left out before weighing: infinity times zero is no number.
+        counted = _beside(rewards, present) & (_beside(rewards, weights) != 0)
+        summed = np.where(counted, rewards, 0) * _beside(rewards, weights)
         return _as_float(summed.sum(axis=1), rewards.dtype)
 
 

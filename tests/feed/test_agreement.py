@@ -1,5 +1,6 @@
 """The loader of the core and the transformations give the same samples of the same data."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,3 +92,32 @@ def test_chunks_are_the_same(dataset: rlds_kit.Dataset, pad: Any) -> None:
     for mask in ours["valid"].pop("observation").values():
         assert np.array_equal(mask, observed)
     _assert_alike(theirs, ours, set())
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_discount_that_was_not_given_is_one(tmp_path: Path, n: int) -> None:
+    """Zero would say that the next step is terminal."""
+    from rlds_kit import transformations as rlt
+
+    with EpisodeWriter(tmp_path) as writer, writer.episode() as episode:
+        episode.start(np.float32(0))
+        for discount, terminated in ((0.5, False), (None, False), (1.0, False), (None, True)):
+            episode.step(action=1, reward=1.0, discount=discount, observation=np.float32(1), terminated=terminated)
+    dataset = rlds_kit.open(tmp_path)
+    samples = dataset.transitions(n)
+    ours = samples.gather(range(len(samples)))["discount"].tolist()
+    theirs = _of_tf(dataset, lambda steps: rlt.transitions(steps, n))["discount"].tolist()
+    assert ours == theirs == ([0.5, 1, 1, 0] if n == 1 else [0.5, 1, 0, 0])
+
+
+def test_a_reward_without_weight_may_be_infinite(tmp_path: Path) -> None:
+    """With gamma 0 only the first reward counts."""
+    from rlds_kit import transformations as rlt
+
+    with EpisodeWriter(tmp_path) as writer, writer.episode() as episode:
+        episode.start(0)
+        for reward in (1.0, np.inf, 2.0):
+            episode.step(action=1, reward=reward, discount=1.0, observation=0)
+    dataset = rlds_kit.open(tmp_path)
+    assert dataset.transitions(3, 0.0).gather([0])["reward"].tolist() == [1.0]
+    assert _of_tf(dataset, lambda steps: rlt.transitions(steps, 3, 0.0))["reward"][0] == 1.0

@@ -174,10 +174,10 @@ def test_a_view_has_samples_of_its_episodes(dataset: Dataset) -> None:
 
 
 def test_dtypes_are_as_recorded() -> None:
-    """Every observation and action comes in the very dtype, byte order included."""
+    """Every observation and action comes in the very dtype, byte order included, also in batches made of pieces."""
     for name in ("bfloat16", "big-endian", "image", "fixed text", "scalar"):
         with recorded(plain(3, observation=name, action="continuous", reward="float32")) as dataset:
-            batch = dataset.windows(2).gather([0])
+            batch = next(iter(dataset.windows(2).batches(2, memory=1)))
             for field in ("observation", "action", "reward"):
                 recorded_dtype = dataset.episodes[0][field].dtype
                 assert batch[field].dtype == recorded_dtype

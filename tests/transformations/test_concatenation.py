@@ -76,7 +76,9 @@ def test_dicts_in_tuples_are_completed() -> None:
 def test_unknown_dimensions_are_filled_with_nothing() -> None:
     """No row is made up where the size is unknown, so that padding makes a batch of it."""
     spec = {"points": tf.TensorSpec([None, 3], tf.float32)}
-    points = tf.data.Dataset.from_generator(lambda: ({"points": np.ones((n, 3))} for n in (2, 1)), output_signature=spec)
+    points = tf.data.Dataset.from_generator(
+        lambda: ({"points": np.ones((n, 3))} for n in (2, 1)), output_signature=spec
+    )
     both = concatenate(points, tf.data.Dataset.from_tensors({"is_padding": True}))
     assert [step["points"].shape.as_list() for step in both] == [[2, 3], [1, 3], [0, 3]]
     assert next(iter(both.padded_batch(3)))["points"].shape == [3, 2, 3]
@@ -86,8 +88,8 @@ def test_ragged_fields_are_filled_with_nothing() -> None:
     """A ragged field of a known number of rows has that many, empty."""
     rows = tf.ragged.constant([[[1], [2, 3]]])
     both = concatenate(tf.data.Dataset.from_tensor_slices({"rows": rows}), tf.data.Dataset.from_tensors({"n": 1}))
-    assert [step["rows"].to_list() for step in both][0] == [[1], [2, 3]]
-    assert [step["rows"].to_list() for step in both][1] in ([], [[]])
+    real, filler = (step["rows"].to_list() for step in both)
+    assert (real, filler) == ([[1], [2, 3]], [[]])
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_steps_are_read_once_and_late() -> None:
 
     spec = {"observation": tf.TensorSpec([], tf.int64), "is_terminal": tf.TensorSpec([], tf.bool)}
     steps = tf.data.Dataset.from_generator(generate, output_signature=spec)
-    extended = concat_if_terminal(steps, lambda final: tf.data.Dataset.from_tensors(final))
+    extended = concat_if_terminal(steps, tf.data.Dataset.from_tensors)
     assert reads == []
     assert numbers(extended) == [0, 1, 2, 2]
     assert reads == [0, 1, 2]
@@ -175,9 +177,7 @@ def test_episodes_are_extended_in_a_map() -> None:
     episodes = tf.data.Dataset.range(3).map(
         lambda n: {"steps": tf.data.Dataset.range(n).map(lambda i: {"observation": i, "is_terminal": i == 1})}
     )
-    extended = episodes.map(
-        lambda one: concat_if_terminal(one["steps"], lambda final: tf.data.Dataset.from_tensors(final))
-    )
+    extended = episodes.map(lambda one: concat_if_terminal(one["steps"], tf.data.Dataset.from_tensors))
     assert [numbers(steps) for steps in extended] == [[], [0], [0, 1, 1]]
 
 
@@ -185,4 +185,4 @@ def test_steps_without_the_flag_are_refused() -> None:
     """The error says what is missing."""
     steps = tf.data.Dataset.from_tensor_slices({"observation": [0, 1]})
     with pytest.raises(ValueError, match="expected steps with a field 'is_terminal'"):
-        concat_if_terminal(steps, lambda final: tf.data.Dataset.from_tensors(final))
+        concat_if_terminal(steps, tf.data.Dataset.from_tensors)

@@ -34,4 +34,9 @@ def test_in_a_function_and_in_a_map() -> None:
         return fold(elements, tf.constant(0, tf.int64), tf.add)
 
     assert tf.function(total)(tf.data.Dataset.range(4)) == 6
-    assert [int(found) for found in tf.data.Dataset.range(4).map(lambda n: total(tf.data.Dataset.range(n)))] == [0, 0, 1, 3]
+    assert [int(found) for found in tf.data.Dataset.range(4).map(lambda n: total(tf.data.Dataset.range(n)))] == [
+        0,
+        0,
+        1,
+        3,
+    ]

@@ -72,7 +72,9 @@ def test_zero_dataset_has_one_element_of_the_same_spec() -> None:
         assert [step["name"].numpy() for step in zeros] == [b""]
 
 
-@given(st.sampled_from([tf.uint8, tf.int8, tf.int16, tf.uint32, tf.int32, tf.int64, tf.float16, tf.float32, tf.float64]))
+@given(
+    st.sampled_from([tf.uint8, tf.int8, tf.int16, tf.uint32, tf.int32, tf.int64, tf.float16, tf.float32, tf.float64])
+)
 @settings(max_examples=9)
 def test_random_numbers_are_in_the_range(dtype: tf.DType) -> None:
     """Of every dtype there are all values of the range, and no others."""

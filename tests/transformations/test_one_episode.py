@@ -105,7 +105,7 @@ def test_fields_of_different_lengths(function: Callable[[Any], Any]) -> None:
         function(steps)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS.keys() - {"transitions", "to_alignment", "add_absorbing_states"})
+@pytest.mark.parametrize("name", sorted(FUNCTIONS.keys() - {"transitions", "to_alignment", "add_absorbing_states"}))
 def test_fields_of_different_lengths_in_a_graph(name: str) -> None:
     """The same where the lengths are known only when the graph runs."""
     episodes = to_dense_episodes([make_steps(3), make_steps(2)])

@@ -1,6 +1,9 @@
 """The tests of the `rlds` distribution, run against our functions under its names."""
 
+import ast
 import importlib.metadata
+import inspect
+import re
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from rlds_kit import rlds_types, transformations
 from tests.transformations import rlds_alias
 
 VERSION = "0.1.8"
@@ -27,6 +31,9 @@ RUN = {
     "rlds/transformations/pattern_test.py",
     "rlds/transformations/shape_ops_test.py",
 }
+
+# In the repository of the original, but in no release.
+HEAD_ONLY = {"uniform_from_spec", "EpisodeFilterFn", "StepFilterFn", "StepMapFn", "StepsToStepsFn"}
 
 try:
     DISTRIBUTION = importlib.metadata.distribution("rlds")
@@ -61,6 +68,47 @@ def test_original(test: unittest.TestCase) -> None:
     assert [trace for _, trace in result.errors + result.failures] == []
     assert result.testsRun == 1
     assert not result.skipped
+
+
+def _functions() -> Iterator[Any]:
+    """Name and parameters of every function that the original exports. Its modules are read, not imported."""
+    folder = Path(str(DISTRIBUTION.locate_file("rlds/transformations")))
+    exported = {name for names in rlds_alias.PUBLIC.values() for name in names} | set(rlds_types.__all__)
+    for path in [*sorted(folder.glob("*.py")), folder.parent / "rlds_types.py"]:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name in exported:
+                names = [argument.arg for argument in node.args.args]
+                yield pytest.param(node.name, names, [ast.unparse(one) for one in node.args.defaults], id=node.name)
+
+
+@pytest.mark.parametrize(("name", "parameters", "defaults"), list(_functions()))
+def test_parameters(name: str, parameters: list[str], defaults: list[str]) -> None:
+    """They have the names, order and defaults of the original, so that every call of it is one of ours."""
+    function = getattr(transformations, name, None) or getattr(rlds_types, name)
+    ours = inspect.signature(function).parameters
+    assert list(ours) == parameters
+    assert {one.kind for one in ours.values()} == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    values = [str(one.default) for one in ours.values() if one.default is not inspect.Parameter.empty]
+    assert values == [re.sub(r"(\w+\.)?BATCH_AUTO_TUNE", "-1", default) for default in defaults]
+
+
+def test_parameters_of_a_later_version() -> None:
+    """Those of the one function that is in its repository but in no release."""
+    assert list(inspect.signature(transformations.uniform_from_spec).parameters) == ["spec", "minval", "maxval", "seed"]
+
+
+def test_every_exported_name_is_here() -> None:
+    """What `rlds`, its metadata and its transformations export, `rlds_types` or `transformations` have."""
+    folder = Path(str(DISTRIBUTION.locate_file("rlds")))
+    exported = {
+        alias.name
+        for file in ("__init__.py", "transformations/__init__.py", "metadata/__init__.py")
+        for node in ast.parse((folder / file).read_text("utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    ours = {*rlds_types.__all__, *transformations.__all__}
+    assert (exported - ours) | (HEAD_ONLY - ours) == {"metadata", "transformations"}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rlds_kit.transformations import BATCH_AUTO_TUNE, batch, final_step
 
+
 def expected(count: int, size: int, shift: int | None, stride: int, drop_remainder: bool) -> list[list[int]]:
     """The numbers in each window over `range(count)`."""
     windows = [list(range(start, count, stride))[:size] for start in range(0, count, shift or size)]
@@ -105,19 +106,19 @@ def test_inside_a_function_and_a_map() -> None:
     def windows(count: Any) -> tf.data.Dataset:
         return batch(tf.data.Dataset.range(count), 2, 1, drop_remainder=True)
 
-    @tf.function
     def total(count: tf.Tensor) -> tf.Tensor:
         return windows(count).reduce(tf.constant(0, tf.int64), lambda so_far, window: so_far + tf.reduce_sum(window))
 
-    assert total(tf.constant(4, tf.int64)) == 1 + 3 + 5
+    assert tf.function(total)(tf.constant(4, tf.int64)) == 1 + 3 + 5
     mapped = tf.data.Dataset.range(5).map(windows)
     assert [len(list(nested)) for nested in mapped] == [0, 0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name"), [({"size": 0}, "size"), ({"size": 2, "shift": -1}, "shift"), ({"size": 2, "stride": 0}, "stride")]
+    ("arguments", "name"),
+    [({"size": 0}, "size"), ({"size": 2, "shift": -1}, "shift"), ({"size": 2, "stride": 0}, "stride")],
 )
-def test_bad_numbers_are_refused(arguments: dict[str, int], name: str) -> None:
+def test_bad_numbers_are_refused(arguments: dict[str, Any], name: str) -> None:
     """The error names the argument and what came."""
     with pytest.raises(ValueError, match=f"expected a positive {name}, got"):
         batch(tf.data.Dataset.range(4), **arguments)
