@@ -18,7 +18,7 @@ from rlds_kit.loader.pool import Pool, Read
 from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
-from rlds_kit.step import FLAGS
+from rlds_kit.step import DISCOUNT, FLAGS
 from rlds_kit.storage.array_pool import ArrayPool
 
 EPISODE: Final = "episode"
@@ -70,8 +70,10 @@ class Samples(Sequence[Batch]):
         self.source, self.kind = source, kind
         self._dtypes = {name: np.dtype(dtype) for name, dtype in (dtypes or {}).items()}
         self._layouts = {name: layout(source.spec, name, self._dtypes) for name in source.fields if name not in FLAGS}
-        require_cast(self._layouts, self._dtypes)
-        for name in (kind.own_names | {EPISODE, STEP}) & {*source.fields}:
+        made = {DISCOUNT} & kind.own_names - self._layouts.keys()  # not read, so not converted while reading
+        require_cast(self._layouts, {name: dtype for name, dtype in self._dtypes.items() if name not in made})
+        self._made = {name: self._dtypes[name] for name in made & self._dtypes.keys()}
+        for name in (kind.own_names - {DISCOUNT} | {EPISODE, STEP}) & {*source.fields}:
             raise ValueError(
                 f"{source.name} has a field {name!r}, which is what {type(kind).__name__.lower()} call something of "
                 "their own; leave the field out with `select`"
@@ -148,7 +150,8 @@ class Samples(Sequence[Batch]):
         """Samples from a pool in which all that they need is loaded."""
         place = self._place(items)
         where = {EPISODE: self.source.numbers[place.segment.episode], STEP: place.row}
-        return {**self.kind.batch(place, self.source.fields, pool.take), **where}
+        batch = self.kind.batch(place, self.source.fields, pool.take)
+        return {**batch, **{name: batch[name].astype(dtype) for name, dtype in self._made.items()}, **where}
 
     def _place(self, items: np.ndarray) -> Place:
         segment = np.searchsorted(self._ends, items, "right")
@@ -207,7 +210,8 @@ class Samples(Sequence[Batch]):
             order of the data.
           seed: of the shuffle; with the number of the epoch it decides the order.
           drop_remainder: leaves out what does not fill a batch; then all shards have equally many batches.
-          shard: `(index, count)`: this worker's part, one of `count` that together have every sample once.
+          shard: `(index, count)`: this worker's part, one of `count` that together have every sample once, if all
+            workers opened the same episodes and gave the same arguments, `memory` included.
           threads: that decode; by default as many as there are cores, at most 4.
           memory: bytes of decoded steps to hold, 128 MiB by default. Batches that were handed out are not counted.
             With "blocks" it also decides how many runs are mixed, and so the order.

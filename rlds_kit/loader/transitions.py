@@ -36,7 +36,7 @@ class Transitions:
     @property
     def own_names(self) -> frozenset[str]:
         """What a batch has besides fields."""
-        return frozenset((f"next_{OBSERVATION}", "next_is_last", "next_is_terminal", "n_steps", "valid"))
+        return frozenset((DISCOUNT, f"next_{OBSERVATION}", "next_is_last", "next_is_terminal", "n_steps", "valid"))
 
     @property
     def rows_per_sample(self) -> int:
@@ -130,7 +130,9 @@ class Transitions:
         # What is not there or has no weight is left out before weighing: infinity times zero is no number.
         counted = _beside(rewards, present) & (_beside(rewards, weights) != 0)
         summed = np.where(counted, rewards, 0) * _beside(rewards, weights)
-        return _as_float(summed.sum(axis=1), rewards.dtype)
+        # One after the other: `sum` groups them by how many there are, which is another matter in every batch.
+        total = np.add.accumulate(summed, axis=1)[:, -1] + 0.0  # also -0.0 is the same beside longer sums
+        return _as_float(total, rewards.dtype)
 
 
 def _discounts(read: Read, steps: np.ndarray) -> Nest:

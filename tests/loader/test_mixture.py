@@ -270,6 +270,16 @@ def test_a_state_of_another_mixture_is_refused(datasets: list[Dataset], tmp_path
         assert target.state_dict() == before
 
 
+def test_states_of_mixtures_and_of_single_datasets_are_not_mixed_up(datasets: list[Dataset]) -> None:
+    """Each error says what the state is of."""
+    mixed = rlds_kit.mix({datasets[0]: 1}).transitions().batches(4)
+    single = datasets[0].transitions().batches(4)
+    with pytest.raises(ValueError, match="of one dataset's batches, not of a mixture's"):
+        mixed.load_state_dict(single.state_dict())
+    with pytest.raises(ValueError, match="of a mixture, not of one dataset's batches"):
+        single.load_state_dict(mixed.state_dict())
+
+
 def test_what_was_recorded_since_is_left_out(tmp_path: Path, datasets: list[Dataset]) -> None:
     """A restored mixture is of the snapshots that it was saved with."""
     growing = numbered(tmp_path, [8, 9])

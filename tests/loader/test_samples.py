@@ -286,6 +286,25 @@ def test_a_value_of_another_dtype_that_loses_nothing_fits(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    ("given_values", "dtype"),
+    [
+        ([1.0, 300.0], "uint8"),
+        ([1.0, -1.0], "uint8"),
+        ([1.0, 0.5], "int64"),
+        ([1.0, np.nan], "int32"),
+        ([2.0, 0.0], "bool"),
+    ],
+)
+def test_a_conversion_never_makes_another_number(tmp_path: Path, given_values: list[float], dtype: str) -> None:
+    """Digits may be lost, as of a float64 in float32; what has no place in a dtype is an error."""
+    dataset = _odd_actions(tmp_path, [np.array(given_values, np.float32)] * 2)
+    with pytest.raises(rlds_kit.SpecError, match=f"action has values that {dtype} cannot hold"):
+        dataset.transitions(dtypes={"action": dtype}).gather(range(2))
+    rounded = dataset.transitions(dtypes={"action": "float16"}).gather(range(2))["action"]
+    assert same(rounded, np.array([given_values] * 2, np.float16))
+
+
+@pytest.mark.parametrize(
     "actions",
     [
         [np.ones(3, np.float32)] * 3,

@@ -144,6 +144,15 @@ def test_returns_by_hand(tmp_path: Path) -> None:
     assert batch["next_observation"].tolist() == [2, 3, 3]
 
 
+def test_n_may_be_longer_than_any_episode() -> None:
+    """Then rewards are summed until the end, at the cost of the longest episode only."""
+    with recorded(plain(9, 30, reward="float64")) as dataset:
+        batch = dataset.transitions(n=10**9, gamma=0.9).gather(range(37))
+        expected = dataset.transitions(n=29, gamma=0.9).gather(range(37))
+        assert batch["n_steps"].tolist() == expected["n_steps"].tolist()
+        assert batch["reward"].tobytes() == expected["reward"].tobytes()
+
+
 @pytest.mark.parametrize("infinite", [math.inf, -math.inf, math.nan])
 def test_what_is_beyond_the_end_adds_nothing(tmp_path: Path, infinite: float) -> None:
     """The last reward is not weighed with zero for the steps that are not there: infinity times zero is no number."""
@@ -280,8 +289,8 @@ def test_a_selected_part_of_the_observation_is_that_of_the_next_one_too() -> Non
         assert part["reward"]["ada"].tolist() == whole["reward"]["ada"].tolist()
 
 
-@given(plan=plans(max_episodes=3, reward="float32", discount="float32"), n=st.integers(1, 9))
-@settings(max_examples=15)
+@given(plan=plans(max_episodes=3, reward="float64", discount="float64", is_scheduled=False), n=st.integers(1, 40))
+@settings(max_examples=30)
 def test_a_transition_does_not_depend_on_its_batch(plan: Plan, n: int) -> None:
     """Each sample by itself has the very bits that it has among all others: sums are not regrouped."""
     with recorded(replace(plan, info="none")) as dataset:

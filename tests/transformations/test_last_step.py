@@ -60,3 +60,5 @@ def test_steps_need_not_be_dicts_nor_of_one_shape(kind: Callable[..., Any]) -> N
     assert final_step(kind(rows)).numpy().tolist() == [2, 3]
     pair = final_step(kind(tf.data.Dataset.zip((rows, tf.data.Dataset.range(2)))))
     assert (pair[0].numpy().tolist(), int(pair[1])) == ([2, 3], 1)
+    (alone,) = final_step(kind(tf.data.Dataset.zip((rows,))))
+    assert alone.numpy().tolist() == [2, 3]

@@ -66,6 +66,14 @@ def test_datasets_of_episodes_are_batched() -> None:
     assert [b["id"].numpy().tolist() for b in batch(episodes, size=2, shift=3)] == [[0, 1], [3]]
 
 
+def test_tuples_of_one_stay_tuples() -> None:
+    """Of tensors and of others."""
+    rows = tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1], [2, 3]]))
+    for elements in (tf.data.Dataset.range(2), rows):
+        windows = batch(tf.data.Dataset.zip((elements,)), 2, 1)
+        assert [type(window) for window in windows] == [tuple, tuple]
+
+
 def test_unknown_and_endless_numbers_stay_so() -> None:
     """What is not known of the elements is not known of the windows."""
     numbers = tf.data.Dataset.range(5)
