@@ -17,7 +17,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
-from side_by_side import tables
+from side_by_side import machine, tables
 from side_by_side.contest import Contest, Runner, contests
 from side_by_side.venvs import PeerMissingError, python_of
 from side_by_side.where_time_goes import profile
@@ -98,20 +98,14 @@ def _peers(chosen: list[Contest], folder: Path) -> tuple[dict[str, Path], dict[s
 
 def _about(results: tables.Results, loads: list[float], repeats: int) -> dict[str, Any]:
     rounds = [result for systems in results.values() for measured in systems.values() for result in measured]
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return {
-        "machine": f"{_processor()}, {os.cpu_count()} CPUs, {memory:.0f} GiB, {platform.system()}",
+        "machine": machine.describe(),
         "python": platform.python_version(),
         "versions": sorted({result["versions"] for result in rounds}),
         "rounds": repeats,
         "load average": f"{min(loads):.1f} to {max(loads):.1f}",
         "rows": {title: next(iter(systems.values()))[0]["rows"] for title, systems in results.items() if systems},
     }
-
-
-def _processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def _report(about: dict[str, Any], results: tables.Results, left_out: dict[str, dict[str, str]]) -> str:

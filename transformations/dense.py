@@ -16,23 +16,24 @@ _ALL = tf.int64.max
 
 
 def to_dense(steps: Any) -> Dense:
-    """The steps of one episode, each tensor with a leading dimension of time, whichever of the two forms they have.
+    """Steps, or anything made of them, with a leading dimension of time in each tensor.
 
     Works eagerly, in a `tf.function` and in `Dataset.map`, also for an episode without steps. All steps are in memory.
 
+    Args:
+      steps: a dataset of steps; or dense steps, which are returned as they are.
+
     Raises:
-      TypeError: they have neither form.
-      ValueError: they are not the steps of one episode.
-      tf.errors.InvalidArgumentError: the same, where only running the graph can tell; or a field's shape changes from
-        step to step.
+      tf.errors.InvalidArgumentError: a field's shape changes from step to step.
 
     >>> to_dense(tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0]}))["reward"].numpy()
     array([1., 2.], dtype=float32)
     """
-    check_form(steps)
-    whole = _gathered(steps) if isinstance(steps, tf.data.Dataset) else dict(steps)
-    dense: Dense = tf.nest.map_structure(tf.convert_to_tensor, whole)
-    check_rows(dense)
+    if not isinstance(steps, tf.data.Dataset):
+        return dict(steps)
+    none = tf.nest.map_structure(_no_rows, steps.element_spec)
+    whole = steps.batch(_ALL).concatenate(tf.data.Dataset.from_tensors(none)).take(1)
+    dense: Dense = whole.get_single_element()
     return dense
 
 
@@ -45,23 +46,30 @@ def from_dense(steps: Dense) -> tf.data.Dataset:
     return tf.data.Dataset.from_tensor_slices(steps)
 
 
+def as_one_episode(steps: Any) -> Dense:
+    """The steps of one episode as tensors `[T, ...]`, whichever of the two forms they have.
+
+    Raises:
+      TypeError: they have neither form.
+      ValueError: they are not the steps of one episode.
+      tf.errors.InvalidArgumentError: the same, where only running the graph can tell.
+    """
+    check_form(steps)
+    dense: Dense = tf.nest.map_structure(tf.convert_to_tensor, to_dense(steps))
+    check_rows(dense)
+    return dense
+
+
 def on_either_form(
     function: Callable[Concatenate[Dense, _P], Dense],
 ) -> Callable[Concatenate[Any, _P], Any]:
     """Makes a function of dense steps take, and then return, a dataset of steps too."""
 
     def either(steps: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> Any:
-        result = function(to_dense(steps), *args, **kwargs)
+        result = function(as_one_episode(steps), *args, **kwargs)
         return from_dense(result) if isinstance(steps, tf.data.Dataset) else result
 
     return functools.update_wrapper(either, function)
-
-
-def _gathered(steps: tf.data.Dataset) -> Dense:
-    none = tf.nest.map_structure(_no_rows, steps.element_spec)
-    whole = steps.batch(_ALL).concatenate(tf.data.Dataset.from_tensors(none)).take(1)
-    dense: Dense = whole.get_single_element()
-    return dense
 
 
 def _no_rows(spec: tf.TensorSpec) -> tf.Tensor:

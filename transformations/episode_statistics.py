@@ -9,7 +9,7 @@ import tensorflow as tf
 from rlds_kit.rlds_types import STEPS
 from rlds_kit.running_statistics import QUANTILE_ELEMENTS, EpisodeStatistics, Rows, gather_statistics
 from rlds_kit.step import FLAGS, REWARD, STEP_INDEX
-from rlds_kit.transformations.dense import to_dense
+from rlds_kit.transformations.dense import as_one_episode
 from rlds_kit.transformations.field_paths import leaves, paths_of
 from rlds_kit.transformations.fields import count_steps
 from rlds_kit.transformations.segments import OBSERVATION_VALID
@@ -125,6 +125,6 @@ def _parts(episodes: tf.data.Dataset, paths: Sequence[str], rows: int) -> Iterat
             lambda number, episode: episode[STEPS].batch(rows).map(lambda steps: part(number, steps))
         )
     else:
-        parts = episodes.enumerate().map(lambda number, episode: part(number, to_dense(episode[STEPS])))
+        parts = episodes.enumerate().map(lambda number, episode: part(number, as_one_episode(episode[STEPS])))
     for number, fields, beside in parts.rebatch(rows).prefetch(2).as_numpy_iterator():
         yield Rows(number, fields, beside.get(STEP_INDEX), beside.get(OBSERVATION_VALID))

@@ -7,6 +7,7 @@ import tensorflow as tf
 from rlds_kit.transformations.fold import fold
 from rlds_kit.transformations.from_spec import zeros_from_spec
 from rlds_kit.transformations.length import finite_cardinality
+from rlds_kit.transformations.sliding_batch import rows_of
 
 _WINDOW = 64  # steps that are looked at together; they are not copied
 
@@ -36,8 +37,7 @@ def _last_of_known_number(steps: tf.data.Dataset, count: tf.Tensor) -> Any:
 
 def _last_of_unknown_number(steps: tf.data.Dataset) -> Any:
     def last_of(*window: Any) -> tuple[tf.Tensor, Any]:
-        columns = window[0] if len(window) == 1 else window
-        rows = columns if isinstance(columns, tf.data.Dataset) else tf.data.Dataset.zip(columns)
+        rows = rows_of(tf.nest.pack_sequence_as(steps.element_spec, tf.nest.flatten(window)))
         return True, rows.skip(rows.cardinality() - 1).get_single_element()
 
     nothing = False, zeros_from_spec(steps.element_spec)

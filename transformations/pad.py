@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from rlds_kit.rlds_types import STEPS
-from rlds_kit.transformations.dense import Dense, to_dense
+from rlds_kit.transformations.dense import Dense, as_one_episode
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_when_run
 
 
@@ -39,8 +39,8 @@ def pad_episodes(episodes: tf.data.Dataset, length: int) -> tf.data.Dataset:
 
     def pad(episode: Mapping[str, Any]) -> dict[str, Any]:
         if STEPS in episode:
-            return {**episode, STEPS: _pad_steps(to_dense(episode[STEPS]), length)}
-        return _pad_steps(to_dense(episode), length)
+            return {**episode, STEPS: _pad_steps(as_one_episode(episode[STEPS]), length)}
+        return _pad_steps(as_one_episode(episode), length)
 
     return episodes.map(pad, tf.data.AUTOTUNE)
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from rlds_kit.rlds_types import REWARD
 from rlds_kit.step import STEP_INDEX
-from rlds_kit.transformations.dense import Dense, on_either_form, to_dense
+from rlds_kit.transformations.dense import Dense, as_one_episode, on_either_form
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
 from rlds_kit.transformations.rows import spread
 from rlds_kit.transformations.segments import is_acted
@@ -37,7 +37,7 @@ def returns(steps: Any, gamma: float = 1.0) -> Any:
     (3.0, 2.0)
     >>> all_returns = tf.data.Dataset.from_tensors(steps).map(returns)
     """
-    dense = to_dense(steps)
+    dense = as_one_episode(steps)
     _check(dense, gamma)
     count = count_steps(dense)
     acted = is_acted(dense)

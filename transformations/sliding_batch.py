@@ -22,8 +22,8 @@ def batch(
       shift: elements from the start of a batch to the start of the next. None or 0: `size`, so that nothing overlaps.
         A shift above `size` leaves elements out.
       stride: elements from one of a batch to its next.
-      drop_remainder: leave out the batches at the end that lack elements. Otherwise there are as many as fit starts:
-        with `size=3, shift=1`, the last two batches have two elements and one.
+      drop_remainder: leave out the batches at the end that lack elements. Otherwise a batch starts at every `shift`-th
+        element to the last, and those near the end are shorter.
 
     Returns:
       A dataset of batches, in the structure of an element, with a leading dimension.
@@ -87,9 +87,13 @@ def _spec_of_windows(dataset: tf.data.Dataset, size: int | None) -> Any:
 def _window(dataset: tf.data.Dataset, size: int, shift: int, stride: int, drop_remainder: bool) -> tf.data.Dataset:
     """For elements that are no tensors: ragged ones, sparse ones, datasets such as the steps of an episode."""
 
-    def merge(*window: tf.data.Dataset) -> tf.data.Dataset:
-        columns = window[0] if len(window) == 1 else window
-        batches = tf.nest.map_structure(lambda column: column.batch(size, drop_remainder=drop_remainder), columns)
-        return batches if isinstance(batches, tf.data.Dataset) else tf.data.Dataset.zip(batches)
+    def merge(*window: Any) -> tf.data.Dataset:
+        columns = [column.batch(size, drop_remainder=drop_remainder) for column in tf.nest.flatten(window)]
+        return rows_of(tf.nest.pack_sequence_as(dataset.element_spec, columns))
 
     return dataset.window(size, shift=shift, stride=stride, drop_remainder=drop_remainder).flat_map(merge)
+
+
+def rows_of(columns: Any) -> tf.data.Dataset:
+    """The dataset whose elements are made of those of a nest of datasets, such as `window` gives."""
+    return columns if isinstance(columns, tf.data.Dataset) else tf.data.Dataset.zip(columns)

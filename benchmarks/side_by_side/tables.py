@@ -101,20 +101,22 @@ def measurements(systems: Mapping[str, Rounds], left_out: Mapping[str, str]) -> 
       left_out: systems that cannot run here, and why.
     """
     header = ["system", *(name for name, _ in COLUMNS), "read back"]
-    lines = [_row(header), _row(["---"] * len(header))]
+    lines = [row(header), row(["---"] * len(header))]
     for name, rounds in systems.items():
-        cells = [_spread([get(result) for result in rounds]) for _, get in COLUMNS]
-        lines.append(_row([name, *cells, _fidelity(rounds)]))
-    return lines + [_row([name, "left out: " + why, *[""] * len(COLUMNS)]) for name, why in left_out.items()]
+        cells = [spread([get(result) for result in rounds]) for _, get in COLUMNS]
+        lines.append(row([name, *cells, _fidelity(rounds)]))
+    return lines + [row([name, "left out: " + why, *[""] * len(COLUMNS)]) for name, why in left_out.items()]
 
 
-def _spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float]) -> str:
+    """The median, and how far the value that is farthest from it is off."""
     median = statistics.median(values)
     off = max(abs(value - median) for value in values) / abs(median) if median else 0
-    return f"{_short(median)} ±{off:.0%}"
+    return f"{short(median)} ±{off:.0%}"
 
 
-def _short(number: float) -> str:
+def short(number: float) -> str:
+    """Three digits, or all before the point."""
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
@@ -124,5 +126,6 @@ def _fidelity(rounds: Rounds) -> str:
     return "; ".join(wrong) or "exact"
 
 
-def _row(cells: Sequence[str]) -> str:
+def row(cells: Sequence[str]) -> str:
+    """Of a table in Markdown."""
     return f"| {' | '.join(cells)} |"

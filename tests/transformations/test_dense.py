@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 
-from rlds_kit.transformations.dense import from_dense, on_either_form, to_dense
+from rlds_kit.transformations.dense import as_one_episode, from_dense, on_either_form, to_dense
 from tests.transformations.episodes import (
     MODES,
     Steps,
@@ -29,8 +29,8 @@ def test_there_and_back(steps: Steps) -> None:
 def test_as_dense_of_either_form(length: int) -> None:
     """Both forms give the same tensors."""
     steps = make_steps(length, observation="nested")
-    assert_same(to_numpy(to_dense(to_tensors(steps))), steps)
-    assert_same(to_numpy(to_dense(to_dataset(steps))), steps)
+    assert_same(to_numpy(as_one_episode(to_tensors(steps))), steps)
+    assert_same(to_numpy(as_one_episode(to_dataset(steps))), steps)
 
 
 def test_what_was_given_is_not_changed() -> None:
