@@ -11,7 +11,7 @@ from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
-ROOMS = ("logger", "transformations")
+ROOMS = ("logger", "tfds_builders", "transformations")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 
@@ -44,20 +44,29 @@ extras = {
     ],
     "torch": ["torch>=2.4"],
 }
-extras["all"] = [requirement for requirements in extras.values() for requirement in requirements]
+extras["tfds"] = [
+    *extras["tf"],
+    "tensorflow-datasets>=4.9.9,<5",
+    "importlib_resources",  # which tensorflow-datasets needs and forgets
+    "array-record>=0.8; sys_platform != 'win32'",
+]
+extras["beam"] = [*extras["tfds"], "apache-beam>=2.72,<3"]
+extras["ray"] = [*extras["tfds"], "ray>=2.50"]
+extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30", "mlcroissant>=1.0.9"]
+extras["all"] = sorted({requirement for requirements in extras.values() for requirement in requirements})
 extras["dev"] = [
     *extras["all"],
-    "array-record; sys_platform != 'win32'",
     "build",
     "hypothesis",
+    "ipykernel",  # notebooks are executed by the tests
     "ml_dtypes",
     "mypy",
+    "nbclient",
     "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
     "pytest>=8",
     "pytest-xdist",
     "rlds==0.1.8; sys_platform == 'linux' and platform_machine == 'x86_64'",  # its own tests are run against ours
     "ruff",
-    "tensorflow-datasets>=4.9.10",
     "torch==2.13.0",
     "types-protobuf",
 ]

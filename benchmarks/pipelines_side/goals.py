@@ -17,7 +17,7 @@ Results = Mapping[str, Mapping[str, Rounds]]
 
 MEMORY_MIB: Final = 300
 CONSTANT: Final = 1.1
-"""Greatest memory of the second half of an epoch, as a multiple of that of the first, that counts as constant."""
+"""Memory in the second half of an epoch, as a multiple of that in the first, that counts as constant."""
 STARTUP_SECONDS: Final = 1.0
 
 
@@ -59,9 +59,12 @@ GOALS: Final = (
     Goal("bytes", contests.OUR_FILES, contests.tfds_files("png"), 8),
     Goal("bytes", contests.OUR_FILES, contests.tfds_files("zlib"), 6),
     Goal("bytes", contests.OUR_FILES, contests.tfds_files("none"), 1),
+    Goal("memory", contests.GLOBAL, contests.tfds("zlib", "shuffled whole"), 1),
+    Goal("memory", contests.GLOBAL, contests.tfds("none", "shuffled whole"), 1),
 )
 
 
+_LESS_IS_BETTER: Final = {"bytes": "bytes", "memory": "peak_mib"}
 HEADER: Final = ("work", "ours", "against", "goal", "median", "lowest", "highest", "met", "by CPU time")
 
 
@@ -83,8 +86,8 @@ def promises(results: Results, played: Sequence[Contest]) -> list[str]:
 
 def _ratio(contest: Contest, goal: Goal, ours: Rounds, peers: Rounds) -> str:
     times = goal.times if contest.given.kind == "atari" else 1
-    if contest.verb == "bytes":
-        ratios, of_cpu = _ratios("bytes", peers, ours), ""
+    if contest.verb in _LESS_IS_BETTER:
+        ratios, of_cpu = _ratios(_LESS_IS_BETTER[contest.verb], peers, ours), ""
     else:
         ratios = _ratios("per_second", ours, peers)
         of_cpu = f"{statistics.median(_ratios('per_cpu_second', ours, peers)):.3g}x"
@@ -97,6 +100,8 @@ def _ratios(key: str, these: Rounds, those: Rounds) -> list[float]:
 
 
 def _memory(contest: Contest, system: System, rounds: Rounds) -> list[str]:
+    if contest.given.kind != "atari":
+        return []  # nothing is promised but to need less than the peer
     peaks, growths = [one["peak_mib"] for one in rounds], [growth(one) for one in rounds]
     names = (system.name, "a limit")
     return [
@@ -129,10 +134,13 @@ _LIMITS: Final[dict[str, Callable[[Contest, System, Rounds], list[str]]]] = {"me
 
 
 def growth(result: dict[str, Any]) -> float:
-    """Greatest memory of the second half of an epoch, as a multiple of that of the first."""
+    """Memory in the second half of an epoch, as a multiple of that in the first: medians of the samples."""
     half = result["elements"] / 2
-    first = max(mib for delivered, mib in result["samples"] if delivered <= half)
-    return float(max(mib for delivered, mib in result["samples"] if delivered > half) / first)
+    first, second = (
+        statistics.median(mib for delivered, mib in result["samples"] if (delivered > half) is late)
+        for late in (False, True)
+    )
+    return float(second / first)
 
 
 Column = tuple[str, Callable[[dict[str, Any]], float]]
