@@ -17,6 +17,7 @@ from rlds_kit.riegeli import varint
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
 
 MAJOR_VERSION: Final = 1
@@ -149,7 +150,9 @@ def decode(
         raise FormatError(f"{place}: the block header is longer than its block") from short
     view = memoryview(record)[prefix.payload_base :]
     return prefix.header, {
-        header.offset: columns.decode(header, view[header.offset : header.offset + header.length], place)
+        header.offset: columns.decode(
+            layout_of(header, place), view[header.offset : header.offset + header.length], place
+        )
         for header in prefix.header.columns
         if offsets is None or header.offset in offsets
     }

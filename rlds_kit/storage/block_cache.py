@@ -2,15 +2,18 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.block import BlockPrefix
+from rlds_kit.storage.block_layout import BlockLayout
 from rlds_kit.storage.column import Column
 
 CACHE_BYTES: Final = 64 << 20
-PREFIXES: Final = 4096
+LAYOUTS: Final = 1 << 15
+"""Columns, in all blocks whose layouts are kept: they take some hundred bytes each."""
+
+BlockKey = tuple[str, int]
+"""A shard's name and a block's position in it."""
 
 
 class ColumnStore:
@@ -23,40 +26,47 @@ class ColumnStore:
     def renew(self) -> None:
         """Begins anew, with a lock that nobody holds."""
         self._lock = threading.Lock()
-        self._columns: OrderedDict[tuple[str, int, int], Column] = OrderedDict()
-        self._prefixes: OrderedDict[tuple[str, int], BlockPrefix] = OrderedDict()
-        self._bytes = 0
+        self._columns: OrderedDict[BlockKey, dict[int, Column]] = OrderedDict()
+        self._layouts: OrderedDict[BlockKey, BlockLayout] = OrderedDict()
+        self._bytes = self._layout_columns = 0
 
-    def column(self, key: tuple[str, int, int]) -> Column | None:
-        """A column, if it is still here."""
+    def columns(self, key: BlockKey) -> Mapping[int, Column]:
+        """The columns of a block that are still here, by their offset."""
+        if key not in self._columns:
+            return {}
         with self._lock:
-            column = self._columns.get(key)
-            if column is not None:
-                self._columns.move_to_end(key)
-            return column
+            found = self._columns.get(key)
+            if found is None:
+                return {}
+            self._columns.move_to_end(key)
+            return found.copy()
 
-    def add_column(self, key: tuple[str, int, int], column: Column) -> None:
-        """Keeps a column, at the cost of those not used for longest."""
-        size = column.values.nbytes
-        if size > self._limit // 4:
+    def add_columns(self, key: BlockKey, columns: Mapping[int, Column]) -> None:
+        """Keeps columns, at the cost of those of the blocks not used for longest."""
+        kept = {offset: column for offset, column in columns.items() if column.values.nbytes <= self._limit // 4}
+        if not kept:
             return
         with self._lock:
-            if key not in self._columns:
-                self._bytes += size
-            self._columns[key] = column
+            here = self._columns.setdefault(key, {})
+            self._bytes += sum(column.values.nbytes for offset, column in kept.items() if offset not in here)
+            here.update(kept)
+            self._columns.move_to_end(key)
             while self._bytes > self._limit:
-                self._bytes -= self._columns.popitem(last=False)[1].values.nbytes
+                _, gone = self._columns.popitem(last=False)
+                self._bytes -= sum(column.values.nbytes for column in gone.values())
 
-    def prefix(self, key: tuple[str, int]) -> BlockPrefix | None:
-        """A block's header, if it is still here."""
-        return self._prefixes.get(key)
+    def layout(self, key: BlockKey) -> BlockLayout | None:
+        """A block's layout, if it is still here."""
+        return self._layouts.get(key)
 
-    def add_prefix(self, key: tuple[str, int], prefix: BlockPrefix) -> None:
-        """Keeps a block's header."""
+    def add_layout(self, key: BlockKey, layout: BlockLayout) -> None:
+        """Keeps a block's layout."""
         with self._lock:
-            self._prefixes[key] = prefix
-            if len(self._prefixes) > PREFIXES:
-                self._prefixes.popitem(last=False)
+            if key not in self._layouts:
+                self._layout_columns += len(layout.columns) + 1
+            self._layouts[key] = layout
+            while self._layout_columns > LAYOUTS and len(self._layouts) > 1:
+                self._layout_columns -= len(self._layouts.popitem(last=False)[1].columns) + 1
 
 
 class BlockCache:
@@ -65,20 +75,18 @@ class BlockCache:
     def __init__(self, store: ColumnStore, shard: str) -> None:
         self._store, self._shard = store, shard
 
-    def columns(self, position: int, headers: Iterable[pb.Column]) -> dict[int, Column]:
+    def columns(self, position: int) -> Mapping[int, Column]:
         """Those columns of the block at `position` that are here, by their offset."""
-        found = {header.offset: self._store.column((self._shard, position, header.offset)) for header in headers}
-        return {offset: column for offset, column in found.items() if column is not None}
+        return self._store.columns((self._shard, position))
 
     def add(self, position: int, columns: Mapping[int, Column]) -> None:
         """Keeps columns of the block at `position`."""
-        for offset, column in columns.items():
-            self._store.add_column((self._shard, position, offset), column)
+        self._store.add_columns((self._shard, position), columns)
 
-    def prefix(self, position: int) -> BlockPrefix | None:
-        """The header of the block at `position`, if it is here."""
-        return self._store.prefix((self._shard, position))
+    def layout(self, position: int) -> BlockLayout | None:
+        """The layout of the block at `position`, if it is here."""
+        return self._store.layout((self._shard, position))
 
-    def add_prefix(self, position: int, prefix: BlockPrefix) -> None:
-        """Keeps the header of the block at `position`."""
-        self._store.add_prefix((self._shard, position), prefix)
+    def add_layout(self, position: int, layout: BlockLayout) -> None:
+        """Keeps the layout of the block at `position`."""
+        self._store.add_layout((self._shard, position), layout)

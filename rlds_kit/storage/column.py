@@ -4,7 +4,6 @@ The decoded payload is, in this order: a presence bitmap (`partial`: one bit a c
 shapes of the present values (`ragged`: `rank` little-endian uint32 each), and the present values in C order.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,30 +14,16 @@ import zstandard
 from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.storage import dtypes, filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.column_layout import STORAGE_DTYPES, ColumnLayout
 from rlds_kit.storage.compression import FAST_LEVEL, compressor, decompress_into, decompressor
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 
-MAX_DECODED_BYTES: Final = 1 << 31
-"""A column that claims more is refused before anything is allocated."""
-
 _IN_PLACE_BYTES: Final = 1 << 14
 """Smaller columns are decompressed faster in one call than through a reader."""
-
-_DTYPES: Final[dict[int, np.dtype[Any]]] = {
-    pb.BOOL: np.dtype(np.bool_),
-    pb.INT: np.dtype(np.int64),
-    pb.FLOAT: np.dtype(np.float64),
-    pb.COMPLEX: np.dtype(np.complex128),
-    pb.BIG_INT: np.dtype(np.uint8),
-    pb.TEXT: np.dtype(np.uint8),
-    pb.BYTES: np.dtype(np.uint8),
-    pb.TREE: np.dtype(np.uint8),
-    pb.NUMPY_TEXT: np.dtype(np.uint8),
-    pb.NUMPY_BYTES: np.dtype(np.uint8),
-    pb.NONE: np.dtype(np.uint8),
-}
+_FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
+"""Those that leave every value where it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +64,7 @@ class Column:
 
 def storage_dtype(key: ColumnKey) -> np.dtype[Any]:
     """The dtype of a column's values in memory and, but for the byte order of big-endian ones, on disk."""
-    return key.dtype if key.dtype is not None else _DTYPES[key.kind]
+    return key.dtype if key.dtype is not None else STORAGE_DTYPES[key.kind]
 
 
 def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
@@ -109,53 +94,52 @@ def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
     return header, payload
 
 
-def decode(header: pb.Column, payload: bytes | memoryview, place: object, out: Rows | None = None) -> Column:
+def decode(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> Column:
     """The inverse of `encode`.
 
     Args:
-      header: the column's entry in its block.
-      payload: exactly `header.length` bytes.
+      layout: of the column.
+      payload: exactly `layout.length` bytes.
       place: printed in errors: which bytes of which file these are.
-      out: where the values go if they are dense, `[count, bytes of a value]`; None: into a new array.
 
     Raises:
       DamagedError: the payload does not have its checksum.
       FormatError: it has, and still is not what its header says: the writer was at fault.
     """
-    if len(payload) != header.length or xxhash.xxh3_64_intdigest(payload) != header.xxh3:
-        raise DamagedError(f"{place}: column {header.path} does not match its checksum; run `rlds-kit repair`")
-    key = key_of(header, place)
+    _check_sum(layout, payload, place)
     try:
-        return _unpack(header, key, payload, out)
+        return _unpack(layout, payload)
     except (ValueError, OverflowError, zstandard.ZstdError) as error:
-        raise FormatError(f"{place}: column {header.path} is not as its header says: {error}") from error
+        raise FormatError(f"{place}: column {layout.path} is not as its header says: {error}") from error
 
 
-def check_header(header: pb.Column, place: object) -> None:
-    """Refuses a column that could not be in memory, before anything is allocated for it.
+def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object, out: Rows, until: int) -> None:
+    """Decodes a dense column of little-endian values to where they shall be.
+
+    Args:
+      layout: of the column.
+      payload: exactly `layout.length` bytes.
+      place: printed in errors: which bytes of which file these are.
+      out: where the values go, `[count, row_bytes]` in C order; neither may be 0.
+      until: how many rows are wanted; those after them may be written to or not.
 
     Raises:
-      FormatError: it claims too much, or contradicts itself.
+      DamagedError: the payload does not have its checksum.
+      FormatError: it has, and still is not what its header says: the writer was at fault.
     """
+    _check_sum(layout, payload, place)
     try:
-        _check_size(header, header.count * 8)
-        itemsize = dtypes.from_name(header.dtype).itemsize if header.dtype else 1
-        _check_size(header, header.count * math.prod(header.shape) * itemsize)
-        if len(header.shape) != (0 if header.ragged else header.rank):
-            raise ValueError(f"rank {header.rank} and shape {list(header.shape)} differ")
-    except ValueError as error:
-        raise FormatError(f"{place}: column {header.path} is not as its header says: {error}") from error
+        if layout.codec == pb.ZSTD and layout.filter in _FILTERS_IN_PLACE and out.nbytes >= _IN_PLACE_BYTES:
+            _decompress_into(layout, payload, out, until)
+        else:
+            filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, out)
+    except (ValueError, OverflowError, zstandard.ZstdError) as error:
+        raise FormatError(f"{place}: column {layout.path} is not as its header says: {error}") from error
 
 
-def key_of(header: pb.Column, place: object) -> ColumnKey:
-    """The key of a stored column."""
-    try:
-        dtype = dtypes.from_name(header.dtype) if header.dtype else None
-    except ValueError as error:
-        raise FormatError(f"{place}: column {header.path}: {error}") from error
-    if header.kind not in (pb.ARRAY, pb.SCALAR) and header.kind not in _DTYPES:
-        raise FormatError(f"{place}: column {header.path} has kind {header.kind}, which this version does not know")
-    return ColumnKey(header.path, header.kind, dtype, header.rank)
+def _check_sum(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> None:
+    if len(payload) != layout.length or xxhash.xxh3_64_intdigest(payload) != layout.xxh3:
+        raise DamagedError(f"{place}: column {layout.path} does not match its checksum; run `rlds-kit repair`")
 
 
 def _presence_bytes(column: Column, count: int) -> bytes:
@@ -191,61 +175,41 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice
     return bytes(plain)
 
 
-def _unpack(header: pb.Column, key: ColumnKey, payload: bytes | memoryview, out: Rows | None) -> Column:
-    _check_size(header, header.count * 8)
+def _unpack(layout: ColumnLayout, payload: bytes | memoryview) -> Column:
     at = 0
-    rows = np.arange(header.first_row, header.first_row + header.count, dtype=np.int64)
-    if out is not None and _is_in_place(header, out):
-        values = _decompress_into(header, payload, out)
-        return Column(key, rows, _as_dtype(values, storage_dtype(key)).reshape(-1, *header.shape))
-    plain = _decompress(header, payload)
-    if header.partial:
-        at = (header.count + 7) // 8
-        rows = rows[np.unpackbits(plain[:at], count=header.count, bitorder="little").astype(np.bool_)]
-    dtype = storage_dtype(key)
-    if header.ragged:
-        size = len(rows) * header.rank * 4
-        shapes = plain[at : at + size].view("<u4").reshape(len(rows), header.rank).astype(np.int64)
-        values = _as_dtype(plain[at + size :], dtype)
+    rows = np.arange(layout.first_row, layout.end_row, dtype=np.int64)
+    plain = _decompress(layout, payload)
+    if layout.partial:
+        at = (layout.count + 7) // 8
+        rows = rows[np.unpackbits(plain[:at], count=layout.count, bitorder="little").astype(np.bool_)]
+    if layout.ragged:
+        rank = layout.key.rank
+        size = len(rows) * rank * 4
+        shapes = plain[at : at + size].view("<u4").reshape(len(rows), rank).astype(np.int64)
+        values = _as_dtype(plain[at + size :], layout.dtype)
         if shapes.prod(axis=1, dtype=np.float64).sum() != len(values):  # integers could wrap round to the right sum
             raise ValueError("the shapes do not add up to the values")
-        return Column(key, rows, values, shapes)
-    if len(header.shape) != header.rank:
-        raise ValueError(f"its shape has {len(header.shape)} dimensions and its rank is {header.rank}")
-    return Column(key, rows, _dense(header, plain[at:], len(rows), dtype, out))
+        return Column(layout.key, rows, values, shapes)
+    return Column(layout.key, rows, _dense(layout, plain[at:], len(rows)))
 
 
-def _is_in_place(header: pb.Column, out: Rows) -> bool:
-    """Whether a column can be decompressed to where its values go: large ones are then copied once less."""
-    is_plain = header.codec == pb.ZSTD and header.filter in (pb.IDENTITY, pb.XOR) and not header.partial
-    fits = len(out) == header.count and out.nbytes == header.decoded_length and len(header.shape) == header.rank
-    return is_plain and fits and out.nbytes >= _IN_PLACE_BYTES and out.flags.c_contiguous
+def _dense(layout: ColumnLayout, stored: np.ndarray, count: int) -> np.ndarray:
+    shape = (count, *layout.shape)
+    if layout.row_bytes == 0 or count == 0:
+        return np.zeros(shape, layout.dtype)
+    out = np.empty((count, layout.row_bytes), np.uint8)
+    filters.undo(layout.filter, stored, layout.dtype.itemsize, out)
+    return _as_dtype(out, layout.dtype).reshape(shape)
 
 
-def _decompress_into(header: pb.Column, payload: bytes | memoryview, out: Rows) -> Rows:
-    if not decompress_into(payload, out.reshape(-1).data):
-        raise ValueError(f"{header.decoded_length} bytes were announced, but not so many came")
-    if header.filter == pb.XOR:
-        filters.unxor(out, out)
-    return out
-
-
-def _dense(header: pb.Column, stored: np.ndarray, count: int, dtype: np.dtype[Any], out: Rows | None) -> np.ndarray:
-    shape = (count, *header.shape)
-    row_bytes = math.prod(header.shape) * dtype.itemsize
-    _check_size(header, count * row_bytes)
-    if row_bytes == 0 or count == 0:
-        return np.zeros(shape, dtype)
-    if out is None:
-        out = np.empty((count, row_bytes), np.uint8)
-    filters.undo(header.filter, stored, dtype.itemsize, out)
-    return _as_dtype(out, dtype).reshape(shape)
-
-
-def _check_size(header: pb.Column, size: int) -> None:
-    """Refuses what a hostile header would have allocated."""
-    if size > MAX_DECODED_BYTES:
-        raise ValueError(f"{header.path} claims {size} bytes; at most {MAX_DECODED_BYTES} are allowed")
+def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
+    """Large columns are copied once less, and decompressed no further than is wanted."""
+    if layout.decoded_length != out.nbytes:
+        raise ValueError(f"{out.nbytes} bytes were expected, {layout.decoded_length} announced")
+    wanted = out[:until]
+    decompress_into(payload, wanted.reshape(-1).data, is_all=until >= len(out))
+    if layout.filter == pb.XOR:
+        filters.unxor(wanted, wanted)
 
 
 def _as_dtype(stored: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
@@ -253,12 +217,11 @@ def _as_dtype(stored: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     return values.astype(dtype, copy=False)
 
 
-def _decompress(header: pb.Column, payload: bytes | memoryview) -> np.ndarray:
-    _check_size(header, header.decoded_length)
-    if header.codec == pb.ZSTD:
-        payload = decompressor().decompress(payload, max_output_size=header.decoded_length)
-    elif header.codec != pb.STORED:
-        raise ValueError(f"codec {header.codec} is not known to this version")
-    if len(payload) != header.decoded_length:
-        raise ValueError(f"{header.decoded_length} bytes were announced, {len(payload)} came")
+def _decompress(layout: ColumnLayout, payload: bytes | memoryview) -> np.ndarray:
+    if layout.codec == pb.ZSTD:
+        payload = decompressor().decompress(payload, max_output_size=layout.decoded_length)
+    elif layout.codec != pb.STORED:
+        raise ValueError(f"codec {layout.codec} is not known to this version")
+    if len(payload) != layout.decoded_length:
+        raise ValueError(f"{layout.decoded_length} bytes were announced, {len(payload)} came")
     return np.frombuffer(payload, np.uint8)

@@ -19,14 +19,16 @@ def compressor(level: int) -> zstandard.ZstdCompressor:
     return compressors[level]
 
 
-def decompress_into(compressed: bytes | memoryview, out: memoryview) -> bool:
-    """Fills `out`, and says whether there was exactly so much.
+def decompress_into(compressed: bytes | memoryview, out: memoryview, *, is_all: bool) -> None:
+    """Fills `out` with what was compressed, or with the beginning of it.
 
     Raises:
+      ValueError: there is less, or more although `out` is to have all.
       zstandard.ZstdError: the bytes are not zstd's.
     """
     with decompressor().stream_reader(compressed) as reader:
-        return reader.readinto(out) == len(out) and not reader.read(1)
+        if reader.readinto(out) != len(out) or (is_all and reader.read(1)):
+            raise ValueError(f"{len(out)} bytes were announced, but not so many came")
 
 
 def decompressor() -> zstandard.ZstdDecompressor:

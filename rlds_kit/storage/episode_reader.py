@@ -1,17 +1,18 @@
 """Reads the rows of an episode, only the columns that are wanted, and nothing that does not match its checksum."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.errors import DamagedError
 from rlds_kit.riegeli import blocks
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import shard_file
-from rlds_kit.storage.block import BlockPrefix
 from rlds_kit.storage.block_cache import BlockCache
+from rlds_kit.storage.block_layout import BlockLayout, block_layout
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_layout import ColumnLayout
 from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.filters import Rows
@@ -134,28 +135,40 @@ class EpisodeReader:
         found: dict[str, Stack] = {}
         until = end if last is None else last + 1
         for number in self._numbers(begin, until):
-            position = int(self._entry.blocks[number])
-            prefix = self._prefix(number, position)
-            headers = [
-                header for header in prefix.header.columns if wanted(header.path) and _touches(header, begin, until)
-            ]
-            cached = self._cache.columns(position, headers)
-            for column in cached.values():
-                _stack(found, column.key.path, begin, end, allocate).add(column)
-            rooms: dict[int, Rows] = {}
-            for header in headers:
-                if header.offset not in cached:
-                    stack = _stack(found, header.path, begin, end, allocate)
-                    room = stack.room_for(header, columns.key_of(header, self._file.place(position)))
-                    if room is not None:
-                        rooms[header.offset] = room
-            missing = [header for header in headers if header.offset not in cached]
-            fresh = self._read(position, prefix, missing, rooms) if missing else {}
-            others = {offset: column for offset, column in fresh.items() if offset not in rooms}
-            self._cache.add(position, others)
-            for column in others.values():
-                found[column.key.path].add(column)
+            block, position = self._layout(number), int(self._entry.blocks[number])
+            block.require(wanted)
+            cached = self._cache.columns(position)
+            fresh: list[tuple[ColumnLayout, Stack, Rows | None]] = []
+            for column in block.columns:
+                if column.first_row >= until or column.end_row <= begin or not wanted(column.path):
+                    continue  # a block also has what was done in the step before it
+                stack = found.get(column.path) or found.setdefault(column.path, Stack(begin, end, allocate))
+                if column.offset in cached:
+                    stack.add(cached[column.offset])
+                else:
+                    fresh.append((column, stack, stack.room_for(column)))
+            if fresh:
+                self._stack(position, block, fresh, until)
         return found
+
+    def _stack(
+        self,
+        position: int,
+        block: BlockLayout,
+        fresh: Sequence[tuple[ColumnLayout, Stack, Rows | None]],
+        until: int,
+    ) -> None:
+        """Reads columns into their room, or adds them to their stack if they have none."""
+        place, others = self._file.place(position), dict[int, Column]()
+        payload = self._payload(position, block, [column for column, _, _ in fresh])
+        for column, stack, room in fresh:
+            if room is None:
+                others[column.offset] = read = columns.decode(column, payload(column), place)
+                stack.add(read)
+            else:
+                columns.decode_into(column, payload(column), place, room, until - column.first_row)
+        if others:
+            self._cache.add(position, others)
 
     def paths(self, begin: int, end: int) -> list[str]:
         """The paths of all columns in the blocks that touch rows `[begin, end)`, without reading any column.
@@ -164,11 +177,7 @@ class EpisodeReader:
           DamagedError: a block's header is damaged.
         """
         numbers = self._entry.overlapping(begin, min(end + 1, self._entry.rows))
-        found = {
-            column.path: None
-            for number in numbers
-            for column in self._prefix(number, int(self._entry.blocks[number])).header.columns
-        }
+        found = {path: None for number in numbers for path in self._layout(number).paths}
         return list(found)
 
     def _numbers(self, begin: int, end: int) -> range:
@@ -192,76 +201,46 @@ class EpisodeReader:
             )
 
     def _block(self, number: int, wanted: Wanted, rows: range | None = None) -> list[Column]:
-        position = int(self._entry.blocks[number])
-        prefix = self._prefix(number, position)
-        headers = [
-            header
-            for header in prefix.header.columns
-            if wanted(header.path) and (rows is None or _touches(header, rows.start, rows.stop))
+        block, position = self._layout(number), int(self._entry.blocks[number])
+        block.require(wanted)
+        chosen = [
+            column
+            for column in block.columns
+            if wanted(column.path) and (rows is None or (column.first_row < rows.stop and column.end_row > rows.start))
         ]
-        found = self._cache.columns(position, headers)
-        missing = [header for header in headers if header.offset not in found]
+        found = dict(self._cache.columns(position))
+        missing = [column for column in chosen if column.offset not in found]
         if missing:
-            fresh = self._read(position, prefix, missing, {})
+            place, payload = self._file.place(position), self._payload(position, block, missing)
+            fresh = {column.offset: columns.decode(column, payload(column), place) for column in missing}
             self._cache.add(position, fresh)
             found |= fresh
-        return [found[header.offset] for header in headers]
+        return [found[column.offset] for column in chosen]
 
-    def _prefix(self, number: int, position: int) -> BlockPrefix:
-        prefix = self._cache.prefix(position)
-        if prefix is None:
-            prefix = shard_file.read_block_prefix(self._file, position)
-            self._cache.add_prefix(position, prefix)
-        header = prefix.header
-        rows = (int(self._entry.first_row[number]), int(self._entry.end_row[number]))
-        if header.episode_id != self._entry.episode_id or (header.first_row, header.end_row) != rows:
+    def _layout(self, number: int) -> BlockLayout:
+        position = int(self._entry.blocks[number])
+        layout = self._cache.layout(position)
+        if layout is None:
+            prefix, place = shard_file.read_block_prefix(self._file, position), self._file.place(position)
+            layout = block_layout(prefix, place)
+            self._cache.add_layout(position, layout)
+        rows = (self._entry.first_row[number], self._entry.end_row[number])
+        if layout.episode_id != self._entry.episode_id or (layout.first_row, layout.end_row) != rows:
             raise DamagedError(
                 f"{self._file.place(position)}: the block is not the one that the index names; run `rlds-kit repair`"
             )
-        return prefix
-
-    def _read(
-        self, position: int, prefix: BlockPrefix, headers: list[pb.Column], rooms: Mapping[int, Rows]
-    ) -> dict[int, Column]:
-        """Columns of a block by their offset, decoded into their room if they have one."""
-        place = self._file.place(position)
-        _check_layout(prefix.header, headers, place)
-        payload = self._payload(position, prefix, headers)
-        return {
-            header.offset: columns.decode(header, payload(header), place, rooms.get(header.offset))
-            for header in headers
-        }
+        return layout
 
     def _payload(
-        self, position: int, prefix: BlockPrefix, headers: list[pb.Column]
-    ) -> Callable[[pb.Column], bytes | memoryview]:
+        self, position: int, block: BlockLayout, wanted: Sequence[ColumnLayout]
+    ) -> Callable[[ColumnLayout], bytes | memoryview]:
         """Fetches columns: with one read of the whole chunk where most of it is wanted, else one by one."""
-        total = sum(header.length for header in prefix.header.columns)
-        if sum(header.length for header in headers) > total * _WHOLE_CHUNK_SHARE:
+        base = block.payload_base
+        if sum(column.length for column in wanted) > block.payload_bytes * _WHOLE_CHUNK_SHARE:
             try:
-                data = memoryview(self._file.chunk(position).data)[prefix.payload_base - blocks.CHUNK_HEADER_SIZE :]
+                data = memoryview(self._file.chunk(position).data)[base - blocks.CHUNK_HEADER_SIZE :]
             except DamagedError:
                 pass  # perhaps the damage is in a column that nobody asked for
             else:
-                return lambda header: data[header.offset : header.offset + header.length]
-        base = prefix.payload_base
-        return lambda header: shard_file.read_payload(self._file, position, base + header.offset, header.length)
-
-
-def _stack(found: dict[str, Stack], path: str, begin: int, end: int, allocate: Allocate) -> Stack:
-    if path not in found:
-        found[path] = Stack(begin, end, allocate)
-    return found[path]
-
-
-def _touches(header: pb.Column, begin: int, end: int) -> bool:
-    """Whether a column has rows in `[begin, end)`: the block after the last row has only what was done in it."""
-    return header.first_row < end and header.first_row + header.count > begin
-
-
-def _check_layout(header: pb.BlockHeader, wanted: Iterable[pb.Column], place: object) -> None:
-    """Every column must lie in the rows that the block may touch."""
-    for column in wanted:
-        columns.check_header(column, place)
-        if column.first_row + 1 < header.first_row or column.first_row + column.count > header.end_row:
-            raise FormatError(f"{place}: column {column.path} has rows outside its block")
+                return lambda column: data[column.offset : column.offset + column.length]
+        return lambda column: shard_file.read_payload(self._file, position, base + column.offset, column.length)

@@ -8,6 +8,7 @@ import numpy as np
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
 from rlds_kit.storage.column import Column, storage_dtype
+from rlds_kit.storage.column_layout import ColumnLayout
 from rlds_kit.storage.dtypes import is_big_endian
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
@@ -93,16 +94,17 @@ class Stack:
             self._others.append(part)
         self._present[rows] = True
 
-    def room_for(self, header: pb.Column, key: ColumnKey) -> Rows | None:
+    def room_for(self, column: ColumnLayout) -> Rows | None:
         """Where to decode a column to, so that it need not be copied: `[count, bytes]`; None where it must be.
 
-        All of it must be written, or the stack not be used.
+        What is wanted of it must be written, or the stack not be used.
         """
-        first, last = header.first_row - self._begin, header.first_row + header.count - self._begin
-        is_plain = not (header.partial or header.ragged) and 0 <= first < last <= self._end - self._begin
-        if not is_plain or not self._fits(key, tuple(header.shape)) or self._dense is None:
+        first, last = column.first_row - self._begin, column.end_row - self._begin
+        if not (column.is_dense and column.row_bytes and 0 <= first < last <= self._end - self._begin):
             return None
-        if self._present[first:last].any() or not self._dense[0].nbytes or is_big_endian(self._dense.dtype):
+        if not self._fits(column.key, column.shape) or self._dense is None or is_big_endian(column.dtype):
+            return None
+        if self._present[first:last].any():
             return None
         self._present[first:last] = True
         return self._dense[first:last].reshape(last - first, -1).view(np.uint8)

@@ -14,6 +14,7 @@ from rlds_kit.storage import column as columns
 from rlds_kit.storage import restore, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_payload
 from rlds_kit.upkeep import repaired
@@ -113,7 +114,8 @@ class _Check:
 
     def _column(self, block: SurveyedBlock, header: pb.Column, base: int) -> Column:
         payload = read_payload(self._file, block.position, base + header.offset, header.length)
-        column = columns.decode(header, payload, self._file.place(block.position))
+        place = self._file.place(block.position)
+        column = columns.decode(layout_of(header, place), payload, place)
         if column.key.kind not in restore.NUMERIC:
             restore.exact(column)  # text must be text, and trees be trees
         return column

@@ -7,6 +7,7 @@ from rlds_kit.storage import block, shard_file
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile
@@ -71,4 +72,5 @@ def columns_of(file: ShardFile, entry: EpisodeEntry, field: str) -> Iterator[Col
         for column in header.columns:
             if (column.path + "/").startswith(field + "/"):
                 payload = shard_file.read_payload(file, position, base + column.offset, column.length)
-                yield columns.decode(column, payload, file.place(position))
+                place = file.place(position)
+                yield columns.decode(layout_of(column, place), payload, place)

@@ -17,6 +17,7 @@ from rlds_kit.storage import block as blocks
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_payload
@@ -201,7 +202,8 @@ def _pair(
         moved.CopyFrom(header)
         moved.first_row += shift
         return [(moved, payload)]
-    kept = columns.decode(header, payload, file.place(piece.block.position)).between(begin, end)
+    place = file.place(piece.block.position)
+    kept = columns.decode(layout_of(header, place), payload, place).between(begin, end)
     if not len(kept.rows):
         return []
     return [columns.encode(Column(kept.key, kept.rows + shift, kept.values, kept.shapes), choose)]

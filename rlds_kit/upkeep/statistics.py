@@ -13,6 +13,7 @@ from rlds_kit.storage import column as columns
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import restore
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.column_layout import key_of
 from rlds_kit.storage.contents import ShardContents, contents
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile
@@ -186,7 +187,7 @@ def _plain_bytes(header: pb.Column) -> int:
     """What the values weigh before any filter."""
     if header.ragged or header.partial:
         return header.decoded_length
-    itemsize = columns.storage_dtype(columns.key_of(header, "statistics")).itemsize
+    itemsize = columns.storage_dtype(key_of(header, "statistics")).itemsize
     return header.count * math.prod(header.shape) * itemsize
 
 

@@ -12,6 +12,7 @@ from rlds_kit import DamagedError, FormatError
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from tests.storage import strategies
@@ -20,7 +21,7 @@ from tests.storage.truth import same
 
 def _round_trip(column: Column) -> Column:
     header, payload = columns.encode(column, FilterChoice())
-    return columns.decode(pb.Column.FromString(header.SerializeToString()), payload, "here")
+    return columns.decode(layout_of(pb.Column.FromString(header.SerializeToString()), "here"), payload, "here")
 
 
 def _array_column(items: list[np.ndarray], rows: list[int]) -> Column:
@@ -70,11 +71,11 @@ def test_any_flipped_bit_of_a_payload_is_found(column: Column, data: st.DataObje
         changed = bytearray(payload)
         changed[data.draw(st.integers(0, len(payload) - 1))] ^= 1 << data.draw(st.integers(0, 7))
         with pytest.raises(DamagedError, match="here: column x does not match its checksum"):
-            columns.decode(header, bytes(changed), "here")
+            columns.decode(layout_of(header, "here"), bytes(changed), "here")
     for other in (payload + b"\0", payload[:-1]):
         if other != payload:
             with pytest.raises(DamagedError):
-                columns.decode(header, other, "here")
+                columns.decode(layout_of(header, "here"), other, "here")
 
 
 def _signed(payload: bytes, **fields: Any) -> tuple[pb.Column, bytes]:
@@ -120,7 +121,7 @@ def test_a_column_that_contradicts_itself_is_refused(fault: str) -> None:
     """Whatever a broken writer signs, the reader says so, and allocates nothing that was not announced in bytes."""
     header, payload = FAULTS[fault]
     with pytest.raises(FormatError, match="here: column x"):
-        columns.decode(header, payload, "here")
+        columns.decode(layout_of(header, "here"), payload, "here")
 
 
 def test_rows_that_are_all_equal_are_stored_once() -> None:

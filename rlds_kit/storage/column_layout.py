@@ -1,0 +1,146 @@
+"""What a block's header says of its columns, checked once and quick to ask: readers of many blocks ask a lot."""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit.errors import FormatError
+from rlds_kit.storage import dtypes
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.leaf import ColumnKey
+
+MAX_DECODED_BYTES: Final = 1 << 31
+"""A column that claims more is refused before anything is allocated."""
+
+STORAGE_DTYPES: Final[dict[int, np.dtype[Any]]] = {
+    pb.BOOL: np.dtype(np.bool_),
+    pb.INT: np.dtype(np.int64),
+    pb.FLOAT: np.dtype(np.float64),
+    pb.COMPLEX: np.dtype(np.complex128),
+    pb.BIG_INT: np.dtype(np.uint8),
+    pb.TEXT: np.dtype(np.uint8),
+    pb.BYTES: np.dtype(np.uint8),
+    pb.TREE: np.dtype(np.uint8),
+    pb.NUMPY_TEXT: np.dtype(np.uint8),
+    pb.NUMPY_BYTES: np.dtype(np.uint8),
+    pb.NONE: np.dtype(np.uint8),
+}
+"""Of the kinds whose header names no dtype."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLayout:
+    """A stored column: where it is, and how its values are laid out. Names are those of `Column` in the format.
+
+    Attributes:
+      key: path, kind, dtype and rank of the values.
+      dtype: of the values in memory and, but for the byte order of big-endian ones, on disk.
+      first_row: the first row that it covers.
+      end_row: one past the last.
+      partial: whether some of these rows have no value.
+      ragged: whether shapes differ.
+      shape: of a value; empty when ragged.
+      row_bytes: of a value; 0 when ragged.
+      filter: a number of `Filter`.
+      codec: a number of `Codec`.
+      offset: of the payload, from the block's first.
+      length: of the payload.
+      decoded_length: of the payload without compression.
+      xxh3: of the payload.
+    """
+
+    key: ColumnKey
+    dtype: np.dtype[Any]
+    first_row: int
+    end_row: int
+    partial: bool
+    ragged: bool
+    shape: tuple[int, ...]
+    row_bytes: int
+    filter: int
+    codec: int
+    offset: int
+    length: int
+    decoded_length: int
+    xxh3: int
+
+    @property
+    def path(self) -> str:
+        """Of the leaf."""
+        return self.key.path
+
+    @property
+    def count(self) -> int:
+        """Rows that it covers."""
+        return self.end_row - self.first_row
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every row has a value, all of one shape."""
+        return not (self.partial or self.ragged)
+
+
+def layout_of(header: pb.Column, place: object) -> ColumnLayout:
+    """Reads a column's entry in the header of its block.
+
+    Args:
+      header: the entry.
+      place: printed in errors: which bytes of which file these are.
+
+    Raises:
+      FormatError: the column is of a kind or dtype that is not known, claims what could not be in memory, or
+        contradicts itself.
+    """
+    key = key_of(header, place)
+    dtype = STORAGE_DTYPES[key.kind] if key.dtype is None else key.dtype
+    shape = tuple(header.shape)
+    row_bytes = 0 if header.ragged else math.prod(shape) * dtype.itemsize
+    try:
+        for size in (header.count * max(8, row_bytes), header.decoded_length):
+            if size > MAX_DECODED_BYTES:
+                raise ValueError(f"{header.path} claims {size} bytes; at most {MAX_DECODED_BYTES} are allowed")
+        if header.first_row + header.count >= 1 << 63:
+            raise ValueError(f"row {header.first_row} is no row")
+        if len(shape) != (0 if header.ragged else header.rank):
+            raise ValueError(f"rank {header.rank} and shape {list(shape)} differ")
+    except ValueError as error:
+        raise FormatError(f"{place}: column {header.path} is not as its header says: {error}") from error
+    return ColumnLayout(
+        key=key,
+        dtype=dtype,
+        first_row=header.first_row,
+        end_row=header.first_row + header.count,
+        partial=header.partial,
+        ragged=header.ragged,
+        shape=shape,
+        row_bytes=row_bytes,
+        filter=header.filter,
+        codec=header.codec,
+        offset=header.offset,
+        length=header.length,
+        decoded_length=header.decoded_length,
+        xxh3=header.xxh3,
+    )
+
+
+def key_of(header: pb.Column, place: object) -> ColumnKey:
+    """The key of a stored column.
+
+    Raises:
+      FormatError: its kind or dtype is not known.
+    """
+    try:
+        return _key(header.path, header.kind, header.dtype, header.rank)
+    except ValueError as error:
+        raise FormatError(f"{place}: column {header.path}: {error}") from error
+
+
+@functools.lru_cache(maxsize=4096)  # all blocks have the same few, and equal keys that are one compare faster
+def _key(path: str, kind: int, dtype: str, rank: int) -> ColumnKey:
+    found = dtypes.from_name(dtype) if dtype else None
+    if (kind not in (pb.ARRAY, pb.SCALAR) or found is None) and kind not in STORAGE_DTYPES:
+        raise ValueError(f"it has kind {kind}, which this version does not know, or no dtype")
+    return ColumnKey(path, kind, found, rank)
