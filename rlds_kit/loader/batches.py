@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit.loader.arguments import integer
+from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.ordered import Table, ordered, require_version
 from rlds_kit.loader.plan import Options
 from rlds_kit.loader.read_ahead import Batch, ReadAhead
@@ -28,6 +29,7 @@ class Batches(Iterable[Batch]):
 
     def __init__(self, samples: Table, options: Options) -> None:
         self._options, self._samples = options, ordered(samples, options)
+        self._kept: Kept | None = None  # from epoch to epoch
         self._latest = _Loop(0, 0, 0)
 
     def __len__(self) -> int:
@@ -55,7 +57,8 @@ class Batches(Iterable[Batch]):
         samples, size = self._samples, self._options.batch_size
         executor = ThreadPoolExecutor(self._options.workers, "rlds_kit-loader")
         try:
-            reader = ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor)
+            self._kept = kept = self._kept or samples.samples.kept(self._options.room_to_keep)
+            reader = ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor, kept)
             for first in range(loop.done, samples.count, size):
                 last = min(first + size, samples.count)
                 batch = reader.take(last - first)
@@ -97,7 +100,7 @@ class Batches(Iterable[Batch]):
           ValueError: the state is of other data or of another loader; the message says what differs.
         """
         require_version(state, STATE_VERSION)
-        self._samples = self._samples.restored(state)
+        self._samples, self._kept = self._samples.restored(state), None
         self._latest = _Loop(state["epoch"], state["samples_done"], state["samples_done"])
 
     def sharded(self, index: int, count: int, epoch: int) -> "Batches":

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rlds_kit.loader.arguments import integer, positive
+from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.nests import flattened, map_arrays
 from rlds_kit.loader.ordered import Ordered, ordered, require_version
 from rlds_kit.loader.plan import MEMORY, Options, Shuffle
@@ -163,6 +164,7 @@ class MixedBatches(Iterable[Batch]):
                 raise ValueError(f"a dataset has fewer samples than the {options.shard[1]} workers that share it")
         self._parts, self._weights, self._transforms = parts, [weight / sum(weights) for weight in weights], transforms
         self._options, self._latest = options, _Loop(0)
+        self._kept: Sequence[Kept] | None = None
         self._alike: tuple[str, dict[str, Kind]] | None = None  # what the first batch had, and which dataset's
 
     def __iter__(self) -> Iterator[Batch]:
@@ -175,8 +177,8 @@ class MixedBatches(Iterable[Batch]):
         try:
             _, taken = shares(np.array([loop.done]), self._weights)
             readers = [
-                ReadAhead(part.samples, _endless(part, int(begin)), executor)
-                for part, begin in zip(self._parts, taken[:, 0], strict=True)
+                ReadAhead(part.samples, _endless(part, int(begin)), executor, kept)
+                for part, begin, kept in zip(self._parts, taken[:, 0], self._keep(), strict=True)
             ]
             while True:
                 chosen, _ = shares(np.arange(loop.done, loop.done + size), self._weights)
@@ -185,6 +187,12 @@ class MixedBatches(Iterable[Batch]):
                 yield batch
         finally:
             executor.shutdown(cancel_futures=True)
+
+    def _keep(self) -> Sequence[Kept]:
+        """What each dataset's samples keep, from loop to loop."""
+        if self._kept is None:
+            self._kept = [part.samples.kept(self._options.room_to_keep) for part in self._parts]
+        return self._kept
 
     def _batch(self, readers: Sequence[ReadAhead], chosen: np.ndarray) -> Batch:
         parts = {}
@@ -233,6 +241,7 @@ class MixedBatches(Iterable[Batch]):
         if state["weights"] != self._weights:
             raise ValueError(f"the state is of another mixture: weights were {state['weights']}, now {self._weights}")
         self._parts = [part.restored(each) for part, each in zip(self._parts, state["parts"], strict=True)]
+        self._kept = None
         self._latest = _Loop(state["samples_done"])
 
     def sharded(self, index: int, count: int, epoch: int) -> "MixedBatches":

@@ -11,6 +11,8 @@ Shuffle: TypeAlias = Literal["global", "blocks"] | None
 
 MEMORY: Final = 128 << 20
 """Bytes of decoded steps that a loader holds by default."""
+KEPT_SHARE: Final = 4
+"""Fields that take less than this part of the memory in the whole dataset are kept beside it."""
 LARGEST_PIECE: Final = 1 << 16
 """Steps; more would only delay the first batch."""
 RUN_STEPS: Final = (64, 512)
@@ -50,6 +52,16 @@ class Options:
         """Threads that decode."""
         return self.threads or min(4, os.cpu_count() or 1)
 
+    @property
+    def room(self) -> int:
+        """Bytes of decoded steps to hold."""
+        return self.memory or MEMORY
+
+    @property
+    def room_to_keep(self) -> int:
+        """Bytes for small fields, beside these."""
+        return self.room // KEPT_SHARE
+
     def span(self, size: int) -> tuple[int, int]:
         """Positions `[begin, end)` of an epoch that are this shard's."""
         index, count = self.shard
@@ -82,7 +94,7 @@ class Weights:
 
 def piece_limit(options: Options, weights: Weights) -> int:
     """The most samples of a piece."""
-    rows = weights.rows(options.memory or MEMORY)
+    rows = weights.rows(options.room)
     if options.shuffle == "global":
         return max(1, rows // weights.rows_per_sample)
     return max(1, (rows - weights.rows_per_sample) // weights.rows_between)
@@ -95,7 +107,7 @@ def order(options: Options, weights: Weights) -> Order:
             return InOrder(weights.samples)
         case "global":
             return GlobalOrder(weights.samples, options.seed)
-    rows = weights.rows(options.memory or MEMORY)
+    rows = weights.rows(options.room)
     steps = min(max(rows // 24, RUN_STEPS[0]), RUN_STEPS[1])
     run = max(1, steps // weights.rows_between)
     mix = max(1, rows // (run * weights.rows_between + weights.rows_per_sample))

@@ -11,11 +11,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from rlds_kit.errors import SpecError
+from rlds_kit.loader.kept import Kept, taken
 from rlds_kit.loader.layout import Leaf, nested, read_leaf
 from rlds_kit.loader.source import Source
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import fields
+from rlds_kit.storage.restore import Stack
 
 Layouts: TypeAlias = Mapping[str, tuple[Leaf, ...]]
 """The leaves of every field that is read."""
@@ -72,22 +74,31 @@ class Pool:
       layouts: the fields.
       steps: for every field the numbers, among all steps of the source, of those to read; in any order and shape.
       memory: of pools that are not needed any more.
+      kept: values that need no room, because they stay when the pool is gone.
     """
 
     def __init__(
-        self, source: Source, layouts: Layouts, steps: Mapping[str, np.ndarray], memory: ArrayPool | None = None
+        self,
+        source: Source,
+        layouts: Layouts,
+        steps: Mapping[str, np.ndarray],
+        memory: ArrayPool | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self._source, self._layouts = source, layouts
         self._memory, self._bulks = memory, list[np.ndarray]()
+        self._kept = Kept(source, {}, 0) if kept is None else kept
         self._steps = {name: np.unique(steps[name]) for name in layouts}
         self._values: dict[Leaf, np.ndarray] = {}
         self._defined: dict[Leaf, np.ndarray] = {}
         for name, leaves in layouts.items():
             for leaf in leaves:
-                count = len(self._steps[name])
-                self._values[leaf] = self._room(leaf, count)
-                self._defined[leaf] = np.zeros(count, np.bool_)
+                if leaf not in self._kept.leaves:
+                    count = len(self._steps[name])
+                    self._values[leaf] = self._room(leaf, count)
+                    self._defined[leaf] = np.zeros(count, np.bool_)
         self._wanted = fields(leaf.path for leaf in self._values)
+        self._wanted_with_kept = fields(leaf.path for leaf in (*self._values, *self._kept.leaves))
         self._dense = {leaf.path: leaf for leaf in self._values if leaf.spec is not None}
         self._dense_steps = {leaf.path: self._steps[name] for name, leaves in layouts.items() for leaf in leaves}
 
@@ -110,7 +121,7 @@ class Pool:
 
     def runs(self) -> list[Run]:
         """What must be loaded before anything is taken."""
-        steps = np.unique(np.concatenate([np.empty(0, np.int64), *self._steps.values()]))
+        steps = np.unique(np.concatenate([np.empty(0, np.int64), *map(self._unread, self._layouts)]))
         source, found = self._source, []
         row_bytes = sum(leaf.row_bytes for leaf in self._values) or 1
         limit = max(1, RUN_BYTES // row_bytes)
@@ -122,6 +133,11 @@ class Pool:
             found += [Run(episode, *run) for run in _runs(rows, source.entries[episode], limit)]
         return found
 
+    def _unread(self, name: str) -> np.ndarray:
+        """The steps at which a field is to be read, those at which all of it is kept left out."""
+        steps = self._steps[name]
+        return self._kept.unknown(steps) if self._kept.leaves.issuperset(self._layouts[name]) else steps
+
     def load(self, run: Run) -> None:
         """Decodes a run into its place.
 
@@ -130,13 +146,16 @@ class Pool:
           SpecError: a value is of another dtype or shape than its field.
         """
         base = int(self._source.bases[run.episode])
+        is_kept = self._kept.is_known(base + run.begin, base + run.last + 1)
         stacks = self._source.reader(run.episode).stacks(
             run.begin,
             run.end,
-            self._wanted,
+            self._wanted if is_kept else self._wanted_with_kept,
             last=run.last,
             allocate=functools.partial(self._allocate, base + run.begin),
         )
+        if not is_kept:
+            self._keep(run, stacks)
         for name, leaves in self._layouts.items():
             steps = self._steps[name]
             first, last = np.searchsorted(steps, (base + run.begin, base + run.end)).tolist()
@@ -146,6 +165,8 @@ class Pool:
             if last - first == run.end - run.begin:
                 rows = slice(None)
             for leaf in leaves:
+                if leaf not in self._values:
+                    continue
                 found = read_leaf(leaf, stacks, run.begin, run.end)
                 if found is not None:
                     values, defined = found
@@ -153,11 +174,22 @@ class Pool:
                     self._put(leaf, slice(first, last), _cast(leaf, values[rows]))
                     self._defined[leaf][first:last] = defined[rows]
 
+    def _keep(self, run: Run, stacks: Mapping[str, Stack]) -> None:
+        begin = int(self._source.bases[run.episode]) + run.begin
+        count = run.last + 1 - run.begin  # what comes after may not be there
+        for leaf in self._kept.leaves:
+            found = read_leaf(leaf, stacks, run.begin, run.end)
+            if found is not None:
+                values, defined = found
+                self._check(leaf, values, run)
+                self._kept.put(leaf, begin, _cast(leaf, values[:count]), defined[:count])
+        self._kept.finish(begin, begin + count)
+
     def _allocate(self, begin: int, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Where a run's values of a leaf go: to their own place if all of them are wanted, or to memory used again."""
         leaf = self._dense.get(path)
         if leaf is None or leaf.dtype != dtype or leaf.shape != shape[1:]:
-            return np.zeros(shape, dtype)
+            return np.zeros(shape, dtype)  # what is kept is copied: another thread may be reading it
         first, last = np.searchsorted(self._dense_steps[path], (begin, begin + shape[0])).tolist()
         if last - first == shape[0]:
             return self._values[leaf][first:last]
@@ -191,17 +223,15 @@ class Pool:
           A nest of `[..., *shape]`, copied; and a nest of `[...]` bool, which of them are defined.
         """
         slots = np.searchsorted(self._steps[name], steps)
+        found = {leaf: self._gather(leaf, steps, slots) for leaf in self._layouts[name]}
         layout = self._layouts[name]
-        return nested(layout, lambda leaf: self._gather(self._values[leaf], slots)), nested(
-            layout, lambda leaf: self._defined[leaf][slots]
-        )
+        return nested(layout, lambda leaf: found[leaf][0]), nested(layout, lambda leaf: found[leaf][1])
 
-    def _gather(self, values: np.ndarray, slots: np.ndarray) -> np.ndarray:
-        if values.dtype == object:
-            return _copied(values, slots)
-        # Every slot exists: "clip" only spares NumPy the check, which would cost a second copy.
-        out = np.empty((*slots.shape, *values.shape[1:]), values.dtype)
-        return np.take(values, slots, axis=0, out=out, mode="clip")
+    def _gather(self, leaf: Leaf, steps: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if leaf in self._kept.leaves:
+            return self._kept.take(leaf, steps)
+        values, defined = self._values[leaf], self._defined[leaf][slots]
+        return (_copied(values, slots) if values.dtype == object else taken(values, slots)), defined
 
 
 def _copied(values: np.ndarray, slots: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.nests import concatenated
 from rlds_kit.loader.pool import Pool
 from rlds_kit.storage.array_pool import ArrayPool
@@ -20,7 +21,10 @@ Batch: TypeAlias = dict[str, Any]
 class Readable(Protocol):
     """Samples that can be read in two steps: loading, which threads share, and gathering."""
 
-    def pool(self, items: np.ndarray, memory: ArrayPool | None = None) -> Pool:
+    def kept(self, limit: int) -> Kept:
+        """What to keep of small fields in so many bytes; nothing is read yet."""
+
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
         """Room for what samples need, in memory that others gave back if there is some; nothing is loaded yet."""
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
@@ -46,10 +50,11 @@ class ReadAhead:
       samples: where from.
       pieces: the numbers of the samples, in order; each piece is in memory as a whole.
       executor: does the decoding.
+      kept: of the samples: what was read of small fields before.
     """
 
-    def __init__(self, samples: Readable, pieces: Iterator[np.ndarray], executor: Executor) -> None:
-        self._samples, self._pieces, self._executor = samples, pieces, executor
+    def __init__(self, samples: Readable, pieces: Iterator[np.ndarray], executor: Executor, kept: Kept) -> None:
+        self._samples, self._pieces, self._executor, self._kept = samples, pieces, executor, kept
         self._queue: deque[_Piece] = deque()
         self._memory = ArrayPool()
         self._read_next()
@@ -87,6 +92,6 @@ class ReadAhead:
     def _read_next(self) -> None:
         for items in self._pieces:
             if len(items):
-                pool = self._samples.pool(items, self._memory)
+                pool = self._samples.pool(items, self._memory, self._kept)
                 self._queue.append(_Piece(items, pool, [self._executor.submit(pool.load, run) for run in pool.runs()]))
                 return

@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike
 
 from rlds_kit.loader.arguments import integer
 from rlds_kit.loader.batches import Batches
+from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.layout import layout, require_cast
 from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.ordered import ordered
@@ -142,9 +143,14 @@ class Samples(Sequence[Batch]):
             pool.load(run)
         return self.batch(pool, items)
 
-    def pool(self, items: np.ndarray, memory: ArrayPool | None = None) -> Pool:
+    def kept(self, limit: int) -> Kept:
+        """What to keep of small fields in so many bytes; nothing is read yet."""
+        return Kept(self.source, self._layouts, limit)
+
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
         """Room for what samples need, in memory that others gave back if there is some; nothing is loaded yet."""
-        return Pool(self.source, self._layouts, self.kind.needs(self._place(items), tuple(self._layouts)), memory)
+        needs = self.kind.needs(self._place(items), tuple(self._layouts))
+        return Pool(self.source, self._layouts, needs, memory, kept)
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Samples from a pool in which all that they need is loaded."""
@@ -213,7 +219,8 @@ class Samples(Sequence[Batch]):
           shard: `(index, count)`: this worker's part, one of `count` that together have every sample once, if all
             workers opened the same episodes and gave the same arguments, `memory` included.
           threads: that decode; by default as many as there are cores, at most 4.
-          memory: bytes of decoded steps to hold, 128 MiB by default. Batches that were handed out are not counted.
+          memory: bytes of decoded steps to hold, 128 MiB by default. Batches that were handed out are not counted, nor
+            are small fields, which are kept once they were read: up to a quarter of it more.
             With "blocks" it also decides how many runs are mixed, and so the order.
 
         Raises:

@@ -23,8 +23,8 @@ from rlds_kit.storage.shard_file import ShardFile
 Wanted: TypeAlias = Callable[[str], bool]
 """Tells of a column's path whether to read it."""
 
-_WHOLE_CHUNK_SHARE: Final = 0.5
-"""Above this share of a block's bytes one read of all of it beats one read for each column."""
+_ONE_READ_SHARE: Final = 0.5
+"""Above this share of the bytes that they span one read of all columns beats one for each."""
 
 
 def everything(_: str) -> bool:
@@ -234,13 +234,18 @@ class EpisodeReader:
     def _payload(
         self, position: int, block: BlockLayout, wanted: Sequence[ColumnLayout]
     ) -> Callable[[ColumnLayout], bytes | memoryview]:
-        """Fetches columns: with one read of the whole chunk where most of it is wanted, else one by one."""
+        """Fetches columns: with one read where they lie close together, else one by one."""
         base = block.payload_base
-        if sum(column.length for column in wanted) > block.payload_bytes * _WHOLE_CHUNK_SHARE:
-            try:
+        if len(wanted) == len(block.columns):
+            try:  # the hash of the chunk is checked, too
                 data = memoryview(self._file.chunk(position).data)[base - blocks.CHUNK_HEADER_SIZE :]
             except DamagedError:
-                pass  # perhaps the damage is in a column that nobody asked for
+                pass  # the checksums of the columns tell where
             else:
                 return lambda column: data[column.offset : column.offset + column.length]
+        first = min(column.offset for column in wanted)
+        span = max(column.offset + column.length for column in wanted) - first
+        if sum(column.length for column in wanted) > span * _ONE_READ_SHARE:
+            data = memoryview(shard_file.read_payload(self._file, position, base + first, span))
+            return lambda column: data[column.offset - first : column.offset - first + column.length]
         return lambda column: shard_file.read_payload(self._file, position, base + column.offset, column.length)

@@ -168,6 +168,15 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INDEX: Final = re.compile(r"[(\[](\d+)[)\]]")
 
 
+def field_of(path: str) -> str:
+    """The field that a column belongs to.
+
+    >>> field_of("observation/pixels"), field_of("a~1b")
+    ('observation', 'a/b')
+    """
+    return unescape(elements(path)[0])
+
+
 def elements(path: str) -> list[str]:
     """The escaped elements of a path."""
     return path.split("/")

@@ -72,7 +72,9 @@ class Recorder:
             environment=value.encode(dict(environment or {}), "environment"),
         )
         self.directory: Path = directories.prepare(Path(directory), mode, self.declared, about or {}, header)
-        shards = ShardSet(self.directory, header, max_shard_bytes, max_shard_episodes)
+        shards = ShardSet(
+            self.directory, header, max_shard_bytes, max_shard_episodes, cut_heavy_blocks=self.policy.block_rows is None
+        )
         self._intake = Intake(shards, self.policy, memory_limit)
 
     def start_episode(

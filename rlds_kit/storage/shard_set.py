@@ -3,6 +3,7 @@
 import contextlib
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from rlds_kit._version import __version__
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields
+from rlds_kit.storage.block_parts import acted_fields, cut, rows_of_parts
+from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Block, Discard, End, Start
@@ -29,10 +32,23 @@ class ShardSet:
     """Writes episodes into shards. Not safe to share between threads.
 
     An episode lies in one shard; a full shard takes no new ones and closes when the last of its episodes has ended.
+
+    Args:
+      directory: where shards go.
+      header: of every shard.
+      max_shard_bytes: a shard of so many is full.
+      max_shard_episodes: a shard of so many is full, too; None: of any number.
+      cut_heavy_blocks: whether blocks may have fewer rows than they were given with.
     """
 
     def __init__(
-        self, directory: Path, header: pb.ShardHeader, max_shard_bytes: int, max_shard_episodes: int | None
+        self,
+        directory: Path,
+        header: pb.ShardHeader,
+        max_shard_bytes: int,
+        max_shard_episodes: int | None,
+        *,
+        cut_heavy_blocks: bool,
     ) -> None:
         self.episodes: dict[bytes, OpenEpisode] = {}
         self._directory = directory
@@ -43,6 +59,8 @@ class ShardSet:
         self._current: ShardWriter | None = None
         self._unsynced: set[ShardWriter] = set()
         self._choose = FilterChoice()
+        self._cut_heavy_blocks, self._row_bytes = cut_heavy_blocks, 0.0
+        self._acted: set[str] = set()
 
     def start(self, job: Start) -> None:
         """Begins an episode, in a new shard if the current one is full. What came twice (after Ctrl-C) is ignored."""
@@ -63,9 +81,21 @@ class ShardSet:
         amendment = self._shards[episode.shard].amendment(columns)
         if amendment is not None:
             episode.shard.amend(amendment)
-        episode.shard.block(job.episode_id, job.rows, columns, self._choose)
+        self._write(episode.shard, job, columns)
         episode.digest.update(columns)
         self._unsynced.add(episode.shard)
+
+    def _write(self, shard: ShardWriter, job: Block, columns: Sequence[Column]) -> None:
+        """Writes rows in parts if they will be heavy, going by what the rows before them weighed."""
+        self._acted |= acted_fields(job.rows, columns)
+        parts = list(rows_of_parts(job.rows, self._row_bytes)) if self._cut_heavy_blocks else [job.rows]
+        written = 0
+        for rows in parts:
+            begin = None if rows.start == job.rows.start else rows.start
+            end = None if rows.stop == job.rows.stop else rows.stop
+            part = cut(columns, self._acted, begin, end) if len(parts) > 1 else columns
+            written += shard.block(job.episode_id, rows, part, self._choose)
+        self._row_bytes = written / len(job.rows)
 
     def end(self, job: End) -> None:
         """Ends an episode, and its shard when that is full and this was its last."""

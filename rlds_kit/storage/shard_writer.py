@@ -59,9 +59,11 @@ class ShardWriter:
         amendment = pb.SpecAmendment(spec=spec)
         self._write(pb.Record(version=block.MAJOR_VERSION, amendment=amendment).SerializeToString())
 
-    def block(self, episode_id: bytes, rows: range, columns: Sequence[Column], choose: FilterChoice) -> None:
-        """Writes the next rows of an open episode."""
-        self.encoded_block(episode_id, rows, block.encode(episode_id, rows, columns, choose))
+    def block(self, episode_id: bytes, rows: range, columns: Sequence[Column], choose: FilterChoice) -> int:
+        """Writes the next rows of an open episode; says in how many bytes."""
+        record = block.encode(episode_id, rows, columns, choose)
+        self.encoded_block(episode_id, rows, record)
+        return len(record)
 
     def encoded_block(self, episode_id: bytes, rows: range, record: bytes) -> None:
         """Writes the record of a block as it is."""

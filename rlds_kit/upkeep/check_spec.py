@@ -10,7 +10,7 @@ from rlds_kit.spec.problem import Problem
 from rlds_kit.stacking import spec_at
 from rlds_kit.storage import restore
 from rlds_kit.storage.column import Column
-from rlds_kit.storage.leaf import elements, nest, unescape
+from rlds_kit.storage.leaf import elements, field_of, nest
 
 
 class Misfit(NamedTuple):
@@ -18,15 +18,6 @@ class Misfit(NamedTuple):
 
     row: int
     problem: Problem
-
-
-def field_of(path: str) -> str:
-    """The field that a column belongs to.
-
-    >>> field_of("observation/pixels"), field_of("a~1b")
-    ('observation', 'a/b')
-    """
-    return unescape(elements(path)[0])
 
 
 def by_field(columns: Sequence[Column]) -> dict[str, list[Column]]:

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.storage.block_parts import acted_fields, cut
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey
-from rlds_kit.upkeep.check_spec import field_of
 
 
 def regrouped(
@@ -21,10 +20,10 @@ def regrouped(
       block_bytes: fewer rows are in a block where they would have more bytes.
     """
     waiting: list[Column] = []
-    acted: set[str] = set(ACTED_FIELDS)
+    acted: set[str] = set()
     rows = range(0)
     for source_rows, columns in blocks:
-        acted |= {field_of(column.key.path) for column in columns if column.rows[0] < source_rows.start}
+        acted |= acted_fields(source_rows, columns)
         waiting += columns
         rows = range(rows.start, source_rows.stop)
         size = _rows_that_fit(waiting, len(rows), block_rows, block_bytes)
@@ -41,19 +40,6 @@ def regrouped(
 def _rows_that_fit(waiting: Sequence[Column], rows: int, block_rows: int, block_bytes: int) -> int:
     row_bytes = sum(column.values.nbytes for column in waiting) // rows + 1
     return max(1, min(block_rows, block_bytes // row_bytes))
-
-
-def cut(columns: Sequence[Column], acted: set[str], begin: int | None, end: int | None) -> list[Column]:
-    """The part of the columns that belongs to a block of rows `[begin, end)`."""
-    parts = []
-    for column in columns:
-        behind = field_of(column.key.path) in acted
-        first = int(column.rows[0]) if begin is None else begin - behind
-        last = int(column.rows[-1]) + 1 if end is None else end - behind
-        part = column.between(first, last)
-        if len(part.rows):
-            parts.append(_as_dense(part))
-    return parts
 
 
 def _merged(columns: Sequence[Column]) -> list[Column]:
@@ -76,10 +62,3 @@ def _shapes(column: Column) -> np.ndarray:
     if column.shapes is not None:
         return column.shapes
     return np.tile(np.array(column.values.shape[1:], np.int64), (len(column.rows), 1))
-
-
-def _as_dense(column: Column) -> Column:
-    """A column whose shapes do not differ in these rows is stored without them."""
-    if column.shapes is None or (column.shapes != column.shapes[0]).any():
-        return column
-    return Column(column.key, column.rows, column.values.reshape(len(column.rows), *column.shapes[0].tolist()))

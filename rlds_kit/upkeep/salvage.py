@@ -19,9 +19,8 @@ from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.leaf import ColumnKey, field_of
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_payload
-from rlds_kit.upkeep.check_spec import field_of
 from rlds_kit.upkeep.repaired import Span
 from rlds_kit.upkeep.survey import SurveyedBlock, SurveyedEpisode
 

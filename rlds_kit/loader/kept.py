@@ -1,0 +1,69 @@
+"""Fields that are small in the whole dataset: what was read once is kept, so that only large ones are read again."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rlds_kit.loader.layout import Leaf
+from rlds_kit.loader.source import Source
+
+
+class Kept:
+    """Values of some leaves at all steps of a source, as far as they were read. Of a pickled one nothing was.
+
+    Threads may put the same values at the same steps at once.
+
+    Args:
+      source: where the steps are.
+      layouts: the leaves of every field that is read.
+      limit: how many bytes to keep at most.
+
+    Attributes:
+      leaves: what is kept: the smallest, as many as there is room for.
+    """
+
+    def __init__(self, source: Source, layouts: Mapping[str, tuple[Leaf, ...]], limit: int) -> None:
+        self._arguments = (source, layouts, limit)
+        steps = int(source.lengths.sum())
+        dense = [leaf for leaves in layouts.values() for leaf in leaves if leaf.spec is not None]
+        dense.sort(key=lambda leaf: leaf.row_bytes)
+        sizes = steps + np.cumsum([(leaf.row_bytes + 1) * steps for leaf in dense], dtype=np.int64)
+        self.leaves = frozenset(dense[: int(np.searchsorted(sizes, limit, "right"))])
+        self._values = {leaf: np.zeros((steps, *leaf.shape), leaf.dtype) for leaf in self.leaves}
+        self._defined = {leaf: np.zeros(steps, np.bool_) for leaf in self.leaves}
+        self._is_known = np.zeros(steps if self.leaves else 0, np.bool_)
+
+    def __reduce__(self) -> tuple[type["Kept"], tuple[Source, Mapping[str, tuple[Leaf, ...]], int]]:
+        return Kept, self._arguments
+
+    def unknown(self, steps: np.ndarray) -> np.ndarray:
+        """Those of the steps whose values are still to be read."""
+        return steps[~self._is_known[steps]]
+
+    def is_known(self, begin: int, end: int) -> bool:
+        """Whether all values of steps `[begin, end)` are here."""
+        return bool(self._is_known[begin:end].all())  # of no leaves there is nothing to know
+
+    def put(self, leaf: Leaf, begin: int, values: np.ndarray, defined: np.ndarray) -> None:
+        """Keeps the values of a leaf from step `begin` on."""
+        self._values[leaf][begin : begin + len(values)] = values
+        self._defined[leaf][begin : begin + len(values)] = defined
+
+    def finish(self, begin: int, end: int) -> None:
+        """Says that everything was put at steps `[begin, end)`."""
+        self._is_known[begin:end] = True
+
+    def take(self, leaf: Leaf, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values of a leaf at steps of any shape `[...]`, all of them known.
+
+        Returns:
+          `[..., *leaf.shape]`, copied; and `[...]` bool, which are defined.
+        """
+        return taken(self._values[leaf], steps), self._defined[leaf][steps]
+
+
+def taken(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Copies of rows, all of which exist."""
+    # "clip" only spares NumPy the check, which would cost a second copy.
+    out = np.empty((*rows.shape, *values.shape[1:]), values.dtype)
+    return np.take(values, rows, axis=0, out=out, mode="clip")

@@ -1,0 +1,56 @@
+"""Blocks that stay heavy when they are compressed are cut into parts: a reader of one row decodes a whole block."""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.leaf import field_of
+
+HEAVY_BYTES: Final = 256 << 10
+"""Of a compressed block; those of games weigh a tenth of it, those of cameras ten times as much."""
+FEWEST_ROWS: Final = 4
+"""However heavy they are: frames compress by what they have in common with the one before."""
+
+
+def rows_of_parts(rows: range, row_bytes: float) -> Iterator[range]:
+    """Cuts the rows of a block into equal parts that are not heavy.
+
+    Args:
+      rows: of the block.
+      row_bytes: what a row weighs, compressed.
+
+    >>> list(rows_of_parts(range(0, 64), 100.0)), list(rows_of_parts(range(0, 64), 10_000.0))
+    ([range(0, 64)], [range(0, 22), range(22, 44), range(44, 64)])
+    """
+    count = int(max(1, min(len(rows) * row_bytes // HEAVY_BYTES + 1, len(rows) // FEWEST_ROWS)))
+    size = -(-len(rows) // count)
+    for first in range(rows.start, rows.stop, size):
+        yield range(first, min(first + size, rows.stop))
+
+
+def acted_fields(rows: range, columns: Sequence[Column]) -> set[str]:
+    """The fields of what was done in a step, which stands in the block of the observation after it."""
+    early = {field_of(column.key.path) for column in columns if column.rows[0] < rows.start}
+    return early | set(ACTED_FIELDS)
+
+
+def cut(columns: Sequence[Column], acted: AbstractSet[str], begin: int | None, end: int | None) -> list[Column]:
+    """The part of the columns that belongs to a block of rows `[begin, end)`; None: from the first, to the last."""
+    parts = []
+    for column in columns:
+        behind = field_of(column.key.path) in acted
+        first = int(column.rows[0]) if begin is None else begin - behind
+        last = int(column.rows[-1]) + 1 if end is None else end - behind
+        part = column.between(first, last)
+        if len(part.rows):
+            parts.append(_as_dense(part))
+    return parts
+
+
+def _as_dense(column: Column) -> Column:
+    """A column whose shapes do not differ in these rows is stored without them."""
+    if column.shapes is None or (column.shapes != column.shapes[0]).any():
+        return column
+    return Column(column.key, column.rows, column.values.reshape(len(column.rows), *column.shapes[0].tolist()))

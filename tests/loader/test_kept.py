@@ -1,0 +1,104 @@
+"""What loaders keep of small fields: the same values as are read again, and no more bytes than were allowed."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlds_kit import Dataset
+from rlds_kit.loader.kept import Kept
+from rlds_kit.loader.samples import Samples
+from tests.loader.recording import numbered, plans, recorded, select_all
+from tests.loader.truth import same_batches
+
+LENGTHS = (17, 1, 40, 8)
+STEPS = sum(LENGTHS)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Four episodes in blocks of four steps."""
+    return numbered(tmp_path_factory.mktemp("dataset"), LENGTHS)
+
+
+def _load(samples: Samples, items: np.ndarray, kept: Kept) -> Any:
+    pool = samples.pool(items, None, kept)
+    for run in pool.runs():
+        pool.load(run)
+    return samples.batch(pool, items)
+
+
+@pytest.mark.parametrize(
+    ("limit", "paths"),
+    [
+        (0, set()),
+        (10 * STEPS - 1, set()),
+        (10 * STEPS, {"observation"}),
+        (28 * STEPS, {"observation", "action", "reward"}),
+        (1 << 20, {"observation", "action", "reward", "image"}),
+    ],
+)
+def test_the_smallest_fields_are_kept(dataset: Dataset, limit: int, paths: set[str]) -> None:
+    """As many as there is room for: a step takes its bytes, one that says whether it is defined, and one of all fields."""
+    samples = dataset.select("observation", "action", "reward", "image").transitions()
+    assert {leaf.path for leaf in samples.kept(limit).leaves} == paths
+
+
+@given(plan=plans(max_episodes=4, max_length=20), limit=st.sampled_from((0, 300, 3_000, 1 << 20)), data=st.data())
+@settings(max_examples=25)
+def test_what_is_kept_does_not_show(plan: Any, limit: int, data: st.DataObject) -> None:
+    """Whatever was recorded: samples are the same, bit for bit, whether some fields are kept or none is."""
+    with recorded(plan) as dataset:
+        samples = select_all(dataset, plan.kinds).windows(data.draw(st.integers(1, 4)), pad="zero")
+        kept = samples.kept(limit)
+        if len(samples):
+            for _ in range(3):
+                items = np.array(data.draw(st.lists(st.integers(0, len(samples) - 1), min_size=1, max_size=20)))
+                assert same_batches([_load(samples, items, kept)], [samples.gather(items)])
+
+
+def test_what_is_kept_is_not_read_again(dataset: Dataset) -> None:
+    """After one epoch nothing is left to read where everything is kept."""
+    samples = dataset.select("observation", "action", "reward").transitions()
+    items = np.arange(len(samples))
+    kept = samples.kept(1 << 20)
+    assert samples.pool(items, None, kept).runs()
+    _load(samples, items, kept)
+    assert not samples.pool(items, None, kept).runs()
+    assert kept.is_known(0, LENGTHS[0])
+
+
+def test_kept_values_are_not_handed_out(dataset: Dataset) -> None:
+    """A batch is the caller's to change; what comes after it stays as recorded."""
+    batches = dataset.select("observation", "reward").windows(4).batches(16)
+    for batch in batches:
+        batch["observation"][...] = -1
+        batch["reward"][...] = np.nan
+    assert same_batches(list(batches), list(dataset.select("observation", "reward").windows(4).batches(16)))
+
+
+def test_epochs_with_and_without_memory_are_equal(dataset: Dataset, tmp_path: Path) -> None:
+    """In the first epoch, and in the second, when small fields are kept; after a state was restored, too."""
+    del tmp_path
+    samples = dataset.transitions(2)
+    ample, scarce = (samples.batches(8, shuffle="global", memory=memory) for memory in (None, 1))
+    for _ in range(3):
+        assert same_batches(list(ample), list(scarce))
+    restored = samples.batches(8, shuffle="global")
+    list(restored)
+    restored.load_state_dict(scarce.state_dict())
+    assert same_batches(list(restored), list(scarce))
+
+
+def test_pickles_hold_no_values(dataset: Dataset) -> None:
+    """What travels to another process is where the values are."""
+    batches = dataset.windows(2).batches(8)
+    fresh = len(pickle.dumps(batches))
+    first = list(batches)
+    assert len(pickle.dumps(batches)) < fresh + 2_000
+    copied = pickle.loads(pickle.dumps(batches))  # noqa: S301  our own
+    assert same_batches(list(copied), first)
