@@ -43,7 +43,7 @@ def _load(samples: Samples, items: np.ndarray, kept: Kept) -> Any:
     ],
 )
 def test_the_smallest_fields_are_kept(dataset: Dataset, limit: int, paths: set[str]) -> None:
-    """As many as there is room for: a step takes its bytes, one that says whether it is defined, and one of all fields."""
+    """As many as there is room for: its bytes, one for whether it is defined, one for all."""
     samples = dataset.select("observation", "action", "reward", "image").transitions()
     assert {leaf.path for leaf in samples.kept(limit).leaves} == paths
 
