@@ -3,11 +3,15 @@
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
 from rlds_kit.loader.permutation import permuted
+
+
+FIRST_SHARE: Final = 16
+"""The first piece is a sixteenth of the others."""
 
 
 class Order(Protocol):
@@ -34,7 +38,7 @@ class InOrder:
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
         """Parts of `limit` positions: neighbours are read together anyhow."""
         del epoch
-        return _equal_pieces(begin, end, limit)
+        return _growing_pieces(begin, end, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class GlobalOrder:
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
         """Parts of `limit` positions: any are as good as any others."""
         del epoch
-        return _equal_pieces(begin, end, limit)
+        return _growing_pieces(begin, end, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,9 @@ class BlockOrder:
         return samples[samples < self.size]
 
 
-def _equal_pieces(begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-    for first in range(begin, end, limit):
-        yield first, min(end, first + limit)
+def _growing_pieces(begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
+    """Short ones first, so that the first batch does not wait for a whole piece; then each twice as long."""
+    first, size = begin, -(-limit // FIRST_SHARE)
+    while first < end:
+        yield first, min(end, first + size)
+        first, size = first + size, min(limit, 2 * size)

@@ -68,6 +68,13 @@ def test_pieces_are_a_partition(order: Order, epoch: int, limit: int, data: st.D
     assert all(last - first <= largest for first, last in pieces)
 
 
+@pytest.mark.parametrize("order", [InOrder(10_000), GlobalOrder(10_000, 0)])
+def test_the_first_batch_waits_for_little(order: Order) -> None:
+    """Pieces grow from a sixteenth of their size, so that the first of a large one is soon there."""
+    sizes = [last - first for first, last in order.pieces(0, 0, 10_000, 1600)]
+    assert sizes == [100, 200, 400, 800, 1600, 1600, 1600, 1600, 1600, 500]
+
+
 @given(size=st.integers(1, 3000), seed=seeds, run=st.integers(20, 300), mix=st.integers(1, 20))
 @settings(max_examples=50)
 def test_a_group_is_a_few_runs_of_neighbours(size: int, seed: int, run: int, mix: int) -> None:
