@@ -9,7 +9,6 @@ import numpy as np
 
 from rlds_kit.loader.permutation import permuted
 
-
 FIRST_SHARE: Final = 16
 """The first piece is a sixteenth of the others."""
 
