@@ -2,7 +2,6 @@
 
 from rlds_kit._version import __version__
 from rlds_kit.dataset import Dataset
-from rlds_kit.dataset import open_dataset as open  # noqa: A004  `rlds_kit.open` reads as what it does
 from rlds_kit.episode import Episode
 from rlds_kit.errors import (
     DamagedError,
@@ -16,6 +15,7 @@ from rlds_kit.errors import (
     UnsupportedTypeError,
 )
 from rlds_kit.loader.mixture import mix
+from rlds_kit.location import open_location as open  # noqa: A004  `rlds_kit.open` reads as what it does
 from rlds_kit.step import EpisodeEnd
 
 __all__ = [

@@ -1,0 +1,102 @@
+"""Datasets on the Hugging Face Hub: `hf://org/name@revision`."""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.convert.cache import cache_directory
+from rlds_kit.errors import DamagedError, FormatError, NotADatasetError
+from rlds_kit.feed.extras import needs
+from rlds_kit.storage.directory import DESCRIPTION, SHARD_PATTERN
+
+CHECKSUMS: Final = "checksums.txt"
+"""What `rlds-kit publish` writes beside a dataset: lines of SHA-256 and path, as `sha256sum` has them."""
+PATTERNS: Final = (SHARD_PATTERN, DESCRIPTION, CHECKSUMS)
+"""What is downloaded of a dataset. Cards and pictures are not."""
+_LOCATION: Final = re.compile(r"hf://(datasets/)?(?P<name>[\w.-]+/[\w.-]+)(@(?P<revision>[^@]+))?")
+_LINE: Final = re.compile(r"(?P<sha256>[0-9a-f]{64}) [ *](?P<path>.+)")
+
+
+def download(location: str) -> Path:
+    """Downloads a dataset into the cache of `huggingface_hub`, unless it is there; returns its directory.
+
+    Checksums are checked once for each revision, where the dataset has them.
+
+    Args:
+      location: "hf://org/name" or "hf://org/name@revision": a branch, a tag, or the hash of a commit.
+
+    Raises:
+      ValueError: it is no such location.
+      NotADatasetError: there is no such dataset or revision, one may not read it, or it cannot be reached.
+      DamagedError: a file does not match its checksum, or is missing.
+      MissingExtraError: `huggingface_hub` is not installed.
+    """
+    matched = _LOCATION.fullmatch(location)
+    if matched is None:
+        raise ValueError(f"expected a location such as hf://org/name or hf://org/name@revision, got {location!r}")
+    with needs("publish"):
+        from huggingface_hub import errors, snapshot_download
+    try:
+        path = snapshot_download(
+            matched["name"],
+            repo_type="dataset",
+            revision=matched["revision"],
+            allow_patterns=list(PATTERNS),
+            endpoint=os.environ.get("HF_ENDPOINT"),
+            library_name="rlds-kit",
+        )
+    except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, errors.HFValidationError) as error:
+        raise NotADatasetError(
+            f"{location}: cannot be downloaded: {error}\nCheck name and revision; for a private dataset log in with "
+            "`hf auth login`"
+        ) from error
+    _check_once(Path(path))
+    return Path(path)
+
+
+def _check_once(directory: Path) -> None:
+    """Checks the files of a snapshot, unless that was done."""
+    checksums = directory / CHECKSUMS
+    if not checksums.is_file():
+        return
+    files = [path for pattern in PATTERNS for path in sorted(directory.glob(pattern))]
+    looks = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
+    digest = hashlib.sha256("\n".join([str(directory), *looks]).encode()).hexdigest()
+    checked = cache_directory() / "hub" / f"{digest[:32]}.checked"
+    if not checked.is_file():
+        check(directory, checksums)
+        checked.parent.mkdir(parents=True, exist_ok=True)
+        checked.touch()
+
+
+def check(directory: Path, checksums: Path) -> None:
+    """Compares the shards and the description of a dataset with their checksums.
+
+    Raises:
+      FormatError: `checksums` is not what `sha256sum` writes.
+      DamagedError: a file does not match, or there is one without a checksum, or one is missing.
+    """
+    expected = {}
+    for number, line in enumerate(checksums.read_text("utf-8").splitlines(), 1):
+        matched = _LINE.fullmatch(line)
+        if matched is None:
+            raise FormatError(f"{checksums}, line {number}: expected a SHA-256, two spaces and a path, got {line!r}")
+        expected[matched["path"].removeprefix("./")] = matched["sha256"]
+    there = {path.name: path for pattern in (SHARD_PATTERN, DESCRIPTION) for path in directory.glob(pattern)}
+    listed = {name for name in expected if Path(name).match(SHARD_PATTERN) or name == DESCRIPTION}
+    for name in sorted(there.keys() | listed):
+        if name not in expected or name not in there:
+            where = "is in the dataset, but not in" if name in there else "is missing, but is in"
+            raise DamagedError(f"{directory}: {name} {where} {CHECKSUMS}; ask those who published it")
+        if _sha256(there[name]) != expected[name]:
+            raise DamagedError(
+                f"{there[name]}: does not match its SHA-256 in {CHECKSUMS}; delete the file, open the dataset again, "
+                "and if that does not help, ask those who published it"
+            )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

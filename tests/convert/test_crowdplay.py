@@ -1,0 +1,174 @@
+"""The CrowdPlay Atari dataset is read as it is, by game, task and channel."""
+
+import doctest
+import pickle
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("ale_py")
+
+from rlds_kit.convert import crowdplay
+from rlds_kit.convert.crowdplay import read_episodes
+from rlds_kit.convert.restricted_unpickler import RefusedPickleError
+from rlds_kit.errors import FormatError, NotADatasetError
+from tests.convert.crowdplay_sample import FIRST, SECOND, SESSIONS, make_sample
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[dict[str, Any]]]]:
+    """A dataset and what is in its trajectories."""
+    root = tmp_path_factory.mktemp("crowdplay")
+    return root, make_sample(root)
+
+
+def test_every_step_is_read_as_it_is(sample: tuple[Path, dict[str, list[dict[str, Any]]]]) -> None:
+    """Screens, actions, rewards, memory and times of every step of every agent are those of the trajectory."""
+    root, trajectories = sample
+    episodes = read_episodes(root)
+    assert sorted(episode.episode_id for episode in episodes) == sorted(trajectories)
+    for episode in episodes:
+        stored = trajectories[episode.episode_id]
+        trajectory = episode.trajectory()
+        for agent in trajectory.agents:
+            steps = list(trajectory.steps(agent))
+            assert len(steps) == len(stored)
+            for step, truth in zip(steps, stored, strict=True):
+                np.testing.assert_array_equal(step.observation, truth["prev_obs"][agent]["image"], strict=True)
+                np.testing.assert_array_equal(step.ram, truth["info"][agent]["RAM"], strict=True)
+                assert (step.action, step.reward) == (truth["action"][agent]["game"], truth["reward"][agent])
+                assert (step.done, step.step_iter) == (truth["done"][agent], truth["step_iter"])
+                assert step.action_step_iter == truth["action_step_iter"][agent]
+                assert step.user_type == truth["user_type"][agent]
+
+
+def test_python_reads_the_same(sample: tuple[Path, dict[str, list[dict[str, Any]]]]) -> None:
+    """The restricted unpickler gives what Python's own one would."""
+    root, _ = sample
+    played = next(each for each in read_episodes(root, games=["riverraid"]))
+    for ours, theirs in zip(played.trajectory().stored, pickle.loads(played.path.read_bytes()), strict=True):  # noqa: S301  ours
+        np.testing.assert_equal(ours, {**theirs, "prev_obs": {FIRST: dict(theirs["prev_obs"][FIRST])}})
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({}, [0, 0, 1, 2, 3]),
+        ({"games": ["space_invaders"]}, [0, 0, 1]),
+        ({"tasks": ["left", "plain"]}, [1, 2]),
+        ({"channels": ["email"]}, [1, 2]),
+        ({"games": ["space_invaders"], "channels": ["email"]}, [1]),
+        ({"games": ["qbert"]}, []),
+    ],
+)
+def test_episodes_are_chosen(sample: tuple[Path, object], chosen: Mapping[str, list[str]], expected: list[int]) -> None:
+    """Games, tasks and channels choose, alone and together; none of them chooses all."""
+    found = read_episodes(sample[0], **chosen)
+    assert [each.task_id for each in found] == [SESSIONS[number].task_id for number in expected]
+
+
+def test_what_is_known_is_kept(sample: tuple[Path, object]) -> None:
+    """Task, channel, date, scores and the players' pseudonyms are there; what names a visit is not."""
+    played = read_episodes(sample[0], games=["space_invaders_ai"])[0]
+    assert (played.task, played.channel, played.task_id) == (
+        "cooperative",
+        "mturk",
+        "space_invaders_ai_cooperative_mturk",
+    )
+    assert played.players == {FIRST: f"{1:040x}"}
+    assert played.keywords["all"] == {"created_on": "2021-09-01T12:30:05.000250"}
+    assert played.keywords[FIRST] == {"Score": 0.0, "Time played": 0.0}
+    assert played.session_keywords["all"]["created_on"] == "2021-09-01T00:00:00"
+    assert played.trajectory().agents == (FIRST, SECOND)
+    assert "visit" not in repr(played)
+
+
+def test_measures_are_those_of_the_agent(sample: tuple[Path, object]) -> None:
+    """A step has what the task's measures stood at for its agent, spans of time in seconds."""
+    played = read_episodes(sample[0], games=["riverraid"])[0]
+    step = list(played.trajectory().steps(FIRST))[-1]
+    assert step.collectors == {name: {"Score": 0.0, "Time played": 0.0} for name in ("session", "episode")}
+
+
+def test_no_database_is_said(tmp_path: Path) -> None:
+    """A folder without database, or with a file that is none, is refused with what to do."""
+    with pytest.raises(NotADatasetError, match=r"data-v0\.zip"):
+        read_episodes(tmp_path)
+    (tmp_path / "dataset.sqlite").write_bytes(b"SQLite format 3" + bytes(1000))
+    with pytest.raises(FormatError, match="not a database of CrowdPlay"):
+        read_episodes(tmp_path)
+
+
+def test_missing_trajectory_is_named(tmp_path: Path) -> None:
+    """A database that knows more than the folder holds is refused, and a name that leads elsewhere too."""
+    make_sample(tmp_path, SESSIONS[2:3])
+    (trajectory,) = tmp_path.glob("*.pickle")
+    trajectory.unlink()
+    with pytest.raises(FormatError, match=f"{trajectory.stem}.* is missing"):
+        read_episodes(tmp_path)
+    with sqlite3.connect(tmp_path / "dataset.sqlite") as base:
+        base.execute("UPDATE episodes SET episode_id = '../elsewhere'")
+    base.close()
+    with pytest.raises(FormatError, match="expected an id"):
+        read_episodes(tmp_path)
+
+
+def test_malicious_pickles_are_refused_with_their_place(tmp_path: Path) -> None:
+    """A trajectory or a value in the database that asks for a function is refused by file, and nothing is run."""
+
+    class Attack:
+        def __reduce__(self) -> tuple[Any, tuple[str]]:
+            return exec, (f"open({str(tmp_path / 'trap')!r}, 'w')",)
+
+    make_sample(tmp_path, SESSIONS[2:3])
+    (played,) = read_episodes(tmp_path)
+    played.path.write_bytes(pickle.dumps([Attack()]))
+    with pytest.raises(RefusedPickleError, match=rf"{played.path}: .*builtins\.exec"):
+        list(played.trajectory().steps(FIRST))
+    with sqlite3.connect(tmp_path / "dataset.sqlite") as base:
+        base.execute("UPDATE episodekeyworddata SET value = ? WHERE key = 'Score'", (pickle.dumps(Attack()),))
+    base.close()
+    with pytest.raises(RefusedPickleError, match=r"episodekeyworddata.*'Score'.*builtins\.exec"):
+        read_episodes(tmp_path)
+    assert not (tmp_path / "trap").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda step: step.pop("reward"), "step 0: expected 'reward'"),
+        (lambda step: step["reward"].clear(), "step 0: reward: expected 'game_0>player_0'"),
+        (lambda step: step["prev_obs"][FIRST].update(image=[1]), r"prev_obs: game_0>player_0: image: expected"),
+        (lambda step: step["info"][FIRST].update(RAM=np.zeros(7)), "RAM: expected 128 uint8, got float64"),
+        (lambda step: step["action"].update({FIRST: "up"}), "action: game_0>player_0: expected"),
+    ],
+)
+def test_other_forms_are_named(tmp_path: Path, change: Any, message: str) -> None:
+    """A trajectory that is not of CrowdPlay's form says where and how."""
+    (trajectory,) = make_sample(tmp_path, SESSIONS[2:3]).values()
+    (played,) = read_episodes(tmp_path)
+    change(trajectory[0])
+    played.path.write_bytes(pickle.dumps(trajectory))
+    with pytest.raises(FormatError, match=message):
+        list(played.trajectory().steps(FIRST))
+    played.path.write_bytes(pickle.dumps({}))
+    with pytest.raises(FormatError, match="expected a list of steps"):
+        played.trajectory()
+
+
+def test_truncated_download_is_refused(tmp_path: Path) -> None:
+    """A trajectory whose end is missing says its name."""
+    make_sample(tmp_path, SESSIONS[:1])
+    played = read_episodes(tmp_path)[0]
+    played.path.write_bytes(played.path.read_bytes()[:-50])
+    with pytest.raises(FormatError, match=played.path.name):
+        played.trajectory()
+
+
+def test_docstring_examples_run() -> None:
+    """The examples in docstrings do what they show."""
+    assert doctest.testmod(crowdplay).failed == 0
