@@ -31,7 +31,7 @@ class Source(NamedTuple):
 
 CORE: Final = {
     name: Source(f"rlds_kit.cli.{name}", f"{name}_command")
-    for name in ("info", "plot", "rechunk", "repair", "stats", "verify")
+    for name in ("info", "plot", "publish", "rechunk", "repair", "stats", "verify")
 }
 
 

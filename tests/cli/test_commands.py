@@ -74,7 +74,8 @@ def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(CORE))
 def test_path_without_dataset_is_a_short_error(tmp_path: Path, name: str) -> None:
     """One line on standard error that says what to do, exit code 1, no traceback."""
-    copy = [str(tmp_path / "copy")] if name in {"repair", "rechunk"} else []
+    to = {"repair": [], "rechunk": [], "publish": ["--to"]}
+    copy = [*to[name], str(tmp_path / "copy")] if name in to else []
     result = CliRunner().invoke(main, [name, str(tmp_path / "nothing"), *copy])
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: ")

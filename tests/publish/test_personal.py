@@ -1,0 +1,76 @@
+"""Looking through whole datasets for personal data."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rlds_kit
+from rlds_kit.logger import EpisodeWriter
+from rlds_kit.publish.personal import personal_data
+from rlds_kit.upkeep.report import Meter
+from tests.publish.recording import record
+
+
+def found(directory: Path) -> dict[str, set[str]]:
+    """Suspicious fields and what they may hold."""
+    suspects = personal_data(rlds_kit.open(directory), Meter(None, 0)).suspects
+    return {name: suspect.kinds for name, suspect in suspects.items()}
+
+
+def test_ordinary_dataset_has_none(tmp_path: Path) -> None:
+    """Scores, seeds, versions and words are none."""
+    assert found(record(tmp_path / "d", metadata={"task": "walk"})) == {}
+
+
+def test_metadata_are_looked_at(tmp_path: Path) -> None:
+    """In nests, lists and bytes too; the name of what holds a value belongs to its name."""
+    metadata = {"people": [{"mail": b"ada@example.org"}], "user": {"name": "ada"}, "phone": 4917012345678}
+    expected = {"metadata/people/mail": {"e-mail address"}, "metadata/user/name": {"user name"}}
+    assert found(record(tmp_path / "d", metadata=metadata)) == {**expected, "metadata/phone": {"phone number"}}
+
+
+def test_texts_of_steps_are_looked_at(tmp_path: Path) -> None:
+    """Declared ones, and those that turned up in `info`."""
+    directory = record(tmp_path / "d", words="ask ada@example.org", info={"log": ["saved in /home/ada/x"]})
+    assert found(directory) == {"observation/words": {"e-mail address"}, "info/log": {"home directory"}}
+
+
+def test_numbers_of_steps_are_judged_by_name(tmp_path: Path) -> None:
+    """Without reading them."""
+    assert found(record(tmp_path / "d", info={"ip_address": np.zeros(4, np.uint8)})) == {
+        "info/ip_address": {"IP address"}
+    }
+
+
+def test_run_metadata_and_options_are_looked_at(tmp_path: Path) -> None:
+    """Whoever recorded may have said where."""
+    with (
+        EpisodeWriter(tmp_path / "d", metadata={"host": "lab-7"}) as writer,
+        writer.episode(options={"save": "/home/ada/x"}) as episode,
+    ):
+        episode.start(0)
+        episode.step(1, 1.0, 0, terminated=True)
+    assert found(tmp_path / "d") == {"run_metadata/host": {"host name"}, "options/save": {"home directory"}}
+
+
+def test_what_was_added_to_dataset_json_is_looked_at(tmp_path: Path) -> None:
+    """But not citation and description: they were written to be read."""
+    directory = record(tmp_path / "d")
+    text = (directory / "dataset.json").read_text("utf-8")
+    text = text.replace('"citation": ""', '"citation": "Ada, ada@example.org", "contact": "ada@example.org"')
+    (directory / "dataset.json").write_text(text, "utf-8")
+    assert found(directory) == {"dataset.json/contact": {"e-mail address"}}
+
+
+def test_example_is_cut(tmp_path: Path) -> None:
+    """A report may end up in a log; it does not repeat the secret."""
+    directory = record(tmp_path / "d", metadata={"note": "hf_" + "a" * 34})
+    suspect = personal_data(rlds_kit.open(directory), Meter(None, 0)).suspects["metadata/note"]
+    assert suspect.example == "hf_a…"
+
+
+@pytest.mark.parametrize("value", [None, "", True])
+def test_empty_field_is_none(tmp_path: Path, value: object) -> None:
+    """A field that is called so and has nothing in it gives nothing away."""
+    assert found(record(tmp_path / "d", metadata={"user": value})) == {}
