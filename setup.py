@@ -49,14 +49,16 @@ extras["tfds"] = [
     "tensorflow-datasets>=4.9.9,<5",
     "importlib_resources",  # which tensorflow-datasets needs and forgets
     "array-record>=0.8; sys_platform != 'win32'",
+    "pillow",  # which tensorflow-datasets decodes images with where TensorFlow is not loaded, and forgets
 ]
 extras["beam"] = [*extras["tfds"], "apache-beam>=2.72,<3"]
 extras["ray"] = [*extras["tfds"], "ray>=2.50"]
-extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30", "mlcroissant>=1.0.9"]
+extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30", "mlcroissant>=1.1"]
 extras["all"] = sorted({requirement for requirements in extras.values() for requirement in requirements})
 extras["dev"] = [
     *extras["all"],
     "build",
+    "dill",  # which tfds.testing needs and forgets
     "hypothesis",
     "ipykernel",  # notebooks are executed by the tests
     "ml_dtypes",
@@ -91,7 +93,13 @@ setup(
     packages=[*core, *rooms],
     package_dir={f"rlds_kit.{room}": room for room in ROOMS},
     include_package_data=False,
-    package_data={"": ["py.typed", "*.proto", "*.pyi"]},
+    package_data={
+        "": ["py.typed", "*.proto", "*.pyi"],
+        **{
+            f"rlds_kit.tfds_builders.{dataset}": ["*.md", "*.bib", "*.txt", "*.tsv", "checkpoints/*.npz"]
+            for dataset in ("atari_agents", "atari_human")  # what TFDS looks for beside a builder, and what was learned
+        },
+    },
     ext_modules=[] if pure else native,
     options={} if pure else {"bdist_wheel": {"py_limited_api": "cp311"}},
     install_requires=[
@@ -108,6 +116,10 @@ setup(
     extras_require=extras,
     entry_points={
         "console_scripts": ["rlds-kit = rlds_kit.cli:main"],
-        "rlds_kit.commands": ["record = rlds_kit.logger.command:record"],
+        "rlds_kit.commands": [
+            "build = rlds_kit.tfds_builders.command:build",
+            "new-builder = rlds_kit.tfds_builders.command:new_builder",
+            "record = rlds_kit.logger.command:record",
+        ],
     },
 )

@@ -332,6 +332,10 @@ class Dataset(EpisodeFeeds):
         """The number of steps of every episode."""
         return [self._all[int(index)][1].rows for index in self._order]
 
+    def shards(self) -> list[Path]:
+        """The file of every episode."""
+        return [self.path / self._all[int(index)][0] for index in self._order]
+
     def _of_first_run(self, field: str) -> dict[str, Any]:
         for name, shard in self._shards.items():
             if shard.header is not None:

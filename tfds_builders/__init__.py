@@ -1,3 +1,32 @@
 """Publish: recorded datasets as TensorFlow Datasets, read where they lie or written in its own formats."""
 
 from rlds_kit.tfds_builders import tfds_extra as _tfds_extra  # noqa: F401  raises where there is none
+from rlds_kit.tfds_builders.atari_agents import atari_agents_dataset_builder as _atari_agents  # noqa: F401  registers it
+from rlds_kit.tfds_builders.atari_human import atari_human_dataset_builder as _atari_human  # noqa: F401  registers it
+from rlds_kit.tfds_builders.config_generator import extract_feature_from_data, generate_config_from_spec
+from rlds_kit.tfds_builders.directory import DirectoryBuilder, DirectoryConfig, builder_from_directory
+from rlds_kit.tfds_builders.envlogger_source import EnvLoggerSource
+from rlds_kit.tfds_builders.episode_writer import EpisodeWriter
+from rlds_kit.tfds_builders.features import episode_features
+from rlds_kit.tfds_builders.proof import ProofError
+from rlds_kit.tfds_builders.publish_builder import EpisodesBuilder, EpisodesConfig
+from rlds_kit.tfds_builders.source import DatasetSource, EpisodeSource, SourceEpisode
+from rlds_kit.tfds_builders.spec_from_features import spec_of
+
+__all__ = [
+    "DatasetSource",
+    "DirectoryBuilder",
+    "DirectoryConfig",
+    "EnvLoggerSource",
+    "EpisodeSource",
+    "EpisodeWriter",
+    "EpisodesBuilder",
+    "EpisodesConfig",
+    "ProofError",
+    "SourceEpisode",
+    "builder_from_directory",
+    "episode_features",
+    "extract_feature_from_data",
+    "generate_config_from_spec",
+    "spec_of",
+]

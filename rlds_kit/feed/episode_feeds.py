@@ -7,6 +7,7 @@ from numpy.typing import DTypeLike
 
 from rlds_kit.episode import Episode
 from rlds_kit.feed.episodes import EpisodeNumbers, WholeEpisodes, with_step_index
+from rlds_kit.feed.step_arrays import StepArrays
 from rlds_kit.loader.ordered import ordered
 from rlds_kit.loader.plan import Options
 from rlds_kit.loader.source import Source
@@ -60,7 +61,7 @@ class EpisodeFeeds:
         from rlds_kit.feed import tf
 
         table = WholeEpisodes(self.episodes, with_step_index(self.source()), metadata, dtypes)
-        return tf.episodes(table, observation_valid=observation_valid)
+        return tf.episodes(StepArrays(table, observation_valid=observation_valid))
 
     def as_dense_tf_dataset(
         self: Snapshot,
@@ -89,7 +90,7 @@ class EpisodeFeeds:
         from rlds_kit.feed import tf
 
         table = WholeEpisodes(self.episodes, with_step_index(self.source()), metadata, dtypes)
-        return tf.dense_episodes(table, observation_valid=observation_valid)
+        return tf.dense_episodes(StepArrays(table, observation_valid=observation_valid))
 
     def as_torch_dataset(
         self: Snapshot, *, metadata: Sequence[str] = (), dtypes: Mapping[str, DTypeLike] | None = None

@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike
 
 from rlds_kit.episode import Episode
 from rlds_kit.feed.metadata import metadata_columns
+from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.layout import Leaf, layout, nested, require_cast
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import Weights
@@ -207,9 +208,13 @@ class EpisodeNumbers:
         """These episodes only, as far as they are here."""
         return type(self)(self.source.named(names))
 
-    def pool(self, items: np.ndarray, memory: ArrayPool | None = None) -> Pool:
+    def kept(self, limit: int) -> Kept:
+        """Numbers take no room."""
+        return Kept(self.source, {}, limit)
+
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
         """Nothing must be read for a number."""
-        del items, memory
+        del items, memory, kept
         return Pool(self.source, {}, {})
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:

@@ -10,36 +10,30 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rlds_kit.errors import SpecError
-from rlds_kit.feed.columns import Column, column, plain, plain_batch, without_lists
-from rlds_kit.feed.episodes import Stretch, WholeEpisodes
+from rlds_kit.feed.columns import Column, plain_batch, without_lists
 from rlds_kit.feed.extras import needs
-from rlds_kit.loader.layout import Leaf, nested
+from rlds_kit.feed.step_arrays import StepArrays
 from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.rlds_types import STEPS
-from rlds_kit.step import FLAGS, OBSERVATION, STEP_INDEX
 
-OBSERVATION_VALID: Final = "observation_valid"
-"""Whether a step has an observation; a field of steps of data in which final ones may be missing."""
 PREFETCHED_BATCHES: Final = 2
 
 
-def episodes(table: WholeEpisodes, *, observation_valid: bool) -> Any:
+def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
     """Episodes as RLDS shapes them, each with a dataset of its steps, which are read stretch by stretch.
 
     Args:
-      table: the episodes.
-      observation_valid: whether steps have that field.
+      arrays: of their steps.
+      numbers: a dataset of int64, which episodes in which order; None has all in the order of their table.
 
     Returns:
       A dataset of `{"steps": dataset of steps, "episode_id": text, "end": text, ...}`; both have a known cardinality.
 
-    Raises:
-      SpecError: a field holds what is no tensor.
     """
     with needs("tf"):
         import tensorflow as tf
-    reader = _Reader(table, observation_valid=observation_valid)
+    reader = _Reader(arrays)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def episode(number: Any) -> dict[str, Any]:
@@ -48,29 +42,30 @@ def episodes(table: WholeEpisodes, *, observation_valid: bool) -> Any:
         steps = reader.one_by_one(stretches.map(lambda begin, end: reader.rows(number, begin, end)))
         return {STEPS: steps.apply(tf.data.experimental.assert_cardinality(bounds[-1])), **facts}
 
-    return tf.data.Dataset.range(len(table)).map(episode)
+    return _numbers(arrays, numbers).map(episode)
 
 
-def dense_episodes(table: WholeEpisodes, *, observation_valid: bool) -> Any:
+def dense_episodes(arrays: StepArrays, *, numbers: Any = None, parallel_calls: int | None = None) -> Any:
     """Episodes whose steps are tensors `[T, ...]`, read by several threads.
 
     Args:
-      table: the episodes.
-      observation_valid: whether steps have that field.
+      arrays: of their steps.
+      numbers: as for `episodes`.
+      parallel_calls: episodes that are read at once; None lets TensorFlow decide.
 
     Returns:
       A dataset of `{"steps": {field: tensor, ...}, "episode_id": text, "end": text, ...}` of known cardinality.
 
     Raises:
-      SpecError: a field holds what is no tensor, or not one `[T, ...]`.
+      SpecError: a field is no tensor `[T, ...]`.
     """
     with needs("tf"):
         import tensorflow as tf
-    reader = _Reader(table, observation_valid=observation_valid)
-    for path in reader.ragged:
+    reader = _Reader(arrays)
+    for path in arrays.ragged:
         raise SpecError(
-            f"{table.source.name}: the shape of {path} changes from step to step, so no tensor [T, ...] holds it; take "
-            "the steps one by one with `as_tf_dataset`, or leave the field out with `select`"
+            f"{arrays.table.source.name}: the shape of {path} changes from step to step, so no tensor [T, ...] holds "
+            "it; take the steps one by one with `as_tf_dataset`, or leave the field out with `select`"
         )
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
@@ -78,7 +73,8 @@ def dense_episodes(table: WholeEpisodes, *, observation_valid: bool) -> Any:
         bounds, facts = reader.head(number)
         return {STEPS: reader.rows(number, bounds[0], bounds[-1]), **facts}
 
-    return tf.data.Dataset.range(len(table)).map(episode, num_parallel_calls=tf.data.AUTOTUNE)
+    calls = tf.data.AUTOTUNE if parallel_calls is None else parallel_calls
+    return _numbers(arrays, numbers).map(episode, num_parallel_calls=calls)
 
 
 def batches(loader: Iterable[Batch], example: Batch, size: int | None) -> Any:
@@ -100,93 +96,58 @@ def batches(loader: Iterable[Batch], example: Batch, size: int | None) -> Any:
     return made.prefetch(PREFETCHED_BATCHES)
 
 
+def _numbers(arrays: StepArrays, chosen: Any) -> Any:
+    import tensorflow as tf
+
+    return tf.data.Dataset.range(len(arrays.table)) if chosen is None else chosen
+
+
 class _Reader:
     """Gives stretches of episodes to TensorFlow, and tells it in advance what they are made of."""
 
-    def __init__(self, table: WholeEpisodes, *, observation_valid: bool) -> None:
-        self._table = table
-        source, layouts = table.source, table.layouts
-        self._columns = {leaf: column(source.name, source.spec, leaf) for found in layouts.values() for leaf in found}
-        self._nests = {name: without_lists(nested(each, self._columns.__getitem__)) for name, each in layouts.items()}
-        self._index = layouts.get(STEP_INDEX, ())
-        self._own = (*FLAGS, OBSERVATION_VALID) if observation_valid and OBSERVATION in layouts else FLAGS
-        if taken := sorted(layouts.keys() & {*self._own}):
-            raise SpecError(f"{source.name} has a field {taken[0]!r} of its own; leave it out with `select`")
-
-    @property
-    def ragged(self) -> list[str]:
-        """The paths of arrays whose shapes change from step to step."""
-        return [each.path for each in self._columns.values() if each.is_ragged]
+    def __init__(self, arrays: StepArrays) -> None:
+        self.arrays = arrays
 
     def head(self, number: Any) -> tuple[Any, dict[str, Any]]:
         """Where an episode may be cut into stretches, `[n + 1]` int64, and what is said of all of it."""
         import tensorflow as tf
 
-        examples = self._table.fact_columns
+        examples = self.arrays.table.fact_columns
         dtypes = [tf.int64, *(tf.as_dtype(example.dtype) for example in examples.values())]
         bounds, *facts = tf.numpy_function(self._head, [number], dtypes, stateful=False)
         shaped = [tf.ensure_shape(fact, each.shape[1:]) for fact, each in zip(facts, examples.values(), strict=True)]
         return tf.ensure_shape(bounds, [None]), dict(zip(examples, shaped, strict=True))
 
     def _head(self, number: np.int64) -> list[np.ndarray]:
-        facts = self._table.facts(int(number))
-        columns = {name: np.array(fact, self._table.fact_columns[name].dtype) for name, fact in facts.items()}
-        return [self._table.bounds(int(number)), *(plain(array, name) for name, array in columns.items())]
+        return self.arrays.head(int(number))
 
     def rows(self, number: Any, begin: Any, end: Any) -> dict[str, Any]:
         """The steps `[begin, end)` of an episode: nests of what has a leading dimension of steps."""
         import tensorflow as tf
 
-        dtypes = [tf.as_dtype(dtype) for each in self._columns.values() for dtype in each.dtypes]
-        dtypes += [tf.bool] * len(self._own)
+        columns = self.arrays.columns.values()
+        dtypes = [tf.as_dtype(dtype) for each in columns for dtype in each.dtypes] + [tf.bool] * len(self.arrays.own)
         outputs = iter(tf.numpy_function(self._rows, [number, begin, end], dtypes, stateful=False))
-        tensors = {each.path: _tensors(each, outputs) for each in self._columns.values()}
-        fields = {name: map_arrays(lambda each: tensors[each.path], nest) for name, nest in self._nests.items()}
-        return fields | {name: tf.ensure_shape(next(outputs), [None]) for name in self._own}
+        tensors = {each.path: _tensors(each, outputs) for each in columns}
+        fields = {name: map_arrays(lambda each: tensors[each.path], nest) for name, nest in self.arrays.nests.items()}
+        return fields | {name: tf.ensure_shape(next(outputs), [None]) for name in self.arrays.own}
+
+    def _rows(self, number: np.int64, begin: np.int64, end: np.int64) -> list[np.ndarray]:
+        return self.arrays.flat(int(number), range(int(begin), int(end)))
 
     def one_by_one(self, stretches: Any) -> Any:
         """A dataset of single steps, made of one of stretches as `rows` gives them."""
         import tensorflow as tf
 
-        if any(0 in each.shape for each in self._columns.values()):  # of values without elements `unbatch` crashes
+        columns = self.arrays.columns.values()
+        if any(0 in each.shape for each in columns):  # of values without elements `unbatch` crashes
             steps = stretches.flat_map(tf.data.Dataset.from_tensor_slices)
         else:
             steps = stretches.unbatch()
-        return steps.map(self._in_shape) if self.ragged else steps
+        return steps.map(self._in_shape) if self.arrays.ragged else steps
 
     def _in_shape(self, step: dict[str, Any]) -> dict[str, Any]:
-        return step | {name: map_arrays(_in_shape, nest, step[name]) for name, nest in self._nests.items()}
-
-    def _rows(self, number: np.int64, begin: np.int64, end: np.int64) -> list[np.ndarray]:
-        rows = range(int(begin), int(end))
-        stretch = self._table.stretch(int(number), rows)
-        stretch |= {leaf: self._numbered(int(number), rows, leaf, stretch) for leaf in self._index}
-        own = self._table.flags(int(number), rows) | {OBSERVATION_VALID: self._observed(int(number), stretch, rows)}
-        arrays = [array for leaf, each in self._columns.items() for array in each.arrays(*stretch[leaf])]
-        return arrays + [own[name] for name in self._own]
-
-    def _numbered(self, number: int, rows: range, leaf: Leaf, stretch: Stretch) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of steps, also where none was recorded: no gap is there, so the step before is numbered one less."""
-        indices, defined = stretch[leaf]
-        before = rows.start - 1
-        if rows.start and not defined[0]:
-            (index,), (is_there,) = self._table.stretch(number, range(before, rows.start))[leaf]
-            before = int(index) if is_there else before
-        for at in np.flatnonzero(~defined).tolist():
-            indices[at] = (indices[at - 1] if at else before) + 1
-        return indices, np.ones(len(rows), np.bool_)
-
-    def _observed(self, number: int, stretch: Stretch, rows: range) -> np.ndarray:
-        """`[rows]` bool, which steps have an observation."""
-        masks = [stretch[leaf][1] for leaf in self._table.layouts.get(OBSERVATION, ())]
-        observed: np.ndarray = np.any(masks, axis=0) if masks else np.ones(len(rows), np.bool_)
-        if OBSERVATION_VALID not in self._own and not observed.all():
-            raise SpecError(
-                f"{self._table.source.name}: episode {number} has no observation at step "
-                f"{rows[int(np.argmin(observed))]}, as data may lack the last one; with `observation_valid=True` steps "
-                "have a field of that name, which says so"
-            )
-        return observed
+        return step | {name: map_arrays(_in_shape, nest, step[name]) for name, nest in self.arrays.nests.items()}
 
 
 class _RaggedRow(NamedTuple):

@@ -1,0 +1,61 @@
+"""`rlds-kit build`."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tensorflow_datasets as tfds
+from click.testing import CliRunner
+
+import rlds_kit
+from rlds_kit.cli import main
+from tests.tfds_builders.shards.recorded import EPISODES, record
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is built from."""
+    return record(tmp_path_factory.mktemp("recorded"))
+
+
+def test_build_is_among_the_commands() -> None:
+    """Found without an installation, and described."""
+    assert "build " in CliRunner().invoke(main, ["--help"]).output
+
+
+def test_build_says_what_it_made(recorded: Path, tmp_path: Path) -> None:
+    """Episodes, steps, shards and workers."""
+    arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "riegeli", "--shards", "3"]
+    result = CliRunner().invoke(main, [*arguments, "--workers", "1"])
+    assert (result.exit_code, "9 episodes, 238 steps" in result.output) == (0, True)
+    assert "in 3 shards, written by 1 worker and read back" in result.output
+    assert rlds_kit.open(tmp_path / "out").content_digest == rlds_kit.open(recorded).content_digest
+
+
+def test_json_has_the_counts(recorded: Path, tmp_path: Path) -> None:
+    """One object and nothing else."""
+    arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "riegeli", "--executor", "serial", "--json"]
+    found = json.loads(CliRunner().invoke(main, arguments).stdout)
+    assert (found["episodes"], found["steps"], found["format"]) == (EPISODES, 238, "riegeli")
+
+
+def test_observation_valid_is_a_field(recorded: Path, tmp_path: Path) -> None:
+    """Asked for, it is written."""
+    arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "array_record", "--executor", "serial"]
+    assert CliRunner().invoke(main, [*arguments, "--observation-valid"]).exit_code == 0
+    source = tfds.builder_from_directory(tmp_path / "out").as_data_source(split="train")
+    assert all(step["observation_valid"] for step in source[0]["steps"])
+
+
+def test_too_many_shards_are_an_error_without_a_traceback(recorded: Path, tmp_path: Path) -> None:
+    """Exit code 1, and the destination is not there."""
+    arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "riegeli", "--shards", "99"]
+    result = CliRunner().invoke(main, arguments)
+    assert (result.exit_code, "expected at most 9 shards" in result.output) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_serial_takes_no_workers(recorded: Path, tmp_path: Path) -> None:
+    """They would be ignored."""
+    arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "riegeli", "--executor", "serial"]
+    assert CliRunner().invoke(main, [*arguments, "--workers", "2"]).exit_code == 2

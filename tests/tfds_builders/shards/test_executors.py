@@ -1,0 +1,166 @@
+"""Every executor writes the same shards, bit for bit, in several processes."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+import ray as ray_library
+
+import rlds_kit
+from rlds_kit.tfds_builders.shards import (
+    BuildError,
+    Run,
+    ShardInfo,
+    ShardSpec,
+    on_beam,
+    on_processes,
+    on_ray,
+    plan,
+    serially,
+    work,
+)
+from rlds_kit.tfds_builders.shards.spec import FORMATS
+from tests.tfds_builders.shards.recorded import files, record
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> rlds_kit.Dataset:
+    """What all of them build from."""
+    return rlds_kit.open(record(tmp_path_factory.mktemp("recorded")))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers_find_the_checkout() -> Iterator[None]:
+    """Processes that Beam and Ray start look for modules where this variable says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        yield
+
+
+@pytest.fixture(scope="module")
+def on_ray_cluster() -> Iterator[None]:
+    """One cluster for all tests: it takes seconds to start."""
+    ray_library.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray_library.shutdown()
+
+
+def _plans(dataset: rlds_kit.Dataset, directory: Path) -> list[ShardSpec]:
+    """Three shards in every format."""
+    specs = []
+    for each in reversed(FORMATS):
+        (directory / each).mkdir(parents=True)
+        specs += plan(dataset, directory / each, each, shards=3)
+    return specs
+
+
+@pytest.fixture(scope="module")
+def expected(dataset: rlds_kit.Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
+    """What the serial executor writes."""
+    directory = tmp_path_factory.mktemp("serial")
+    with serially() as run:
+        list(run(work, _plans(dataset, directory)))
+    return {each: files(directory / each) for each in FORMATS}
+
+
+def _require_same(
+    run: Run, dataset: rlds_kit.Dataset, directory: Path, expected: dict[str, dict[str, bytes]]
+) -> Sequence[ShardInfo]:
+    infos = list(run(work, _plans(dataset, directory)))
+    assert {each: files(directory / each) for each in FORMATS} == expected
+    return infos
+
+
+def _pids(infos: Sequence[ShardInfo]) -> set[int]:
+    return {int(info.worker.rpartition("/")[2]) for info in infos}
+
+
+def test_processes(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dict[str, bytes]]) -> None:
+    """Two processes, neither of them this one, write what the serial executor writes."""
+    with on_processes(2) as run:
+        infos = _require_same(run, dataset, tmp_path, expected)
+    assert len(_pids(infos) - {os.getpid()}) == 2
+
+
+def test_beam(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dict[str, bytes]]) -> None:
+    """So do two workers of Beam's FnApiRunner."""
+    with on_beam(2) as run:
+        infos = _require_same(run, dataset, tmp_path, expected)
+    assert len(_pids(infos) - {os.getpid()}) == 2
+
+
+@pytest.mark.usefixtures("on_ray_cluster")
+def test_ray(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dict[str, bytes]]) -> None:
+    """So do two workers of Ray."""
+    with on_ray() as run:
+        infos = _require_same(run, dataset, tmp_path, expected)
+    assert len(_pids(infos) - {os.getpid()}) == 2
+
+
+def test_shards_differ_between_plans(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
+    """The comparison can fail: shuffled, the episodes lie elsewhere."""
+    one, other = (plan(dataset, tmp_path, "riegeli", shards=3, shuffle_seed=seed) for seed in (0, 1))
+    assert [spec.digest for spec in one] != [spec.digest for spec in other]
+
+
+def _killed_once(spec: ShardSpec) -> ShardInfo:
+    """Kills its process as if memory had run out, the first time."""
+    mark = spec.directory / ".killed"
+    if spec.number == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return work(spec)
+
+
+def test_worker_that_is_killed_is_reported_and_the_build_can_go_on(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
+    """A pool of processes says that a worker died; the same plan again completes."""
+    specs = plan(dataset, tmp_path, "riegeli", shards=3)
+    with pytest.raises(BuildError, match="a worker process died"), on_processes(1) as run:
+        list(run(_killed_once, specs))
+    assert not specs[1].path.exists()
+    with on_processes(1) as run:
+        infos = list(run(_killed_once, specs))
+    assert sum(len(info.episodes) for info in infos) == len(dataset.episodes)
+
+
+@pytest.mark.usefixtures("on_ray_cluster")
+def test_ray_runs_the_task_of_a_dead_worker_again(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
+    """Nobody has to do anything."""
+    specs = plan(dataset, tmp_path, "riegeli", shards=3)
+    with on_ray() as run:
+        infos = list(run(_killed_once, specs))
+    assert (tmp_path / ".killed").exists()
+    assert sum(len(info.episodes) for info in infos) == len(dataset.episodes)
+
+
+def _failing(spec: ShardSpec) -> ShardInfo:
+    raise BuildError(f"{spec.file} cannot be written")
+
+
+@pytest.mark.parametrize("executor", [serially, on_processes, on_ray, on_beam])
+@pytest.mark.usefixtures("on_ray_cluster")
+def test_error_of_a_task_comes_through(
+    executor: Callable[[], AbstractContextManager[Run]], dataset: rlds_kit.Dataset, tmp_path: Path
+) -> None:
+    """Whoever runs a task, what it raises is raised here, with its text."""
+    specs = plan(dataset, tmp_path, "riegeli", shards=2)[:1]
+    with pytest.raises(BuildError, match=f"{specs[0].file} cannot be written"), executor() as run:
+        list(run(_failing, specs))
+
+
+@pytest.mark.parametrize("name", ["DaskRunner", "DirectRunner"])
+def test_beam_refuses_runners_that_lose_outputs(name: str) -> None:
+    """By name, and says why."""
+    with pytest.raises(ValueError, match=f"{name} is refused"), on_beam(runner=name):
+        pass
+
+
+def test_beam_takes_no_workers_beside_a_runner() -> None:
+    """The runner's own options say how many it has."""
+    with pytest.raises(ValueError, match="its own options"), on_beam(2, runner="FnApiRunner"):
+        pass

@@ -1,0 +1,1 @@
+"""Atari games played by people: recordings in our own format, and the CrowdPlay Atari dataset."""

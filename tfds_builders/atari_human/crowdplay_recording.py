@@ -1,0 +1,150 @@
+"""Writes episodes of the CrowdPlay Atari dataset into our format, and proves that nothing changed on the way."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+import rlds_kit
+from rlds_kit import spec as specs
+from rlds_kit.convert.crowdplay import ALL_AGENTS, FRAMES_PER_SECOND, Played, Step
+from rlds_kit.errors import FormatError
+from rlds_kit.logger import EpisodeWriter
+from rlds_kit.logger.episode_writer import MISSING
+from rlds_kit.step import ACTION, DECLARED_FIELDS, DISCOUNT, OBSERVATION, REWARD
+from rlds_kit.tfds_builders.atari_human.crowdplay_proof import digest_of_episode, digest_of_rows
+from rlds_kit.tfds_builders.proof import ProofError
+
+PERSON: Final = 1
+"""The `user_type` of steps that a person played."""
+ACTIONS: Final = 18
+NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER = "next_ram", "user_type", "step_iter", "action_step_iter"
+COLLECTORS: Final = "collectors"
+FIELDS: Final = (OBSERVATION, ACTION, REWARD, DISCOUNT, NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER)
+"""Of every step, arrays all of them. `collectors`, what the task's measures stood at, is recorded beside them."""
+METADATA: Final = (
+    *("game", "task", "channel", "task_id", "agent_id", "player", "score", "created_on"),
+    *("crowdplay_episode", "crowdplay_session"),
+)
+"""Of every episode. `keywords` and `session_keywords`, all that the database says, are recorded beside them."""
+
+
+def record(episodes: Iterable[Played], directory: str | os.PathLike[str], about: Mapping[str, str]) -> int:
+    """Records episodes; each becomes one for every agent that a person played, at least for a while.
+
+    A step has the screen before the action; `next_ram`, the memory after it; `user_type`; and two counts of frames,
+    `step_iter` and `action_step_iter`, whose difference is how late the action was. The last step is one more than
+    there are actions: nothing of it is defined, for CrowdPlay does not have the last screen. A game that was left
+    before it was over ends as INTERRUPTED.
+
+    Args:
+      episodes: of one game.
+      directory: of the dataset; made if it is not there.
+      about: name, description, citation and licence.
+
+    Returns:
+      How many episodes were recorded.
+
+    Raises:
+      FormatError: a trajectory is not of CrowdPlay's form, or nobody played.
+      ProofError: what was read back is not what was given.
+    """
+    given: dict[tuple[str, str], bytes] = {}
+    writer: EpisodeWriter | None = None
+    try:
+        for played in episodes:
+            trajectory = played.trajectory()
+            for agent in trajectory.agents:
+                steps = list(trajectory.steps(agent))
+                if any(step.user_type == PERSON for step in steps):
+                    writer = writer or _writer(steps[0], directory, about)
+                    rows = [_row(step, is_last=step is steps[-1]) for step in steps]
+                    _record(writer, rows, _metadata(played, agent, steps))
+                    given[played.episode_id, agent] = digest_of_rows(rows)
+    finally:
+        if writer is not None:
+            writer.close()
+    if not given:
+        raise FormatError("expected trajectories that people played, got none; choose another game, task or channel")
+    prove(given, directory)
+    return len(given)
+
+
+def prove(given: Mapping[tuple[str, str], bytes], directory: str | os.PathLike[str]) -> None:
+    """Reads everything back and compares it with what was given.
+
+    Args:
+      given: digests by CrowdPlay's id of the episode, and agent.
+      directory: of the dataset.
+
+    Raises:
+      ProofError: an episode is missing, differs, or is there twice.
+    """
+    left = dict(given)
+    for episode in rlds_kit.open(directory).episodes:
+        key = (episode.metadata["crowdplay_episode"], episode.metadata["agent_id"])
+        if left.pop(key, None) != digest_of_episode(episode, FIELDS, COLLECTORS):
+            raise ProofError(f"{directory}: {key} was read back with other steps than it was given, or is there twice")
+    if left:
+        raise ProofError(f"{directory}: expected {len(given)} episodes, {len(left)} are missing: {sorted(left)[:3]}")
+
+
+def _writer(first: Step, directory: str | os.PathLike[str], about: Mapping[str, str]) -> EpisodeWriter:
+    number = specs.Array((), np.int64)
+    spec = specs.Dict(
+        {
+            OBSERVATION: specs.Array(first.observation.shape, np.uint8),
+            ACTION: specs.Array((), np.int64, minimum=0, maximum=ACTIONS - 1),
+            REWARD: specs.Array((), np.float64),
+            DISCOUNT: specs.Array((), np.float64, minimum=0, maximum=1),
+            NEXT_RAM: specs.Array((128,), np.uint8),
+            USER_TYPE: number,
+            STEP_ITER: number,
+            ACTION_STEP_ITER: number,
+        }
+    )
+    environment = {"simulator": "Arcade Learning Environment", "frames_per_second": FRAMES_PER_SECOND}
+    return EpisodeWriter(directory, spec, environment=environment, record_time=False, about=about)
+
+
+def _metadata(played: Played, agent: str, steps: Sequence[Step]) -> dict[str, Any]:
+    return {
+        "game": played.game,
+        "task": played.task,
+        "channel": played.channel,
+        "task_id": played.task_id,
+        "agent_id": agent,
+        "player": played.players.get(agent, ""),
+        "score": float(sum(step.reward for step in steps)),
+        "created_on": str(played.keywords.get(ALL_AGENTS, {}).get("created_on", "")),
+        "crowdplay_episode": played.episode_id,
+        "crowdplay_session": played.environment_id,
+        "keywords": dict(played.keywords),
+        "session_keywords": dict(played.session_keywords),
+    }
+
+
+def _record(writer: EpisodeWriter, rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
+    with writer.episode(metadata=metadata) as episode:
+        episode.start(rows[0][OBSERVATION])
+        following = [*(row[OBSERVATION] for row in rows[1:]), MISSING]
+        for row, observation in zip(rows, following, strict=True):
+            acted = {name: value for name, value in row.items() if name not in DECLARED_FIELDS}
+            is_over = row[DISCOUNT] == 0
+            episode.step(row[ACTION], row[REWARD], observation, discount=row[DISCOUNT], acted=acted, terminated=is_over)
+
+
+def _row(step: Step, *, is_last: bool) -> dict[str, Any]:
+    """All that is recorded of a step."""
+    row = {
+        OBSERVATION: step.observation,
+        ACTION: np.int64(step.action),
+        REWARD: np.float64(step.reward),
+        DISCOUNT: np.float64(0 if step.done and is_last else 1),  # one agent may be done before the others
+        USER_TYPE: np.int64(step.user_type),
+        STEP_ITER: np.int64(step.step_iter),
+        ACTION_STEP_ITER: np.int64(step.action_step_iter),
+        COLLECTORS: step.collectors,
+    }
+    return row if step.ram is None else {**row, NEXT_RAM: step.ram}

@@ -1,0 +1,58 @@
+"""What the `decoders` of TFDS ask for, where nothing is encoded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rlds_kit.rlds_types import STEPS
+from rlds_kit.tfds_builders.tfds_extra import tfds
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is read of an episode, and in what form.
+
+    Attributes:
+      features: a `tfds.features.FeaturesDict` of what is read.
+      is_dense: whether the steps of an episode are one dict of arrays `[T, ...]`.
+    """
+
+    features: Any
+    is_dense: bool
+
+
+def choice(features: Any, decoders: Any) -> Choice:
+    """Understands decoders.
+
+    Args:
+      features: of an episode.
+      decoders: None; `{"steps": tfds.decode.SkipDecoding()}` for all steps of an episode in one dict of arrays;
+        `tfds.decode.PartialDecoding({"steps": {"reward"}, "episode_id": True})` to read only these; or a partial one
+        with the other one as its own decoders.
+
+    Raises:
+      ValueError: decoders of anything else, or of features that are not there.
+    """
+    if isinstance(decoders, tfds.decode.PartialDecoding):
+        return choice(_part(features, decoders), decoders.decoders)
+    if not decoders:
+        return Choice(features, is_dense=False)
+    is_skipped = isinstance(decoders, Mapping) and {*decoders} == {STEPS}
+    if is_skipped and isinstance(decoders[STEPS], tfds.decode.SkipDecoding):
+        return Choice(features, is_dense=True)
+    raise ValueError(
+        'expected decoders={"steps": tfds.decode.SkipDecoding()} or tfds.decode.PartialDecoding(...), got '
+        f"{decoders!r}; values are not encoded here, so there is nothing else to decode: use `map`"
+    )
+
+
+def _part(features: Any, partial: Any) -> Any:
+    """The features that are left. TFDS looks into dicts only, so steps are shown to it as one."""
+    shown = {name: feature for name, feature in features.items() if name != STEPS}
+    if STEPS in features:
+        shown[STEPS] = features[STEPS].feature
+    found = partial.extract_features(tfds.features.FeaturesDict(shown))
+    if STEPS in found and not len(found[STEPS]):
+        raise ValueError(f'expected fields of steps in PartialDecoding, got none; leave "{STEPS}" out to read no steps')
+    kept = {name: tfds.features.Dataset(found[name]) if name == STEPS else found[name] for name in found}
+    return tfds.features.FeaturesDict(kept)

@@ -1,0 +1,136 @@
+"""The commands of this room: `rlds-kit build` and `rlds-kit new-builder`."""
+
+import dataclasses
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rlds_kit.cli.output import count_text, json_option, print_json, show, size_text
+from rlds_kit.dataset import open_dataset
+from rlds_kit.tfds_builders import shards as building
+from rlds_kit.tfds_builders.features import episode_features
+from rlds_kit.tfds_builders.new_builder import write_builder
+from rlds_kit.tfds_builders.shards.plan import TARGET_BYTES
+from rlds_kit.tfds_builders.shards.progress_bar import shard_bar
+from rlds_kit.tfds_builders.shards.spec import FORMATS, Format
+
+
+@click.command("build")
+@click.argument("source", type=click.Path())
+@click.argument("destination", type=click.Path())
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), required=True, help="Two formats of TFDS, and our own."
+)
+@click.option(
+    "--executor",
+    type=click.Choice(("serial", "processes", "beam", "ray")),
+    default="processes",
+    show_default=True,
+    help="What runs the workers. All write the same bytes.",
+)
+@click.option("--shards", type=click.IntRange(1), help="How many; by default as --target-bytes says.")
+@click.option(
+    "--target-bytes",
+    type=click.IntRange(1),
+    default=TARGET_BYTES,
+    show_default=True,
+    help="Of the episodes in a shard: stored ones for our own format, decoded ones for those of TFDS.",
+)
+@click.option("--shuffle-seed", type=int, help="Shuffle the episodes by a hash of this and their ids.")
+@click.option("--workers", type=click.IntRange(1), help="At once; by default one for each core.")
+@click.option("--address", default="local", show_default=True, help="Of a running Ray cluster.")
+@click.option(
+    "--observation-valid",
+    is_flag=True,
+    help="Give steps this field in the formats of TFDS; data without final observations need it.",
+)
+@json_option
+def build(  # noqa: PLR0913  click passes every option by its name
+    source: str,
+    destination: str,
+    *,
+    format_: Format,
+    executor: str,
+    shards: int | None,
+    target_bytes: int,
+    shuffle_seed: int | None,
+    workers: int | None,
+    address: str,
+    observation_valid: bool,
+    as_json: bool,
+) -> None:
+    """Build SOURCE again at DESTINATION: in a format of TFDS, or in other shards.
+
+    Workers write whole shards, and no value travels between them. Counts and digests of all episodes are compared after
+    writing. A build that was cut short goes on where it was when it is run again. SOURCE is not touched; DESTINATION
+    must not exist, or be empty.
+
+    \b
+    rlds-kit build data/pong data/tfds/pong/1.0.0 --format tfrecord --shards 8
+    rlds-kit build data/pong data/pong-shards --format riegeli --executor ray --address auto
+
+    Exit codes: 0 done; 1 it could not be built, and DESTINATION is not there; 2 the command line is wrong.
+    """  # noqa: D301  the backspace tells click not to wrap
+    run = _executor(executor, workers, address)
+    dataset = open_dataset(source)
+    features = episode_features(dataset, observation_valid=True) if observation_valid else None
+    limits: dict[str, Any] = {"shards": shards, "target_bytes": target_bytes, "shuffle_seed": shuffle_seed}
+    with shard_bar(hidden=as_json) as progress:
+        report = building.convert_shards(
+            dataset, destination, format_, executor=run, features=features, progress=progress, **limits
+        )
+    if as_json:
+        print_json(dataclasses.replace(report, shards=()))
+        return
+    writers = {info.worker for info in report.shards}
+    show(
+        f"{report.destination}: {count_text(report.episodes, 'episode')}, {count_text(report.steps, 'step')}, "
+        f"{size_text(report.size)} in {count_text(len(report.shards), 'shard')}, written by "
+        f"{count_text(len(writers), 'worker')} and read back"
+    )
+
+
+@click.command("new-builder")
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--to", type=click.Path(path_type=Path), default=".", help="The folder in which to make the module's.")
+@click.option("--name", help="Of the dataset in TFDS; by default made of its own.")
+@json_option
+def new_builder(directory: Path, to: Path, name: str | None, *, as_json: bool) -> None:
+    """Write a builder of TensorFlow Datasets for the recording in DIRECTORY.
+
+    It is a folder with the module, its README, citation, tags and checksums, and a test that builds from an excerpt of
+    the recording. It works as it is; read it and fill in what only you know.
+
+    \b
+    rlds-kit new-builder data/pong --to builders
+    cd builders/pong && tfds build --manual_dir ../../data/pong
+
+    Exit codes: 0 done; 1 it could not be written; 2 the command line is wrong.
+    """  # noqa: D301  the backspace tells click not to wrap
+    try:
+        made = write_builder(directory, to, name=name)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        print_json(made)
+        return
+    show(
+        f"{made.directory}: a builder of {made.name}, with {count_text(made.sample_episodes, 'episode')} "
+        f"({size_text(made.sample_bytes)}) for its test. Now:"
+    )
+    click.echo(f"  cd {made.directory} && tfds build --manual_dir {made.source}", err=True)
+
+
+def _executor(name: str, workers: int | None, address: str) -> AbstractContextManager[building.Run]:
+    match name:
+        case "serial" if workers is not None:
+            raise click.BadParameter("expected none with --executor serial", param_hint="--workers")
+        case "serial":
+            return building.serially()
+        case "beam":
+            return building.on_beam(workers)
+        case "ray":
+            return building.on_ray(workers, address=address)
+    return building.on_processes(workers)

@@ -1,0 +1,240 @@
+"""Recorded datasets for `tfds.load`, read directly: no second copy, no conversion."""
+
+import dataclasses
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import rlds_kit
+from rlds_kit import Dataset
+from rlds_kit.errors import NotADatasetError
+from rlds_kit.storage import directory as directories
+from rlds_kit.tfds_builders.episode_table import EpisodeTable, table_of
+from rlds_kit.tfds_builders.preparing import only_one
+from rlds_kit.tfds_builders.shard_builder import ShardBuilder, ShardInfo
+from rlds_kit.tfds_builders.tfds_extra import tfds
+
+Place = str | os.PathLike[str] | Dataset
+"""Where episodes are: a directory, or a dataset that was opened, perhaps a view of some episodes and fields."""
+TRAIN = "train"
+
+
+def builder_from_directory(
+    path: Place | Mapping[str, Place],
+    split: str = TRAIN,
+    *,
+    metadata: Sequence[str] | None = None,
+    observation_valid: bool = False,
+    **about: Any,
+) -> "FixedBuilder":
+    """A builder that reads a recorded dataset where it lies.
+
+    Args:
+      path: a directory, or a `Dataset`: `where` and `select` choose episodes and fields. Or several of these by the
+        name of their split; `Dataset.split` makes such a dict of parts by a hash of each episode's id.
+      split: the name of the split, where there is one.
+      metadata: keys of episode metadata to give beside "steps"; None has all that there are.
+      observation_valid: gives steps a field of that name. Data that lack final observations need it.
+      **about: `name`, `version`, `description`, `citation`, `license`, `homepage` and `supervised_keys` of `info`, in
+        place of what dataset.json says.
+
+    Raises:
+      NotADatasetError: there is no dataset.
+      SpecError: TFDS cannot hold a field or a key of metadata exactly; the message names it and says what to do.
+
+    >>> builder = builder_from_directory("data/pong")  # doctest: +SKIP
+    >>> episodes = builder.as_dataset(split="train[:90%]")  # doctest: +SKIP
+    """
+    places = dict(path) if isinstance(path, Mapping) else {split: path}
+    return FixedBuilder(datasets=places, metadata=metadata, observation_valid=observation_valid, about=about)
+
+
+class FixedBuilder(ShardBuilder, skip_registration=True):  # type: ignore[call-arg]  # TFDS has no types
+    """Reads given datasets; made by `builder_from_directory`. Picklable."""
+
+    def __init__(
+        self,
+        *,
+        datasets: Mapping[str, Place],
+        metadata: Sequence[str] | None,
+        observation_valid: bool,
+        about: dict[str, Any],
+    ) -> None:
+        opened = {name: _opened(place) for name, place in datasets.items()}
+        first = next(iter(opened.values()))
+        self._table = table_of(opened, metadata=metadata, observation_valid=observation_valid)
+        self._about = _about(first) | about
+        self.name = _tfds_name(self._about.pop("name", "") or first.path.name)
+        self.VERSION = tfds.core.Version(self._about.pop("version", "1.0.0"))
+        super().__init__(data_dir=first.path)
+        self._original_state = {
+            "datasets": datasets,
+            "metadata": metadata,
+            "observation_valid": observation_valid,
+            "about": about,
+        }
+
+    @property
+    def table(self) -> EpisodeTable:
+        """All episodes."""
+        return self._table
+
+    def download_and_prepare(self, **options: Any) -> None:
+        """Does nothing: the episodes are there."""
+
+    def _build_data_dir(self, data_dir: str | None) -> tuple[str, str]:
+        return str(data_dir), str(data_dir)
+
+    def _info(self) -> ShardInfo:
+        return ShardInfo(builder=self, **self._about)
+
+    def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
+        del dl_manager, download_config  # never called: the episodes are there
+
+
+@dataclasses.dataclass(eq=False, kw_only=True)
+class DirectoryConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS has no types
+    """A config of a `DirectoryBuilder`.
+
+    Attributes:
+      directories: where episodes are, by split; None where the builder makes them.
+      fields: that are given; None has all that were declared.
+      metadata: keys of episode metadata to give beside "steps"; None has all that there are.
+      observation_valid: whether steps have that field.
+    """
+
+    directories: Mapping[str, str | os.PathLike[str]] | None = None
+    fields: Sequence[str] | None = None
+    metadata: Sequence[str] | None = None
+    observation_valid: bool = False
+
+
+class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[call-arg]
+    """A dataset that `tfds.load` knows by name and reads from shards directly. Subclass it.
+
+    The episodes either lie somewhere, and the config's `directories` say where; or `make_episodes` makes them, once,
+    when the dataset is first loaded. A process that is killed meanwhile leaves nothing that is taken for data, and of
+    two processes one makes them and the other waits.
+
+    >>> class Catch(DirectoryBuilder, skip_registration=True):
+    ...     VERSION = tfds.core.Version("1.0.0")
+    ...     BUILDER_CONFIGS = [DirectoryConfig(name="random", description="A random policy.")]
+    ...
+    ...     def make_episodes(self, directory, downloads):
+    ...         record_catch(directory / "train", policy=self.builder_config.name)
+    >>> Catch.name
+    'catch'
+    """
+
+    VERSION = tfds.core.Version("1.0.0")
+    CONFIG: ClassVar[DirectoryConfig] = DirectoryConfig(name="default")
+    """What holds where a subclass has no configs."""
+    ABOUT: ClassVar[Mapping[str, Any]] = {}
+    """`description`, `citation`, `license`, `homepage`, `supervised_keys`; files of TFDS beside the module go first."""
+
+    def __init__(self, *, file_format: Any = None, **options: Any) -> None:
+        del file_format  # `tfds.data_source` asks for array_record, but shards are read by number as they are
+        super().__init__(**options)
+
+    def make_episodes(self, directory: Path, downloads: Any) -> None:
+        """Records, copies or fetches the episodes.
+
+        Args:
+          directory: empty; each split becomes a dataset in the folder of its name, `directory / "train"`.
+          downloads: a `tfds.download.DownloadManager`, which has `download`, `extract` and `manual_dir`.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__}: expected `make_episodes`, or a config with `directories` that hold the episodes"
+        )
+
+    @property
+    def settings(self) -> DirectoryConfig:
+        """The config."""
+        return self.builder_config if isinstance(self.builder_config, DirectoryConfig) else self.CONFIG
+
+    @property
+    def table(self) -> EpisodeTable | None:
+        """All episodes; None as long as there are none."""
+        found = self._found()
+        if not found:
+            return None
+        if self._opened_from != found:
+            self._opened_from, self._table = found, self._open(found)
+        return self._table
+
+    _opened_from: dict[str, Path] | None = None
+    _table: EpisodeTable | None = None
+
+    def _found(self) -> dict[str, Path]:
+        if self.settings.directories is not None:
+            return {name: Path(path).absolute() for name, path in self.settings.directories.items()}
+        folders = sorted(Path(self.data_dir).glob("*/"))
+        return {folder.name: folder for folder in folders if directories.is_dataset(folder)}
+
+    def _open(self, found: Mapping[str, Path]) -> EpisodeTable:
+        settings = self.settings
+        opened = {name: rlds_kit.open(path) for name, path in found.items()}
+        if settings.fields is not None:
+            opened = {name: dataset.select(*settings.fields) for name, dataset in opened.items()}
+        return table_of(opened, metadata=settings.metadata, observation_valid=settings.observation_valid)
+
+    def download_and_prepare(self, **options: Any) -> None:
+        """Makes the episodes, unless they are there.
+
+        Args:
+          **options: as TFDS has them; `file_format` plays no part.
+        """
+        if self.settings.directories is None:
+            with only_one(Path(self.data_dir)):
+                super().download_and_prepare(**{**options, "file_format": None})
+
+    def is_prepared(self) -> bool:
+        """Whether the episodes are there."""
+        return self.table is not None
+
+    def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
+        del download_config
+        directory = Path(self.data_dir)
+        self.make_episodes(directory, dl_manager)
+        if self.table is None:
+            raise NotADatasetError(
+                f"{self.name}: `make_episodes` left no dataset; expected one in a folder for each split, such as "
+                f"{directory / TRAIN}"
+            )
+
+    def _build_data_dir(self, given_data_dir: str | None) -> tuple[str, str]:
+        if self.settings.directories is not None:
+            first = next(iter(self._found().values()))
+            return str(first), str(first)
+        root, directory = super()._build_data_dir(given_data_dir)
+        return root, directory
+
+    def _info(self) -> ShardInfo:
+        about = dict(self.ABOUT)
+        if "." in type(self).__module__ or self.pkg_dir_path is not None:  # a script has no files beside it
+            files = self.get_metadata()
+            about |= {key: text for key in ("description", "citation") if (text := getattr(files, key))}
+        return ShardInfo(builder=self, **about)
+
+
+def _opened(place: Place) -> Dataset:
+    return place if isinstance(place, Dataset) else rlds_kit.open(place)
+
+
+def _about(dataset: Dataset) -> dict[str, Any]:
+    """What dataset.json says, in the words of TFDS."""
+    said = dataset.description
+    keys = {
+        "name": "name",
+        "description": "description",
+        "citation": "citation",
+        "license": "licence",
+        "homepage": "homepage",
+    }
+    return {key: str(said[own]) for key, own in keys.items() if said.get(own)}
+
+
+def _tfds_name(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_").lower() or "episodes"

@@ -1,0 +1,318 @@
+"""What EnvLogger recorded, as episodes of RLDS: also the releases of RLDS Creator and robosuite.
+
+EnvLogger stores with each observation the action that led to it; here a step has the action that followed (SAR), and
+the last step zeros. What a killed EnvLogger left behind is told apart: steps that its index gives to the episode before
+them, or to none, are an episode of their own, without metadata and with the end `incomplete`.
+"""
+
+import functools
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit import spec as specs
+from rlds_kit.convert.envlogger import Record, Shard, open_recording, read_episodes
+from rlds_kit.errors import DamagedError, FormatError, RldsKitError, SpecError
+from rlds_kit.feed.episodes import END
+from rlds_kit.riegeli import RiegeliError
+from rlds_kit.rlds_types import EPISODE_ID, STEPS
+from rlds_kit.spec.describe import describe_spec
+from rlds_kit.spec.union import NOTHING
+from rlds_kit.step import (
+    ACTED_FIELDS,
+    ACTION,
+    DISCOUNT,
+    FLAGS,
+    IS_FIRST,
+    IS_LAST,
+    IS_TERMINAL,
+    OBSERVATION,
+    REWARD,
+    EpisodeEnd,
+)
+from rlds_kit.tfds_builders.example_digest import Keys, leaf_keys, value_at
+from rlds_kit.tfds_builders.features import array_feature, without_tuples
+from rlds_kit.tfds_builders.source import SourceEpisode
+from rlds_kit.tfds_builders.tfds_extra import tfds
+
+METADATA_FILE: Final = "metadata.riegeli"
+CUSTOM_DATA: Final = "custom_data"
+"""The field of what `step_fn` returned, if that was no dict."""
+EPISODE_METADATA: Final = "episode_metadata"
+"""Where early versions of EnvLogger put the metadata: into what `step_fn` returned for the first step."""
+_FIRST, _LAST = 0, 2  # dm_env.StepType
+
+
+def envlogger_directories(root: str | os.PathLike[str]) -> list[Path]:
+    """The directories that EnvLogger wrote, at or below `root`, sorted."""
+    return sorted(path.parent for path in Path(root).rglob(METADATA_FILE))
+
+
+@dataclass(frozen=True, slots=True)
+class _Episode:
+    """The records of one episode."""
+
+    records: tuple[Record, ...]
+    metadata: Mapping[str, Any]
+    end: EpisodeEnd
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What a look at every step found.
+
+    Attributes:
+      steps: the spec of a step.
+      metadata: the spec of an episode's metadata.
+      counts: episodes of each shard.
+    """
+
+    steps: specs.Spec
+    metadata: specs.Spec
+    counts: tuple[int, ...]
+
+
+class EnvLoggerSource:
+    """The episodes of one directory that EnvLogger wrote.
+
+    Its files say what environment and agent exchanged, but not what `step_fn` and `episode_fn` returned: so all of it
+    is read once to find the features, before it is read to be written.
+
+    An example has "steps", the metadata, "end", and "episode_id": that of the metadata, or else its key.
+
+    Args:
+      path: the directory.
+      key: goes before the keys of its episodes, which are `<shard>/<number in the shard>`.
+      step_metadata: what to publish of that which `step_fn` returned; None has all.
+      metadata: what to publish of that which `episode_fn` returned; None has all.
+      incomplete: whether to publish the episodes that were cut off when EnvLogger died.
+
+    Raises:
+      FileNotFoundError: EnvLogger wrote nothing there.
+      DamagedError, FormatError: an index is broken.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        key: str = "",
+        step_metadata: Collection[str] | None = None,
+        metadata: Collection[str] | None = None,
+        incomplete: bool = True,
+    ) -> None:
+        self._recording = open_recording(path)
+        self._key, self._step_metadata, self._metadata, self._incomplete = key, step_metadata, metadata, incomplete
+
+    @property
+    def name(self) -> str:
+        """The directory."""
+        return str(self._recording.path)
+
+    @property
+    def parts(self) -> range:
+        """The shards, by number."""
+        return range(len(self._recording.shards))
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """Directory, shard and number in the shard."""
+        counts = self._survey.counts
+        return [self._key_of(part, number) for part in self.parts for number in range(counts[part])]
+
+    @cached_property
+    def features(self) -> Any:  # tfds.features.FeaturesDict
+        """As the data has them: after one look at every step."""
+        survey = self._survey
+        flags = {name: tfds.features.Tensor(shape=(), dtype=np.bool_) for name in FLAGS}
+        steps = _fields(survey.steps, self.name)
+        told = {EPISODE_ID: tfds.features.Text(), END: tfds.features.Text()}
+        facts = _fields(survey.metadata, f"{self.name}: the metadata of an episode")
+        return tfds.features.FeaturesDict({STEPS: tfds.features.Dataset({**steps, **flags}), **told, **facts})
+
+    def episodes(self, part: int) -> Iterator[SourceEpisode]:
+        """The episodes of a shard."""
+        for number, episode in enumerate(self._read(self._recording.shards[part])):
+            key = self._key_of(part, number)
+            steps = _stacked(list(map(without_tuples, _rows(episode))), self.features[STEPS].feature)
+            flags = _flags(len(episode.records), is_terminal=episode.end is EpisodeEnd.TERMINATED)
+            told = {EPISODE_ID: key, END: episode.end.value, **without_tuples(episode.metadata)}
+            yield SourceEpisode(key, {STEPS: steps | flags, **told})
+
+    def _key_of(self, part: int, number: int) -> str:
+        return "/".join(filter(None, [self._key, self._recording.shards[part].path.name, str(number)]))
+
+    @cached_property
+    def _survey(self) -> _Survey:
+        seen, acted, metadata = NOTHING, NOTHING, NOTHING
+        counts = []
+        for shard in self._recording.shards:
+            counts.append(0)
+            for episode in self._read(shard):
+                counts[-1] += 1
+                metadata = specs.merge(metadata, specs.infer(dict(episode.metadata), "the metadata of an episode"))
+                for row in _rows(episode):
+                    done = {name: row.pop(name) for name in ACTED_FIELDS if name in row}
+                    seen = specs.merge(seen, specs.infer(row, "a step"))
+                    acted = specs.merge(acted, specs.infer(done, "a step")) if done else acted
+        return _Survey(_both(seen, acted), metadata, tuple(counts))
+
+    def _read(self, shard: Shard) -> Iterator[_Episode]:
+        try:
+            for episode in _whole_episodes(shard):
+                if self._incomplete or episode.end is not EpisodeEnd.INCOMPLETE:
+                    yield self._chosen(episode)
+        except (RldsKitError, RiegeliError) as error:
+            kind = FormatError if isinstance(error, FormatError) else DamagedError
+            raise kind(f"{shard.path}: {error}") from error
+
+    def _chosen(self, episode: _Episode) -> _Episode:
+        """What is to be published of an episode."""
+        if self._metadata is not None:
+            episode = replace(episode, metadata=_only(episode.metadata, self._metadata))
+        if self._step_metadata is not None:
+            kept = self._step_metadata
+            records = [record._replace(custom_data=_only(_custom(record), kept)) for record in episode.records]
+            episode = replace(episode, records=tuple(records))
+        return episode
+
+
+def _only(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name in names}
+
+
+def _whole_episodes(shard: Shard) -> Iterator[_Episode]:
+    """The episodes of a shard, each from one reset to the next, whatever the index says."""
+    index = shard.episode_index
+    if len(shard.step_offsets) and (not len(index) or index[0, 0]):  # the first rows were never written
+        shard = replace(shard, episode_index=np.concatenate([np.array([[0, -1]], np.int64), index]))
+    count = len(shard.episode_index)
+    for number, episode in enumerate(read_episodes(shard)):
+        about, records = episode.metadata, episode.records
+        firsts = [step for step, record in enumerate(records) if step == 0 or record.step_type == _FIRST]
+        for begin, end in zip(firsts, [*firsts[1:], len(records)], strict=True):
+            metadata = about if begin == 0 and isinstance(about, Mapping) else {}
+            is_final = number == count - 1 and end == len(records)
+            yield _with_metadata(records[begin:end], metadata, is_final=is_final)
+
+
+def _with_metadata(records: tuple[Record, ...], metadata: Mapping[str, Any], *, is_final: bool) -> _Episode:
+    last = records[-1]
+    if last.step_type == _LAST:
+        end = EpisodeEnd.TERMINATED if last.discount == 0 else EpisodeEnd.TRUNCATED
+    else:
+        end = EpisodeEnd.INCOMPLETE if is_final else EpisodeEnd.INTERRUPTED
+    early = _mapping(records[0].custom_data).get(EPISODE_METADATA)
+    if isinstance(early, Mapping):
+        metadata = metadata or early
+        records = tuple(record._replace(custom_data=_without_metadata(record.custom_data)) for record in records)
+    return _Episode(records, metadata, end)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _without_metadata(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return {name: item for name, item in value.items() if name != EPISODE_METADATA}
+
+
+def _custom(record: Record) -> Mapping[str, Any]:
+    """What `step_fn` returned, as fields of a step."""
+    if record.custom_data is None:
+        return {}
+    return record.custom_data if isinstance(record.custom_data, Mapping) else {CUSTOM_DATA: record.custom_data}
+
+
+def _rows(episode: _Episode) -> Iterator[dict[str, Any]]:
+    """The steps in SAR alignment; the last one lacks what belongs to an action."""
+    following: Sequence[Record | None] = [*episode.records[1:], None]
+    for record, after in zip(episode.records, following, strict=True):
+        custom = _custom(record)
+        if taken := sorted({OBSERVATION, *ACTED_FIELDS, *FLAGS} & {*custom}):
+            raise SpecError(f"step_fn returned {taken}, which are names of a step's own; leave them out")
+        acted = {} if after is None else {ACTION: after.action, REWARD: after.reward, DISCOUNT: after.discount}
+        yield {OBSERVATION: record.observation, **acted, **custom}
+
+
+def _both(seen: specs.Spec, acted: specs.Spec) -> specs.Spec:
+    """The fields of two specs of a step."""
+    if not isinstance(seen, specs.Dict) or not isinstance(acted, specs.Dict):
+        return seen
+    return specs.Dict({**seen.fields, **acted.fields})
+
+
+def _flags(count: int, *, is_terminal: bool) -> dict[str, np.ndarray]:
+    flags = {name: np.zeros(count, np.bool_) for name in FLAGS}
+    flags[IS_FIRST][0] = flags[IS_LAST][-1] = True
+    flags[IS_TERMINAL][-1] = is_terminal
+    return flags
+
+
+def _fields(spec: specs.Spec, place: str) -> dict[str, Any]:
+    """Features by the names of fields."""
+    if spec == NOTHING:
+        return {}
+    if not isinstance(spec, specs.Dict):
+        raise SpecError(f"{place}: expected names that are text, got {describe_spec(spec)}")
+    return {name: _feature(item, f"{place}: {name}") for name, item in spec.fields.items()}
+
+
+def _feature(spec: specs.Spec, place: str) -> Any:
+    match spec:
+        case specs.Dict(fields) if fields:
+            return tfds.features.FeaturesDict(
+                {name: _feature(item, f"{place}/{name}") for name, item in fields.items()}
+            )
+        case specs.Tuple(items) | specs.List(items) if items:
+            named = {str(number): _feature(item, f"{place}/{number}") for number, item in enumerate(items)}
+            return tfds.features.FeaturesDict(named)
+        case specs.Text():
+            return tfds.features.Text()
+        case specs.Bytes():
+            return tfds.features.Tensor(shape=(), dtype=np.object_)
+        case specs.Array(shape, dtype):
+            return array_feature(shape, dtype, place, "name the others in `step_metadata` or `metadata`")
+    raise SpecError(
+        f"{place} holds {describe_spec(spec)}, and TensorFlow Datasets wants every value there and of one kind; name "
+        "the others in `step_metadata` or `metadata`, or pass incomplete=False if it is missing where EnvLogger died"
+    )
+
+
+def _stacked(rows: Sequence[Mapping[str, Any]], features: Any) -> dict[str, Any]:
+    """The steps as arrays `[T, ...]`, or object arrays `[T]` where shapes change; zeros where there is nothing."""
+    nest: dict[str, Any] = {}
+    for keys in leaf_keys({name: feature for name, feature in features.items() if name not in FLAGS}):
+        info = value_at(features, keys).get_tensor_info()
+        *above, name = keys
+        place = functools.reduce(lambda inside, key: inside.setdefault(key, {}), above, nest)
+        place[name] = _joined([_value(row, keys, info) for row in rows], info)
+    return nest
+
+
+def _value(row: Mapping[str, Any], keys: Keys, info: Any) -> Any:
+    try:
+        value = value_at(row, keys)
+    except KeyError:
+        return b"" if _is_text(info) else np.zeros([size or 0 for size in info.shape], info.np_dtype)
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+
+
+def _is_text(info: Any) -> bool:
+    return bool(np.dtype(info.np_dtype).kind == "O")
+
+
+def _joined(values: Sequence[Any], info: Any) -> np.ndarray:
+    if not _is_text(info) and None not in info.shape:
+        return np.stack([np.asarray(value) for value in values])
+    joined = np.empty(len(values), object)
+    for number, value in enumerate(values):
+        joined[number] = value
+    return joined

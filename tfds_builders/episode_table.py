@@ -1,0 +1,115 @@
+"""All episodes of a builder in one table, its splits as stretches of it, and which of it is read."""
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rlds_kit import Dataset, Episode
+from rlds_kit import spec as specs
+from rlds_kit.feed.episodes import WholeEpisodes, with_step_index
+from rlds_kit.feed.metadata import metadata_columns
+from rlds_kit.feed.step_arrays import OBSERVATION_VALID, StepArrays
+from rlds_kit.loader.source import Source
+from rlds_kit.rlds_types import STEPS
+from rlds_kit.step import FLAGS, OBSERVATION
+from rlds_kit.tfds_builders.features import features_of, metadata_keys, without_tuples
+from rlds_kit.tfds_builders.joined import JoinedEpisodes, joined
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeTable:
+    """The episodes of all splits, one split after the other.
+
+    Attributes:
+      source: where their steps are.
+      episodes: what they are.
+      splits: by name, which of them are in a split.
+      shards: the file of every episode.
+      metadata: keys of metadata that are given.
+      observation_valid: whether steps have that field.
+      features: a `tfds.features.FeaturesDict` of all of it.
+    """
+
+    source: Source
+    episodes: Sequence[Episode]
+    splits: Mapping[str, range]
+    shards: Sequence[Path]
+    metadata: Sequence[str]
+    observation_valid: bool
+    features: Any
+
+    def choose(self, features: Any) -> "Chosen":
+        """What is read for these features, which are some or all of the table's."""
+        steps = features[STEPS].feature if STEPS in features else {}
+        names = [name for name in self.source.fields if name in steps and name not in FLAGS]
+        if OBSERVATION_VALID in steps and OBSERVATION not in names:
+            names.append(OBSERVATION)
+        fields = {name: _narrowed(self.source.spec.fields[name], steps[name]) for name in names if name in steps}
+        chosen = replace(self.source, spec=specs.Dict({**self.source.spec.fields, **fields}), fields=tuple(names))
+        facts = [name for name in self.metadata if name in features]
+        arrays = StepArrays(WholeEpisodes(self.episodes, chosen, facts), observation_valid=self.observation_valid)
+        nests = without_tuples(arrays.nests)
+        # A step must have something, even if steps are not given.
+        own = tuple(name for name in (*FLAGS, OBSERVATION_VALID) if name in steps) if steps else FLAGS
+        kept = {name: _kept(nests[name], steps[name]) for name in nests if name in steps}
+        return Chosen(arrays.regrouped(kept, own), features)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What is read of the episodes of a table.
+
+    Attributes:
+      arrays: of the steps.
+      features: of an episode.
+    """
+
+    arrays: StepArrays
+    features: Any
+
+    @functools.cached_property
+    def row_bytes(self) -> int:
+        """Of a decoded step."""
+        return sum(leaf.row_bytes for found in self.arrays.table.layouts.values() for leaf in found)
+
+
+def table_of(
+    datasets: Mapping[str, Dataset], *, metadata: Sequence[str] | None = None, observation_valid: bool = False
+) -> EpisodeTable:
+    """Puts splits into one table.
+
+    Args:
+      datasets: the splits, by name.
+      metadata: keys of metadata to give with each episode; None has all that there are.
+      observation_valid: whether steps have that field.
+
+    Raises:
+      SpecError: TFDS cannot hold a field or a key of metadata exactly, or the splits differ in their fields.
+    """
+    source = with_step_index(joined([dataset.source() for dataset in datasets.values()]))
+    episodes = JoinedEpisodes([dataset.episodes for dataset in datasets.values()])
+    chosen = metadata_keys(episodes) if metadata is None else metadata
+    ends = itertools.accumulate((len(dataset.episodes) for dataset in datasets.values()), initial=0)
+    return EpisodeTable(
+        source=source,
+        episodes=episodes,
+        splits=dict(zip(datasets, itertools.starmap(range, itertools.pairwise(ends)), strict=True)),
+        shards=[path for dataset in datasets.values() for path in dataset.shards()],
+        metadata=chosen,
+        observation_valid=observation_valid,
+        features=features_of(source, metadata_columns(episodes, chosen), observation_valid=observation_valid),
+    )
+
+
+def _narrowed(spec: specs.Spec, feature: Any) -> specs.Spec:
+    """The part of a spec that a feature is of; a tuple is read whole."""
+    if not isinstance(spec, specs.Dict):
+        return spec
+    return specs.Dict({key: _narrowed(item, feature[key]) for key, item in spec.fields.items() if key in feature})
+
+
+def _kept(nest: Any, feature: Any) -> Any:
+    return {key: _kept(nest[key], feature[key]) for key in feature} if isinstance(nest, dict) else nest

@@ -1,0 +1,91 @@
+"""An episode as `features.encode_example` takes it: dense arrays, of the dtypes and values that every reader gives."""
+
+from typing import Any
+
+import numpy as np
+
+from rlds_kit import Episode
+from rlds_kit import spec as specs
+from rlds_kit.errors import SpecError
+from rlds_kit.feed.columns import plain
+from rlds_kit.feed.episodes import END, WholeEpisodes
+from rlds_kit.feed.metadata import metadata_columns
+from rlds_kit.feed.step_arrays import OBSERVATION_VALID, StepArrays
+from rlds_kit.loader.source import Source
+from rlds_kit.rlds_types import EPISODE_ID, STEPS
+from rlds_kit.spec.describe import describe_value
+from rlds_kit.step import FLAGS
+from rlds_kit.tfds_builders.features import without_tuples
+from rlds_kit.tfds_builders.spec_from_features import spec_of
+
+
+def example(episode: Episode, features: Any) -> dict[str, Any]:
+    """An episode as a nest of arrays for `features.encode_example`.
+
+    Args:
+      episode: of a dataset, not a part of one.
+      features: what `episode_features` made of the dataset; its fields and metadata are read, no others.
+
+    Returns:
+      `{"steps": {field: [T, ...], ...}, "episode_id": bytes, "end": bytes, ...}` with the values of `as_tf_dataset`:
+      zeros stand for what is undefined. A field whose shape changes is an object array `[T]` of arrays.
+
+    Raises:
+      DamagedError: a step is damaged.
+      SpecError: a value is not what its feature holds, or the episode lacks metadata.
+
+    >>> features.encode_example(example(dataset.episodes[0], features))  # doctest: +SKIP
+    """
+    steps = features[STEPS].feature
+    table = WholeEpisodes([episode], _source(episode, steps))
+    arrays = StepArrays(table, observation_valid=OBSERVATION_VALID in steps)
+    stacked = without_tuples(arrays.steps(0, range(episode.length)))
+    _require_fit(stacked, steps, "")
+    told = {EPISODE_ID: str(episode.id), END: "" if episode.end is None else episode.end.value}
+    names = [name for name in features if name not in (STEPS, *told)]
+    facts = {name: _fact(name, found[0], features[name]) for name, found in metadata_columns([episode], names).items()}
+    return {STEPS: stacked, **{name: text.encode() for name, text in told.items()}, **facts}
+
+
+def _source(episode: Episode, steps: Any) -> Source:
+    """One episode to read from, by what the features say of all the dataset's."""
+    entry, reader = episode._entry, episode._reader()  # noqa: SLF001  an episode does not know its dataset
+    declared = episode._declared.fields  # noqa: SLF001
+    names = [name for name in steps if name not in (*FLAGS, OBSERVATION_VALID)]
+    fields = {name: declared.get(name) or spec_of(steps[name]) for name in names}
+    return Source(
+        name=f"episode {episode.id}",
+        entries=[entry],
+        numbers=np.zeros(1, np.int64),
+        ended=np.array([episode.end is not None]),
+        reader=lambda _: reader,
+        spec=specs.Dict(fields),
+        fields=(*names, *FLAGS),
+    )
+
+
+def _require_fit(nest: Any, feature: Any, path: str) -> None:
+    """TFDS would cast scalars without a word."""
+    if isinstance(nest, dict):
+        for key, item in nest.items():
+            place = f"{path}/{key}" if path else key
+            if key not in feature:
+                raise SpecError(
+                    f"{place}: the features have no such field; take the episode from what they were made of"
+                )
+            _require_fit(item, feature[key], place)
+    elif nest.dtype != object:
+        info = feature.get_tensor_info()
+        if nest.dtype != info.np_dtype or nest.shape[1:] != info.shape:
+            raise SpecError(f"{path}: expected {info.np_dtype} {info.shape}, got {describe_value(nest[:1])} of steps")
+
+
+def _fact(name: str, found: Any, feature: Any) -> Any:
+    """Metadata in the dtype that holds those of all episodes."""
+    if isinstance(found, str | bytes):
+        return plain(np.array(found, object), name)[()]
+    info = feature.get_tensor_info()
+    cast = np.asarray(found).astype(info.np_dtype)
+    if cast.shape != info.shape or not np.array_equal(cast.astype(found.dtype), found, equal_nan=True):
+        raise SpecError(f"metadata {name!r}: expected {info.np_dtype} {info.shape}, got {describe_value(found)}")
+    return cast

@@ -1,0 +1,103 @@
+"""Turns what a builder names as its data into sources of episodes."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import rlds_kit
+from rlds_kit import Dataset
+from rlds_kit.errors import NotADatasetError, SpecError
+from rlds_kit.rlds_types import STEPS
+from rlds_kit.storage.directory import is_dataset
+from rlds_kit.tfds_builders.envlogger_source import EnvLoggerSource, envlogger_directories
+from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
+from rlds_kit.tfds_builders.source import DatasetSource, EpisodeSource
+
+Folder: TypeAlias = str | os.PathLike[str] | Dataset | EpisodeSource
+"""A directory, a dataset that was opened, or a source."""
+Folders: TypeAlias = Mapping[str, Folder | Sequence[Folder]]
+"""By split."""
+
+
+def sources_of(folders: Folder | Sequence[Folder]) -> list[EpisodeSource]:
+    """The sources in folders.
+
+    Args:
+      folders: directories, datasets, sources. A directory is one of a recorded dataset, or any at or below which
+        EnvLogger wrote.
+
+    Raises:
+      NotADatasetError: there is neither.
+      ValueError: two folders have an episode in common.
+
+    >>> sources_of("data/pong")[0].keys  # doctest: +SKIP
+    """
+    each = list(folders) if isinstance(folders, list | tuple) else [folders]
+    roots = [Path(os.path.abspath(folder)) for folder in each if isinstance(folder, str | os.PathLike)]  # noqa: PTH100
+    common = Path(os.path.commonpath(roots)) if roots else Path()
+    sources = [source for folder in each for source in _opened(folder, common)]
+    _require_distinct(sources)
+    return sources
+
+
+def common_features(sources: Sequence[EpisodeSource]) -> Any:  # tfds.features.FeaturesDict
+    """The features that all sources have.
+
+    Raises:
+      SpecError: they differ; the message names the field and two sources.
+    """
+    first, *others = sources
+    kinds = _kinds(first.features)
+    for other in others:
+        found = _kinds(other.features)
+        for path in kinds.keys() | found.keys():
+            if kinds.get(path) != found.get(path):
+                raise SpecError(
+                    f"{path}: expected the same features in all folders, got {kinds.get(path, 'no such field')} in "
+                    f"{first.name} and {found.get(path, 'no such field')} in {other.name}; publish them as two "
+                    "configs, or leave the field out with `select`"
+                )
+    return first.features
+
+
+def _opened(folder: Any, common: Path) -> list[EpisodeSource]:
+    """The sources in one folder; keys of EnvLogger's start with the path from `common`."""
+    if isinstance(folder, Dataset):
+        return [DatasetSource(folder)]
+    if not isinstance(folder, str | os.PathLike):
+        return [folder]
+    path = Path(folder).absolute()
+    if is_dataset(path):
+        return [DatasetSource(rlds_kit.open(path))]
+    found = envlogger_directories(path)
+    if not found:
+        raise NotADatasetError(
+            f"{path}: expected a dataset, or a directory in which EnvLogger wrote, but there is no episodes-*.riegeli "
+            "and, at whatever depth, no metadata.riegeli; check the path"
+        )
+    return [EnvLoggerSource(each, key=_key(each, common)) for each in found]
+
+
+def _key(directory: Path, common: Path) -> str:
+    """A directory's path from `common`, the same on every machine; "" for `common` itself."""
+    key = Path(os.path.relpath(directory, common)).as_posix()
+    return "" if key == "." else key
+
+
+def _require_distinct(sources: Sequence[EpisodeSource]) -> None:
+    owners: dict[str, str] = {}
+    for source in sources:
+        for key in source.keys:
+            if key in owners:
+                raise ValueError(
+                    f"episode {key} is in {owners[key]} and in {source.name}; give each episode once, for instance "
+                    "leave out the copy"
+                )
+            owners[key] = source.name
+
+
+def _kinds(features: Any) -> dict[str, str]:
+    """What every field is, by path."""
+    parts = {STEPS: features[STEPS].feature, **{name: each for name, each in features.items() if name != STEPS}}
+    return {"/".join(keys): repr(value_at(parts, keys)) for keys in leaf_keys(parts)}

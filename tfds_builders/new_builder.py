@@ -1,0 +1,168 @@
+"""Writes a ready module of TensorFlow Datasets for a recorded dataset, which `tfds build` and `pytest` run as it is."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any, Final
+
+from rlds_kit import Dataset
+from rlds_kit.dataset import open_dataset
+from rlds_kit.tfds_builders.features import episode_features
+from rlds_kit.tfds_builders.shards import convert_shards, serially
+from rlds_kit.tfds_builders.shards.convert import identity
+from rlds_kit.upkeep.copying import new_directory
+
+SAMPLE_EPISODES: Final = 3
+"""Of the shortest ones, whole: what the generated test builds from."""
+
+_MODULE: Final = Template('''\
+"""$title, as a dataset of TensorFlow Datasets.
+
+In this folder run
+
+    tfds build --manual_dir DIRECTORY_OF_THE_RECORDING
+
+and `pytest`, which builds from the sample in dummy_data.
+"""
+
+from typing import Any
+
+import tensorflow_datasets as tfds
+
+from rlds_kit.tfds_builders import EpisodesBuilder
+
+
+class Builder(EpisodesBuilder):
+    """What README.md and CITATIONS.bib do not say of it."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "The first release."}
+    HOMEPAGE = ""
+    LICENCE = $licence
+    MANUAL_DOWNLOAD_INSTRUCTIONS = "The manual directory is the one that `rlds_kit` recorded into."
+
+    def folders(self, dl_manager: tfds.download.DownloadManager) -> dict[str, Any]:
+        """Where the data of each split is.
+
+        When the recording is on a server: `dl_manager.download_and_extract(url)` in place of `dl_manager.manual_dir`,
+        and `tfds build --register_checksums` once.
+        """
+        return {"train": dl_manager.manual_dir}
+''')
+
+_TEST: Final = Template('''\
+"""Builds from the sample in dummy_data and reads it back."""
+
+import tensorflow_datasets as tfds
+
+from . import ${name}_dataset_builder
+
+
+class BuilderTest(tfds.testing.DatasetBuilderTestCase):
+    DATASET_CLASS = ${name}_dataset_builder.Builder
+    SKIP_TF1_GRAPH_MODE = True  # steps are nested datasets
+    SPLITS = {"train": $episodes}
+
+
+if __name__ == "__main__":
+    tfds.testing.test_main()
+''')
+
+
+@dataclass(frozen=True, slots=True)
+class NewBuilder:
+    """What `write_builder` wrote.
+
+    Attributes:
+      directory: of the module.
+      name: of the dataset.
+      source: the recording.
+      sample_episodes: in dummy_data.
+      sample_bytes: of its files.
+    """
+
+    directory: Path
+    name: str
+    source: Path
+    sample_episodes: int
+    sample_bytes: int
+
+
+def write_builder(
+    source: str | os.PathLike[str], to: str | os.PathLike[str] = ".", *, name: str | None = None
+) -> NewBuilder:
+    """Writes a builder for a recorded dataset, with an excerpt of it for its test.
+
+    Args:
+      source: the directory of the dataset.
+      to: the folder for the module, which is a folder itself.
+      name: of the dataset in TFDS; by default made of the name in dataset.json, or of the directory's.
+
+    Raises:
+      NotADatasetError: there is no dataset at `source`.
+      DatasetExistsError: there is something of that name in `to`.
+      ValueError: TFDS takes no such name, or the dataset has no episodes.
+      SpecError: TFDS cannot hold a field exactly.
+
+    >>> write_builder("data/pong", "builders").directory  # doctest: +SKIP
+    PosixPath('builders/pong')
+    """
+    dataset = open_dataset(source)
+    chosen = identity(dataset, dataset.path)[0] if name is None else name
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", chosen):
+        raise ValueError(f"name: expected lower-case letters, digits and underscores, as TFDS wants it, got {chosen!r}")
+    if not len(dataset.episodes):
+        raise ValueError(f"{dataset.path}: expected a dataset with episodes, it has none; record some first")
+    features = episode_features(dataset)  # now, not when somebody builds it
+    with new_directory(Path(to) / chosen) as directory:
+        sample = _write_sample(dataset, directory / "dummy_data")
+        for file, content in _files(dataset, chosen, features, sample).items():
+            (directory / file).write_text(content, "utf-8")
+    size = sum(path.stat().st_size for path in (directory / "dummy_data").iterdir())
+    return NewBuilder(directory, chosen, dataset.path, sample, size)
+
+
+def _write_sample(dataset: Dataset, destination: Path) -> int:
+    """Copies the shortest episodes; returns how many."""
+    lengths = dataset.lengths()
+    shortest = sorted(range(len(lengths)), key=lengths.__getitem__)[:SAMPLE_EPISODES]
+    report = convert_shards(dataset.take(sorted(shortest)), destination, "riegeli", executor=serially())
+    return report.episodes
+
+
+def _files(dataset: Dataset, name: str, features: Any, sample: int) -> dict[str, str]:
+    told = dataset.description
+    title = str(told.get("name") or name)
+    title = title.replace("\\", "/").replace('"', "'").splitlines()[0]
+    return {
+        "__init__.py": f'"""The dataset {name} of TensorFlow Datasets."""\n',
+        f"{name}_dataset_builder.py": _MODULE.substitute(title=title, licence=repr(str(told.get("licence") or ""))),
+        f"{name}_dataset_builder_test.py": _TEST.substitute(name=name, episodes=sample),
+        "README.md": _readme(dataset, title, str(told.get("description") or "")),
+        "CITATIONS.bib": str(told.get("citation") or ""),
+        "TAGS.txt": _tags(features),
+        "checksums.tsv": "# `tfds build --register_checksums` writes here what `folders` downloads.\n",
+    }
+
+
+def _readme(dataset: Dataset, title: str, description: str) -> str:
+    environment = str(dataset.environment.get("id") or "")
+    recorded = f" of `{environment}`" if environment else ""
+    episodes, steps = len(dataset.episodes), len(dataset.steps)
+    about = (
+        f"{episodes:,} episode{'s' * (episodes != 1)}{recorded} with {steps:,} steps, in the form of "
+        "[RLDS](https://github.com/google-research/rlds): an episode is a dataset of steps with metadata beside it. "
+        "Action, reward and discount of an episode's last step are undefined."
+    )
+    parts = [f"# {title}", description or f"Episodes{recorded}, recorded with rlds_kit.", about]
+    return "\n\n".join(parts) + "\n"
+
+
+def _tags(features: Any) -> str:
+    tags = ["content.data-type.trajectory # Contains trajectory data."]
+    if "Image(" in repr(features):
+        tags.append("content.data-type.image # Contains image data.")
+    tags.append("ml.task.reinforcement-learning # Relates to Reinforcement Learning (RL), a machine learning task.")
+    return "".join(f"{tag}\n" for tag in tags)

@@ -1,0 +1,41 @@
+"""One process at a time prepares a dataset, and what a killed one left is cleared away."""
+
+import contextlib
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rlds_kit.storage import lock
+
+_RETRY_SECONDS = 0.2
+
+
+@contextlib.contextmanager
+def only_one(directory: Path) -> Iterator[None]:
+    """Waits until no other process on this machine prepares a directory, then keeps others waiting.
+
+    TFDS writes beside the directory, into a folder called "incomplete.<letters>_<name>", and renames it when it is
+    complete. A process that is killed leaves such a folder; whoever holds the lock may delete it.
+
+    Args:
+      directory: that is prepared; it need not be there.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    # Not deleted afterwards: somebody who waits has it open, and a third one would lock another file.
+    with (directory.parent / f".{directory.name}.lock").open("ab") as file:
+        _wait(file.fileno())
+        if not directory.exists():
+            for left in directory.parent.glob(f"incomplete.*_{directory.name}"):
+                shutil.rmtree(left)
+        yield
+
+
+def _wait(descriptor: int) -> None:
+    while True:
+        try:
+            lock.acquire(descriptor)
+        except OSError:  # Windows does not wait
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return

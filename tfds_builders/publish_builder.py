@@ -1,0 +1,169 @@
+"""The base of builders that publish recorded episodes in TFDS's own formats: tfrecord and array_record."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from rlds_kit.errors import SpecError
+from rlds_kit.rlds_types import IS_FIRST, STEPS
+from rlds_kit.tfds_builders.beam_examples import examples_of, examples_on_beam, with_local_runner
+from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
+from rlds_kit.tfds_builders.folders import Folders, common_features, sources_of
+from rlds_kit.tfds_builders.proof import prove, source_digests, written_digests
+from rlds_kit.tfds_builders.source import EpisodeSource
+from rlds_kit.tfds_builders.tfds_extra import tfds
+from rlds_kit.tfds_builders.unfinished import under_way
+
+MODULE_ENDING = "_dataset_builder"
+"""Beside modules of such a name TFDS looks for README.md, CITATIONS.bib and TAGS.txt."""
+
+
+@dataclasses.dataclass
+class EpisodesConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS has no types
+    """One of several datasets of a builder.
+
+    Attributes:
+      folders: where the data of each split is, as in `EpisodesBuilder.FOLDERS`.
+    """
+
+    folders: Folders = dataclasses.field(default_factory=dict)
+
+
+class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type: ignore[call-arg,misc]
+    """Publishes recorded episodes with `tfds build` or `download_and_prepare`.
+
+    A subclass says what the dataset is called (its own name, as TFDS does it), and where the data is: in `FOLDERS`, in
+    `EpisodesConfig`s, or by overriding `folders`. The rest comes from the data: features, splits, metadata, statistics.
+
+    One episode is in memory at a time. After writing, all episodes are read back and compared with the source; if one
+    is missing or differs, the build fails and nothing is left of it. A build that was killed is started again. The
+    number of steps of each split is in `info.metadata["steps"]`.
+
+    Attributes:
+      FOLDERS: where the data of each split is: directories of recorded datasets; directories at or below which
+        EnvLogger wrote (also releases of RLDS Creator and robosuite); datasets that were opened, for instance the parts
+        that `Dataset.split` makes; or sources. Paths are relative to the working directory.
+      DESCRIPTION, CITATION, HOMEPAGE, LICENCE: what to say of it. README.md and CITATIONS.bib beside a module called
+        `<name>_dataset_builder.py` go before the first two.
+
+    >>> class PublishedPong(EpisodesBuilder):
+    ...     VERSION = tfds.core.Version("1.0.0")
+    ...     FOLDERS = {"train": "data/pong", "test": ["data/pong_2", "data/pong_3"]}
+    >>> PublishedPong(data_dir="data/tfds").download_and_prepare()  # doctest: +SKIP
+    >>> tfds.load("published_pong", data_dir="data/tfds")  # doctest: +SKIP
+    """
+
+    FOLDERS: ClassVar[Folders] = {}
+    DESCRIPTION: ClassVar[str] = ""
+    CITATION: ClassVar[str] = ""
+    HOMEPAGE: ClassVar[str] = ""
+    LICENCE: ClassVar[str] = ""
+
+    def folders(self, dl_manager: Any) -> Folders:  # tfds.download.DownloadManager
+        """Where the data of each split is. Override it for data that is downloaded, or put into the manual directory.
+
+        Args:
+          dl_manager: of TFDS; `dl_manager.manual_dir`, `dl_manager.download_and_extract(url)`.
+
+        Returns:
+          By split what `FOLDERS` has.
+        """
+        del dl_manager
+        config = self.builder_config
+        return config.folders if isinstance(config, EpisodesConfig) else self.FOLDERS
+
+    def _info(self) -> Any:  # tfds.core.DatasetInfo
+        """What is known before the data is looked at; of what is prepared TFDS reads the features."""
+        told = {
+            "description": self.DESCRIPTION or self.__doc__ or "",
+            "citation": self.CITATION,
+            "homepage": self.HOMEPAGE,
+            "license": self.LICENCE,
+        }
+        if type(self).__module__.endswith(MODULE_ENDING):
+            return self.dataset_info_from_configs(**told)
+        return tfds.core.DatasetInfo(builder=self, **told)
+
+    def _download_and_prepare(self, dl_manager: Any, download_config: Any) -> None:
+        with under_way(self.data_dir):
+            self._sources = self._opened(dl_manager)
+            self._learn_features()
+            download_config, self._on_beam = with_local_runner(download_config)
+            super()._download_and_prepare(dl_manager, download_config)
+            self._prove(download_config.max_examples_per_split)
+
+    def _opened(self, dl_manager: Any) -> dict[str, list[EpisodeSource]]:
+        """The sources of each split."""
+        splits = {split: sources_of(folders) for split, folders in self.folders(dl_manager).items()}
+        if not splits:
+            raise ValueError(
+                f"{type(self).__name__}: expected a folder for every split, got none; set FOLDERS, for instance to "
+                '{"train": "data/pong"}, or override `folders`'
+            )
+        for split, sources in splits.items():
+            if not any(len(source.keys) for source in sources):
+                places = ", ".join(source.name for source in sources)
+                raise ValueError(f"split {split!r}: expected episodes, there is none in {places}; leave the split out")
+        return splits
+
+    def _learn_features(self) -> None:
+        """Tells `info` what the data is made of, the way TFDS itself learns the features of a prepared dataset."""
+        features = common_features([source for sources in self._sources.values() for source in sources])
+        if self.info.file_format == tfds.core.FileFormat.ARRAY_RECORD:
+            _require_readable_as_data_source(features[STEPS].feature)
+        features.save_config(self.data_dir)
+        self.info.write_to_directory(self.data_dir)
+        self.info.read_from_directory(self.data_dir)
+
+    def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
+        """By split what gives its examples: a generator, or a `beam.PTransform`."""
+        if not hasattr(self, "_sources"):  # `tfds build --download_only`
+            self._sources, self._on_beam = self._opened(dl_manager), False
+        return {split: self._generate_examples(sources) for split, sources in self._sources.items()}
+
+    def _generate_examples(self, sources: Sequence[EpisodeSource]) -> Any:
+        return examples_on_beam(sources) if self._on_beam else _examples(sources)
+
+    def _prove(self, limit: int | None) -> None:
+        """Compares what was written with what there is, and notes how many steps there are.
+
+        Raises:
+          ProofError: they differ.
+        """
+        features, lengths = self.info.features, {}
+        for split, sources in self._sources.items():
+            found = _Counted(_examples(sources))
+            prove(split, source_digests(found, features), written_digests(self, split), limit)
+            lengths[split] = found.steps
+        if limit is None:
+            self.info.metadata["steps"] = lengths
+
+
+def _require_readable_as_data_source(steps: Any) -> None:
+    """TFDS reads ArrayRecord without TensorFlow, and there it confuses two unknown lengths with many steps."""
+    for keys in leaf_keys(steps):
+        shape = value_at(steps, keys).get_tensor_info().shape
+        if shape.count(None) > 1:
+            raise SpecError(
+                f"steps/{'/'.join(keys)} has the shape {shape}: TFDS reads several unknown lengths from tfrecord only; "
+                "build that, leave the field out with `select`, or publish the recording itself"
+            )
+
+
+class _Counted:
+    """Counts the steps of examples that pass by."""
+
+    def __init__(self, examples: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        self._examples = examples
+        self.steps = 0
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for key, example in self._examples:
+            self.steps += len(example[STEPS][IS_FIRST])
+            yield key, example
+
+
+def _examples(sources: Sequence[EpisodeSource]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for source in sources:
+        for part in source.parts:
+            yield from examples_of(source, part)

@@ -1,0 +1,178 @@
+"""The half of a builder that reads: `tfds.core.DatasetBuilder` over shards of episodes, which stay what they are."""
+
+import abc
+import functools
+from typing import Any
+
+import numpy as np
+
+from rlds_kit.errors import SpecError
+from rlds_kit.rlds_types import STEPS
+from rlds_kit.tfds_builders.choice import choice
+from rlds_kit.tfds_builders.data_source import EpisodeDataSource
+from rlds_kit.tfds_builders.episode_table import EpisodeTable
+from rlds_kit.tfds_builders.shard_splits import numbers_of, split_infos
+from rlds_kit.tfds_builders.tfds_extra import tfds
+
+
+class ShardInfo(tfds.core.DatasetInfo):  # type: ignore[misc]  # TFDS has no types
+    """What is known of a dataset; features and splits are looked up in its shards when they are asked for."""
+
+    def __init__(self, *, builder: "ShardBuilder", **about: Any) -> None:
+        super().__init__(builder=builder, **about)
+        self._shards = builder
+
+    @property
+    def features(self) -> Any:  # tfds.features.FeaturesDict
+        """Of an episode; None as long as there are no shards."""
+        table = self._shards.table
+        return None if table is None else table.features
+
+    @property
+    def splits(self) -> Any:  # tfds.core.SplitDict
+        """The splits; none as long as there are no shards."""
+        return self._shards.split_dict
+
+    @property
+    def homepage(self) -> str:
+        """Where people find more; empty if nobody said. TFDS would name a page of its catalogue that does not exist."""
+        urls = self.as_proto.location.urls
+        return str(urls[0]) if urls else ""
+
+    def write_to_directory(self, dataset_info_dir: Any, all_metadata: bool = True) -> None:
+        """Writes nothing: TFDS would take a folder with its own files for one whose data it can read by itself."""
+
+    def initialize_from_bucket(self) -> None:
+        """Nothing of this was ever prepared by TFDS."""
+
+
+class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: ignore[call-arg,misc]
+    """Reads splits from shards of episodes, with all that `as_dataset` and `as_data_source` of TFDS offer.
+
+    `shuffle_files` shuffles the episodes, not files. Of `tfds.ReadConfig` the settings for how files are interleaved
+    and buffered have no meaning and are not looked at: `interleave_cycle_length`, `interleave_block_length`,
+    `num_parallel_calls_for_interleave_files`, `override_buffer_size`, `enable_ordering_guard`, `assert_cardinality`.
+    """
+
+    @property
+    @abc.abstractmethod
+    def table(self) -> EpisodeTable | None:
+        """All episodes; None as long as there are no shards."""
+
+    @property
+    def split_dict(self) -> Any:  # tfds.core.SplitDict
+        """The splits; none as long as there are no shards."""
+        return _splits(self.table)
+
+    def as_dataset(
+        self, split: Any = None, *, batch_size: int | None = None, decoders: Any = None, **options: Any
+    ) -> Any:
+        """The episodes as `tf.data.Dataset`, read where they lie.
+
+        Args:
+          split: as TFDS has it: a name, "train[:10%]", "train+test", a list or dict of these; None has all splits.
+          batch_size: of batches padded with zeros; needs dense steps.
+          decoders: `{"steps": tfds.decode.SkipDecoding()}` gives steps as one dict of tensors `[T, ...]`, several times
+            faster; `tfds.decode.PartialDecoding` reads only what it names.
+          **options: `shuffle_files`, `read_config`, `as_supervised`, as TFDS has them.
+
+        Raises:
+          ValueError: there is no such split, or what is asked for cannot be given; the message says what to do.
+        """
+        table = self.table
+        if batch_size and table is not None and not choice(table.features, decoders).is_dense:
+            raise ValueError(
+                "batch_size: expected dense steps, because TensorFlow makes no batches of datasets; add "
+                f'decoders={{"{STEPS}": tfds.decode.SkipDecoding()}}, or batch the steps of `flat_map`'
+            )
+        return super().as_dataset(split=split, batch_size=batch_size, decoders=decoders, **options)
+
+    def _as_dataset(
+        self, split: Any, decoders: Any = None, read_config: Any = None, shuffle_files: bool = False
+    ) -> Any:
+        from rlds_kit.tfds_builders.read_tf import read
+
+        table = self._ready()
+        asked = choice(table.features, decoders)
+        chosen = table.choose(asked.features)
+        if asked.is_dense and chosen.arrays.ragged:
+            raise SpecError(
+                f"{self.name}: the shapes of {chosen.arrays.ragged} change from step to step, so no tensor [T, ...] "
+                f'holds them; leave them out with `PartialDecoding`, or take steps one by one: no decoder of "{STEPS}"'
+            )
+        return read(
+            chosen,
+            self._numbers(table, split),
+            read_config or tfds.ReadConfig(),
+            is_dense=asked.is_dense,
+            shuffle=shuffle_files,
+        )
+
+    def as_data_source(
+        self,
+        split: Any = None,
+        *,
+        decoders: Any = None,
+        deserialize_method: Any = tfds.decode.DeserializeMethod.DESERIALIZE_AND_DECODE,
+        file_format: Any = None,
+    ) -> Any:
+        """The episodes by number, without TensorFlow: sequences for PyTorch, Grain or a loop.
+
+        An episode is a dict; `episode["steps"]` is a sequence whose steps are read when they are asked for.
+
+        Args:
+          split: as for `as_dataset`.
+          decoders: as for `as_dataset`.
+          deserialize_method: only the default: there are no serialized examples.
+          file_format: only None: there is one.
+
+        Returns:
+          An `EpisodeDataSource`, or a list or dict of them as `split` is one.
+
+        Raises:
+          ValueError: there is no such split, or what is asked for cannot be given.
+        """
+        is_decoded = deserialize_method is tfds.decode.DeserializeMethod.DESERIALIZE_AND_DECODE
+        if not is_decoded or file_format is not None:
+            raise ValueError(
+                f"expected neither `deserialize_method` nor `file_format`, got {deserialize_method} and {file_format}: "
+                "episodes are read from files that hold no serialized examples"
+            )
+        table = self._ready()
+        asked = choice(table.features, decoders)
+        chosen = table.choose(asked.features)
+
+        def source(each: Any) -> EpisodeDataSource:
+            name = f"{self.info.full_name} {each}, digest {table.source.digest}"
+            return EpisodeDataSource(chosen, self._numbers(table, each), is_dense=asked.is_dense, name=name)
+
+        return _mapped(source, dict.fromkeys(table.splits) if split is None else split)
+
+    def _ready(self) -> EpisodeTable:
+        table = self.table
+        if table is None:
+            raise AssertionError(
+                f"{self.name}: there are no episodes in {self.data_dir}; call `download_and_prepare()`, or leave "
+                "download=True in `tfds.load`"
+            )
+        return table
+
+    def _numbers(self, table: EpisodeTable, split: Any) -> np.ndarray:
+        return numbers_of(table, dict(self.split_dict), split)
+
+    def _should_cache_ds(self, split: Any, shuffle_files: bool, read_config: Any) -> bool:
+        del split, shuffle_files, read_config
+        return False  # TFDS looks at the size of files; here it is the size in memory that counts, in `read`
+
+
+@functools.lru_cache(maxsize=8)
+def _splits(table: EpisodeTable | None) -> Any:
+    return tfds.core.SplitDict([] if table is None else split_infos(table))
+
+
+def _mapped(function: Any, split: Any) -> Any:
+    if isinstance(split, dict):
+        return {key: _mapped(function, item if item is not None else key) for key, item in split.items()}
+    if isinstance(split, list | tuple):
+        return type(split)(_mapped(function, item) for item in split)
+    return function(split)

@@ -1,0 +1,130 @@
+"""Builds a dataset in another format or other shards, by as many workers as there are."""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from rlds_kit.dataset import Dataset, open_dataset
+from rlds_kit.errors import DatasetExistsError
+from rlds_kit.tfds_builders.shards.executor import Run, Task
+from rlds_kit.tfds_builders.shards.finish import finish, move, require_own
+from rlds_kit.tfds_builders.shards.plan import TARGET_BYTES, plan
+from rlds_kit.tfds_builders.shards.processes import on_processes
+from rlds_kit.tfds_builders.shards.spec import Format, ShardInfo, ShardSpec
+from rlds_kit.tfds_builders.shards.whole_file import remove_temporary
+from rlds_kit.tfds_builders.shards.work import work
+
+BUILDING: Final = ".building"
+"""At the end of the name of the directory beside the destination in which an unfinished build is."""
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is going on, how many shards are done, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a build made.
+
+    Attributes:
+      destination: of the dataset.
+      format: of its shards.
+      episodes: that it has.
+      steps: of all of them.
+      size: of all shards, in bytes.
+      shards: one for each file, in order.
+    """
+
+    destination: Path
+    format: Format
+    episodes: int
+    steps: int
+    size: int
+    shards: tuple[ShardInfo, ...]
+
+
+def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
+    source: str | os.PathLike[str] | Dataset,
+    destination: str | os.PathLike[str],
+    format: Format,  # noqa: A002  the word a user knows
+    *,
+    executor: AbstractContextManager[Run] | None = None,
+    shards: int | None = None,
+    target_bytes: int = TARGET_BYTES,
+    shuffle_seed: int | None = None,
+    features: Any = None,  # tfds.features.FeaturesDict
+    progress: Progress | None = None,
+) -> Report:
+    """Builds a dataset shard by shard; every executor writes the same bytes.
+
+    Counts and digests of all episodes are compared after writing. Until all is well the build is in a directory beside
+    the destination, whose name ends in ".building"; if it is cut short, the same call goes on with it.
+
+    Args:
+      source: a dataset, its directory, or a view of some of its episodes.
+      destination: must not exist, or be empty. For TFDS to find it by name: "<data_dir>/<name>/<version>".
+      format: "tfrecord", "array_record" or "riegeli".
+      executor: `serially()`, `on_processes()`, `on_beam()` or `on_ray()`; by default a process for every core.
+      shards: as for `plan`.
+      target_bytes: as for `plan`.
+      shuffle_seed: as for `plan`.
+      features: as for `plan`.
+      progress: told of shards as they are done; each is written, then read back.
+
+    Raises:
+      ValueError: an argument is out of range.
+      NotADatasetError: there is no dataset at `source`.
+      DatasetExistsError: something is at `destination`.
+      BuildError: the source is damaged, a worker died, or what was written differs from the source.
+      SpecError: TFDS has no feature for a field.
+      OSError: a file cannot be read or written.
+
+    >>> convert_shards("data/pong", "data/tfds/pong/1.0.0", "tfrecord", shards=8)  # doctest: +SKIP
+    """
+    dataset = source if isinstance(source, Dataset) else open_dataset(source)
+    target = Path(destination).absolute()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise DatasetExistsError(f"{target}: expected a path at which nothing is, or an empty directory")
+    building = target.with_name(target.name + BUILDING)
+    name, version = identity(dataset, target)
+    limits: dict[str, Any] = {"shards": shards, "target_bytes": target_bytes, "shuffle_seed": shuffle_seed}
+    specs = plan(dataset, building, format, name=name, features=features, **limits)
+    building.mkdir(parents=True, exist_ok=True)
+    remove_temporary(building)
+    require_own(specs)
+    with on_processes() if executor is None else executor as run:
+        told = _Told(run, progress)
+        infos = finish(specs, told(work, specs), told, version=version)
+    move(building, target)
+    episodes, steps = sum(len(info.episodes) for info in infos), sum(info.steps for info in infos)
+    return Report(target, format, episodes, steps, sum(info.size for info in infos), infos)
+
+
+def identity(dataset: Dataset, destination: Path) -> tuple[str, str]:
+    """Name and version for TFDS: from "<name>/<version>" at the end of the destination, else from the dataset.
+
+    >>> identity(rlds_kit.open("data/Pong 2"), Path("out"))  # doctest: +SKIP
+    ('pong_2', '1.0.0')
+    """
+    has_version = re.fullmatch(r"\d+\.\d+\.\d+", destination.name)
+    given = destination.parent.name if has_version else str(dataset.description.get("name") or dataset.path.name)
+    name = re.sub(r"\W+", "_", given.lower(), flags=re.ASCII).strip("_")
+    return name if name[:1].isalpha() else f"episodes_{name}".rstrip("_"), destination.name if has_version else "1.0.0"
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Runs tasks and tells of the progress."""
+
+    run: Run
+    progress: Progress | None
+
+    def __call__(self, task: Task, specs: Sequence[ShardSpec]) -> Iterator[ShardInfo]:
+        doing = "writing" if task is work else "reading back"
+        for done, info in enumerate(self.run(task, specs), 1):
+            if self.progress is not None:
+                self.progress(doing, done, len(specs))
+            yield info

@@ -1,0 +1,7 @@
+"""What can go wrong when a dataset is built shard by shard."""
+
+from rlds_kit.errors import RldsKitError
+
+
+class BuildError(RldsKitError, RuntimeError):
+    """A shard could not be written, or does not hold what its source does; the message names shard and episode."""

@@ -1,0 +1,107 @@
+"""After all shards: is everything there, and does it hold what the source does? Then the dataset is described."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.tfds_builders.shards.errors import BuildError
+from rlds_kit.tfds_builders.shards.executor import Run
+from rlds_kit.tfds_builders.shards.sources import Sources
+from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
+from rlds_kit.tfds_builders.shards.whole_file import info_path, remove_temporary
+from rlds_kit.tfds_builders.shards.work import check
+from rlds_kit.upkeep.copying import copy_description
+
+
+def finish(
+    specs: Sequence[ShardSpec], infos: Iterable[ShardInfo], run: Run, *, version: str = "1.0.0"
+) -> tuple[ShardInfo, ...]:
+    """Compares everything with the source, and only then writes what makes the directory a dataset.
+
+    The shards are read back by the workers, and the digest of every episode is compared.
+
+    Args:
+      specs: the plan.
+      infos: what `work` returned for each, in any order.
+      run: of an executor.
+      version: of the dataset, for the formats of TFDS.
+
+    Returns:
+      The infos in the order of the plan.
+
+    Raises:
+      BuildError: a count or a digest differs, or a shard is missing or damaged; the message names shard and episode.
+    """
+    ordered = _in_order(specs, infos)
+    for spec, info in zip(specs, ordered, strict=True):
+        _require_counts(spec, info)
+    for info in _in_order(specs, run(check, specs)):
+        if info not in ordered:
+            raise BuildError(f"{info.file}: the shard was written again since it was finished; build again")
+    _describe(specs, ordered, version)
+    for spec in specs:
+        info_path(spec).unlink(missing_ok=True)
+    remove_temporary(specs[0].directory)
+    return ordered
+
+
+def _in_order(specs: Sequence[ShardSpec], infos: Iterable[ShardInfo]) -> tuple[ShardInfo, ...]:
+    found = {info.file: info for info in infos}
+    missing = [spec.file for spec in specs if spec.file not in found]
+    if missing:
+        raise BuildError(f"{len(missing)} of {len(specs)} shards are missing, the first of them is {missing[0]}")
+    return tuple(found[spec.file] for spec in specs)
+
+
+def _require_counts(spec: ShardSpec, info: ShardInfo) -> None:
+    """Compares what was written with what the source had when the build was planned."""
+    if len(info.episodes) != len(spec.episodes):
+        raise BuildError(f"{spec.file}: expected {len(spec.episodes)} episodes, got {len(info.episodes)}")
+    for ref, episode in zip(spec.episodes, info.episodes, strict=True):
+        is_same = spec.format != "riegeli" or ref.content_digest in {b"", episode.digest}
+        if (ref.id, ref.steps) != (episode.id, episode.steps) or not is_same:
+            raise BuildError(
+                f"{spec.file}: expected episode {ref.id} of {ref.steps} steps with the content of the source, "
+                f"got episode {episode.id} of {episode.steps} steps"
+            )
+
+
+def _describe(specs: Sequence[ShardSpec], infos: Sequence[ShardInfo], version: str) -> None:
+    if specs[0].format == "riegeli":
+        _describe_ours(specs)
+        return
+    from rlds_kit.tfds_builders.shards.tfds_metadata import write_metadata
+
+    write_metadata(specs, infos, version)
+
+
+def _describe_ours(specs: Sequence[ShardSpec]) -> None:
+    """Copies dataset.json, or makes it of what the headers say."""
+    sources = Sources(specs[0].source)
+    headers = [sources.shard(spec.episodes[0].shard).header for spec in specs]
+    copy_description(specs[0].source, specs[0].directory, headers)
+
+
+def require_own(specs: Sequence[ShardSpec]) -> None:
+    """Refuses a directory that holds something that is not of this plan.
+
+    Raises:
+      BuildError: it does.
+    """
+    directory = specs[0].directory
+    known = {name for spec in specs for name in (spec.file, info_path(spec).name)}
+    for path in sorted(directory.iterdir()):
+        if path.name not in known:
+            raise BuildError(
+                f"{directory}: expected an unfinished build of the same source with the same arguments, but "
+                f"{path.name} is not of it; finish that one with its own arguments, or remove the directory"
+            )
+
+
+def move(building: Path, destination: Path) -> None:
+    """Gives the finished directory its name, so that the dataset appears at once."""
+    if destination.is_dir():
+        destination.rmdir()  # it is empty
+    shutil.move(building, destination)
+    sync_directory(destination.parent)

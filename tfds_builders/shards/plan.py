@@ -1,0 +1,154 @@
+"""Decides what every shard of a build holds, once and for all: workers decide nothing."""
+
+import hashlib
+import json
+import os
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import xxhash
+
+from rlds_kit._version import __version__
+from rlds_kit.dataset import Dataset
+from rlds_kit.step import FLAGS
+from rlds_kit.tfds_builders.shards.balance import apportion, cut
+from rlds_kit.tfds_builders.shards.errors import BuildError
+from rlds_kit.tfds_builders.shards.spec import FORMATS, EpisodeRef, Format, ShardSpec
+from rlds_kit.tfds_builders.shards.survey import Located, decoded_step_bytes, located
+
+TARGET_BYTES: Final = 256 << 20
+"""Of a shard, where neither a number of shards nor another size is asked for."""
+SPLIT: Final = "train"
+"""The one split of a dataset in a format of TFDS."""
+
+Group = list[tuple[EpisodeRef, int]]
+"""Consecutive episodes that may share a shard, each with its weight."""
+
+
+def plan(
+    dataset: Dataset,
+    destination: str | os.PathLike[str],
+    format: Format,  # noqa: A002  the word a user knows
+    *,
+    shards: int | None = None,
+    target_bytes: int = TARGET_BYTES,
+    shuffle_seed: int | None = None,
+    name: str = "episodes",
+    features: Any = None,  # tfds.features.FeaturesDict
+) -> list[ShardSpec]:
+    """Plans a build. The same episodes and arguments give the same plan, at any time and on any machine.
+
+    Episodes stay in the order of the dataset, or are shuffled by a hash of seed and id. (A builder of TFDS always
+    shuffles when it writes, by a hash of each key.) In our own format a shard has the metadata of one run, so the
+    episodes of a run come together, runs in the order in which they first appear.
+
+    Args:
+      dataset: what to build from; views made by `where` and `take` are fine.
+      destination: the directory for the shards.
+      format: "tfrecord", "array_record" or "riegeli".
+      shards: how many; in our own format there are more if there are more runs.
+      target_bytes: without `shards`, about how many bytes of episodes go into one: as they are stored, for our own
+        format, or as decoded steps, for those of TFDS.
+      shuffle_seed: of the order; None keeps that of the dataset.
+      name: of the dataset, in the names of TFDS's files.
+      features: for the formats of TFDS; by default `episode_features(dataset)`.
+
+    Raises:
+      ValueError: an argument is out of range, or fields were selected for our own format, which copies whole episodes.
+      BuildError: there are no episodes, or fewer than shards; one is being recorded, or a shard is damaged.
+      SpecError: TFDS has no feature for a field.
+
+    >>> specs = plan(rlds_kit.open("data/pong"), "data/pong-copy", "riegeli", shards=4)  # doctest: +SKIP
+    """
+    if format not in FORMATS:
+        raise ValueError(f"format: expected one of {', '.join(FORMATS)}, got {format!r}")
+    for argument, number in (("shards", shards), ("target_bytes", target_bytes)):
+        if number is not None and number < 1:
+            raise ValueError(f"{argument}: expected a number above 0, got {number}")
+    found = located(dataset)
+    if not found:
+        raise BuildError(f"{dataset.path}: expected episodes to build from, there are none")
+    if shards is not None and shards > len(found):
+        raise BuildError(f"{dataset.path}: expected at most {len(found)} shards, one for each episode, got {shards}")
+    if shuffle_seed is not None:
+        found.sort(key=lambda each: _shuffled(shuffle_seed, each.ref.id))
+    groups = _runs(dataset, found) if format == "riegeli" else [_decoded(dataset, found)]
+    lists = [
+        [ref for ref, _ in group[part.start : part.stop]]
+        for group, count in zip(groups, _counts(groups, shards, target_bytes), strict=True)
+        for part in cut([weight for _, weight in group], count)
+    ]
+    created = max(each.created_unix_ns for each in found)
+    common = ShardSpec(
+        source=dataset.path,
+        directory=Path(destination).absolute(),
+        file="",
+        number=0,
+        count=len(lists),
+        format=format,
+        episodes=(),
+        features="" if format == "riegeli" else _features_json(dataset, features),
+        shard_id=uuid.UUID(int=0),
+        created_unix_ns=created,
+        writer=f"rlds_kit {__version__}",
+    )
+    return _named(common, lists, name)
+
+
+def _shuffled(seed: int, episode: uuid.UUID) -> bytes:
+    return hashlib.blake2b(episode.bytes, key=str(seed).encode()).digest()
+
+
+def _runs(dataset: Dataset, found: Sequence[Located]) -> list[Group]:
+    """The episodes of each run, as heavy as they are stored."""
+    if dataset.episodes[0].fields[-len(FLAGS) :] != FLAGS:
+        raise ValueError(
+            f"{dataset.path}: our own format copies whole episodes, and fields were selected; build from the dataset "
+            "without `select`, or into another format"
+        )
+    groups: dict[bytes, Group] = {}
+    for each in found:
+        groups.setdefault(each.run, []).append((each.ref, each.stored_bytes))
+    return list(groups.values())
+
+
+def _decoded(dataset: Dataset, found: Sequence[Located]) -> Group:
+    step_bytes = decoded_step_bytes(dataset)
+    return [(each.ref, each.ref.steps * step_bytes) for each in found]
+
+
+def _features_json(dataset: Dataset, features: Any) -> str:
+    from rlds_kit.tfds_builders.features import episode_features
+
+    return json.dumps((episode_features(dataset) if features is None else features).to_json(), sort_keys=True)
+
+
+def _counts(groups: Sequence[Group], shards: int | None, target_bytes: int) -> list[int]:
+    weights, limits = [sum(weight for _, weight in group) for group in groups], [len(group) for group in groups]
+    if shards is not None:
+        return apportion(weights, limits, shards)
+    wanted = (-(-weight // target_bytes) for weight in weights)
+    return [min(limit, max(1, count)) for limit, count in zip(limits, wanted, strict=True)]
+
+
+def _named(common: ShardSpec, lists: Sequence[Sequence[EpisodeRef]], name: str) -> list[ShardSpec]:
+    """The shards, with names and ids that follow from what they hold."""
+    specs = [replace(common, number=number, episodes=tuple(refs)) for number, refs in enumerate(lists)]
+    whole = xxhash.xxh3_128_hexdigest("".join(spec.digest for spec in specs).encode())
+    return [replace(spec, file=_file_name(spec, name, whole), shard_id=_id(spec, whole)) for spec in specs]
+
+
+def _id(spec: ShardSpec, whole: str) -> uuid.UUID:
+    return uuid.uuid5(uuid.NAMESPACE_OID, f"{whole} {spec.number}")
+
+
+def _file_name(spec: ShardSpec, name: str, whole: str) -> str:
+    if spec.format != "riegeli":
+        return f"{name}-{SPLIT}.{spec.format}-{spec.number:05d}-of-{spec.count:05d}"
+    seconds, nanoseconds = divmod(spec.created_unix_ns, 10**9)
+    began = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}{nanoseconds // 1000:06d}Z"
+    return f"episodes-{began}-{whole[:12]}-{spec.number:05d}.riegeli"

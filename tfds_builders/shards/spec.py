@@ -1,0 +1,145 @@
+"""What a worker is told of a shard, and what it tells of it."""
+
+import json
+import os
+import socket
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import xxhash
+
+Format: TypeAlias = Literal["tfrecord", "array_record", "riegeli"]
+"""Two formats of TensorFlow Datasets, and our own."""
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRef:
+    """An episode and where it comes from.
+
+    Attributes:
+      id: of the episode.
+      shard: file name of the source's shard that holds it.
+      steps: how many it has there.
+      content_digest: the one stored there; empty for an episode without an end.
+    """
+
+    id: uuid.UUID
+    shard: str
+    steps: int
+    content_digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSpec:
+    """Everything a worker needs to write one shard; two workers with equal specs write equal bytes.
+
+    Attributes:
+      source: directory of the dataset that is read.
+      directory: where the shard is written.
+      file: its name there.
+      number: of the shard, from 0.
+      count: of all shards.
+      format: of the file.
+      episodes: what it holds, in this order.
+      features: the JSON of the TFDS features; empty for "riegeli".
+      shard_id: in the header of our own format.
+      created_unix_ns: in the header of our own format.
+      writer: in the header of our own format.
+
+    >>> spec = ShardSpec(Path("a"), Path("b"), "s.riegeli", 0, 1, "riegeli", (), "", uuid.UUID(int=0), 0, "me")
+    >>> spec.path.as_posix(), len(spec.digest)
+    ('b/s.riegeli', 32)
+    """
+
+    source: Path
+    directory: Path
+    file: str
+    number: int
+    count: int
+    format: Format
+    episodes: tuple[EpisodeRef, ...]
+    features: str
+    shard_id: uuid.UUID
+    created_unix_ns: int
+    writer: str
+
+    @property
+    def path(self) -> Path:
+        """Where the shard is when it is whole."""
+        return self.directory / self.file
+
+    @property
+    def digest(self) -> str:
+        """Identifies what the shard will hold, wherever it is written."""
+        episodes = [[each.id.hex, each.shard, each.steps, each.content_digest.hex()] for each in self.episodes]
+        own = [self.file, self.number, self.count, self.format, self.features, self.shard_id.hex, self.writer]
+        return xxhash.xxh3_128_hexdigest(json.dumps([own, self.created_unix_ns, episodes]).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeInfo:
+    """What was written of an episode.
+
+    Attributes:
+      id: of the episode.
+      steps: how many were written.
+      digest: of its content, 16 bytes: the content digest in our own format, and in those of TFDS one of the values
+        that TFDS gives back.
+    """
+
+    id: uuid.UUID
+    steps: int
+    digest: bytes
+
+
+def this_worker() -> str:
+    """Host and process."""
+    return f"{socket.gethostname()}/{os.getpid()}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardInfo:
+    """A shard that is whole. Only this travels between processes, never episodes.
+
+    Attributes:
+      file: its name.
+      episodes: what it holds.
+      size: of the file, in bytes.
+      file_digest: XXH3-128 of the file, 16 bytes.
+      worker: host and process that wrote it; plays no part in comparisons.
+    """
+
+    file: str
+    episodes: tuple[EpisodeInfo, ...]
+    size: int
+    file_digest: bytes
+    worker: str = field(default_factory=this_worker, compare=False)
+
+    @property
+    def steps(self) -> int:
+        """Of all episodes."""
+        return sum(episode.steps for episode in self.episodes)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON has it.
+
+        >>> info = ShardInfo("a", (EpisodeInfo(uuid.UUID(int=1), 2, b"d"),), 3, b"f", "host/1")
+        >>> ShardInfo.from_json(info.to_json()) == info
+        True
+        """
+        episodes = [[each.id.hex, each.steps, each.digest.hex()] for each in self.episodes]
+        own = {"file": self.file, "size": self.size, "file_digest": self.file_digest.hex(), "worker": self.worker}
+        return {**own, "episodes": episodes}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> "ShardInfo":
+        """From what `to_json` gave."""
+        episodes = tuple(
+            EpisodeInfo(uuid.UUID(hex=each), steps, bytes.fromhex(digest))
+            for each, steps, digest in content["episodes"]
+        )
+        digest = bytes.fromhex(content["file_digest"])
+        return cls(content["file"], episodes, content["size"], digest, content["worker"])

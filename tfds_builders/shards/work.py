@@ -1,0 +1,114 @@
+"""Writes one shard, and reads it back: the two pure functions that every executor runs."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from rlds_kit.errors import RldsKitError
+from rlds_kit.riegeli import RiegeliError
+from rlds_kit.tfds_builders.shards import copy_blocks
+from rlds_kit.tfds_builders.shards.errors import BuildError
+from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, EpisodeRef, ShardInfo, ShardSpec
+from rlds_kit.tfds_builders.shards.whole_file import (
+    file_digest,
+    finished,
+    info_path,
+    read_info,
+    write_info,
+    written_whole,
+)
+
+
+def work(spec: ShardSpec) -> ShardInfo:
+    """Writes one complete shard, in constant memory: one block at a time, or one episode in the formats of TFDS.
+
+    It is written under a temporary name, made durable and renamed. A shard of this very spec that is there, with the
+    bytes it had when it was finished, is kept.
+
+    Raises:
+      BuildError: the source is damaged or has changed; the message names the shard and the file of the source.
+      OSError: a file cannot be read or written.
+
+    >>> work(plan(rlds_kit.open("data/pong"), "data/copy", "riegeli")[0]).steps  # doctest: +SKIP
+    """
+    kept = finished(spec)
+    if kept is not None:
+        return kept
+    info_path(spec).unlink(missing_ok=True)
+    with _named(spec):
+        with written_whole(spec.path) as temporary:
+            episodes = _written(spec, temporary)
+            size, digest = temporary.stat().st_size, file_digest(temporary)
+        info = ShardInfo(spec.file, episodes, size, digest)
+        write_info(spec, info)
+    return info
+
+
+def check(spec: ShardSpec) -> ShardInfo:
+    """Reads a finished shard back and compares every episode with what the source gave.
+
+    Raises:
+      BuildError: something is missing, damaged or different; the message names the shard and the episode.
+      OSError: the file cannot be read.
+    """
+    info = read_info(spec)
+    if info is None or not spec.path.is_file():
+        raise BuildError(f"{spec.path}: the shard was not finished; build it again")
+    with _named(spec):
+        _compare(spec, info.episodes)
+    if file_digest(spec.path) != info.file_digest:
+        raise BuildError(f"{spec.path}: the file is not the one that was written; remove it and build again")
+    return info
+
+
+def _written(spec: ShardSpec, path: Path) -> tuple[EpisodeInfo, ...]:
+    if spec.format == "riegeli":
+        return copy_blocks.write(spec, path)
+    from rlds_kit.tfds_builders.shards import write_examples  # TensorFlow is slow to import and large
+
+    return write_examples.write(spec, path)
+
+
+def _read_back(spec: ShardSpec) -> Iterator[EpisodeInfo]:
+    if spec.format == "riegeli":
+        return copy_blocks.read_back(spec)
+    from rlds_kit.tfds_builders.shards import read_examples
+
+    return read_examples.read_back(spec)
+
+
+def _compare(spec: ShardSpec, written: tuple[EpisodeInfo, ...]) -> None:
+    """Compares what a shard holds with what was written, which was what the source gave."""
+    found = _read_back(spec)
+    for ref, expected in zip(spec.episodes, written, strict=True):
+        episode = _next(found, ref, spec)
+        if episode != expected:
+            raise BuildError(
+                f"{spec.path}: expected episode {ref.id} of {expected.steps} steps and digest {expected.digest.hex()}, "
+                f"got episode {episode.id} of {episode.steps} steps and digest {episode.digest.hex()}; remove the file "
+                "and build again"
+            )
+    extra = next(found, None)
+    if extra is not None:
+        raise BuildError(f"{spec.path}: got episode {extra.id}, which the plan does not have; remove the file")
+
+
+def _next(found: Iterator[EpisodeInfo], ref: EpisodeRef, spec: ShardSpec) -> EpisodeInfo:
+    try:
+        episode = next(found, None)
+    except (RldsKitError, RiegeliError) as error:
+        raise BuildError(f"{spec.path}: episode {ref.id} cannot be read back: {error}") from error
+    if episode is None:
+        raise BuildError(f"{spec.path}: episode {ref.id} is missing; remove the file and build again")
+    return episode
+
+
+@contextlib.contextmanager
+def _named(spec: ShardSpec) -> Iterator[None]:
+    """Errors that travel between processes as one text, with the name of the shard."""
+    try:
+        yield
+    except BuildError:
+        raise
+    except (RldsKitError, RiegeliError) as error:
+        raise BuildError(f"{spec.file} (shard {spec.number} of {spec.count}): {error}") from error

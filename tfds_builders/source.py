@@ -1,0 +1,112 @@
+"""Where published episodes come from: recorded datasets, and what else can say its features, keys and episodes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Protocol, runtime_checkable
+
+from rlds_kit import Dataset
+from rlds_kit.errors import DamagedError
+from rlds_kit.tfds_builders.example import example
+from rlds_kit.tfds_builders.features import episode_features
+
+PART_EPISODES: Final = 16
+"""Episodes of a dataset that one worker reads in one go."""
+
+Part = Any
+"""What can be read on its own, by whatever process: a picklable value of the source's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEpisode:
+    """An episode on its way into TFDS.
+
+    Attributes:
+      key: identifies it among all episodes of all folders, on every machine.
+      example: `{"steps": {field: [T, ...]}, **metadata}`, as `features.encode_example` takes it.
+    """
+
+    key: str
+    example: dict[str, Any]
+
+
+@runtime_checkable
+class EpisodeSource(Protocol):
+    """Episodes that a builder can publish. Picklable: with Apache Beam every worker has a copy."""
+
+    @property
+    def name(self) -> str:
+        """Where they are, for messages."""
+
+    @property
+    def features(self) -> Any:  # tfds.features.FeaturesDict
+        """Of every episode.
+
+        Raises:
+          SpecError: TFDS cannot hold a field exactly; the message names it.
+        """
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """Of every episode, in order."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """All episodes, in order, cut into what can be read on its own."""
+
+    def episodes(self, part: Part) -> Iterator[SourceEpisode]:
+        """The episodes of a part, one in memory at a time.
+
+        Raises:
+          DamagedError, FormatError: one cannot be read; the message names the file.
+        """
+
+
+class DatasetSource:
+    """The episodes of a recorded dataset, or of a view of one; the key of an episode is its id.
+
+    Args:
+      dataset: `select` and `where` say which fields and episodes.
+      metadata: keys of episode metadata to publish; None has all that there are.
+      observation_valid: gives steps the field `observation_valid`, which data without final observations need.
+
+    Raises:
+      DamagedError: a shard is damaged, so that episodes may be missing.
+    """
+
+    def __init__(
+        self, dataset: Dataset, *, metadata: Sequence[str] | None = None, observation_valid: bool = False
+    ) -> None:
+        for shard in dataset.damage:
+            raise DamagedError(
+                f"{dataset.path / shard}: the shard is damaged, so episodes may be missing; publish what "
+                "`rlds-kit repair` saves of it"
+            )
+        self._dataset, self._metadata, self._observation_valid = dataset, metadata, observation_valid
+
+    @property
+    def name(self) -> str:
+        """The directory."""
+        return str(self._dataset.path)
+
+    @cached_property
+    def features(self) -> Any:  # tfds.features.FeaturesDict
+        """Of every episode, as `episode_features` has them."""
+        return episode_features(self._dataset, metadata=self._metadata, observation_valid=self._observation_valid)
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The ids."""
+        return [str(episode.id) for episode in self._dataset.episodes]
+
+    @property
+    def parts(self) -> list[range]:
+        """Neighbouring episodes, by number."""
+        count = len(self._dataset.episodes)
+        return [range(begin, min(begin + PART_EPISODES, count)) for begin in range(0, count, PART_EPISODES)]
+
+    def episodes(self, part: range) -> Iterator[SourceEpisode]:
+        """The episodes of these numbers."""
+        for number in part:
+            episode = self._dataset.episodes[number]
+            yield SourceEpisode(str(episode.id), example(episode, self.features))
