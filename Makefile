@@ -15,7 +15,7 @@ RUN := .venv/bin/python
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile
 
-demo: .venv/$(KEY).demo  ## record Atari episodes, verify them, read them back, draw them
+demo: .venv/$(KEY).demo  ## record Atari episodes, verify them, serve them through tfds.load, draw them
 	$(RUN) examples/demo.py
 
 test: .venv/$(KEY).dev  ## run all tests; those of the container and the filters also on the pure-Python twins
@@ -37,7 +37,7 @@ clean:  ## remove .venv and everything else that the verbs and tools made
 .venv/$(KEY).demo:
 	@$(or $(PYTHON),false) -c '$(USABLE)' 2>/dev/null || { echo "make: $(NEEDS_PYTHON)" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[atari,plot]'
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[atari,plot,tfds]'
 	touch $@
 
 .venv/$(KEY).dev: .venv/$(KEY).demo

@@ -1,9 +1,10 @@
-"""Records Atari episodes, verifies them, reads them back, and draws some of their frames. `make demo` runs it."""
+"""Records Atari episodes, verifies them, serves them through `tfds.load`, draws some frames. `make demo` runs it."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 import click
 import gymnasium
@@ -44,7 +45,8 @@ def main(directory: Path, episodes: int) -> None:
 
     dataset = rlds_kit.open(directory)
     console.print(overview(dataset))
-    console.print(first_batch(dataset))
+    console.print("Serving them through tfds.load (the first import of TensorFlow takes a while) ...")
+    console.print(first_batch(directory))
     console.print(f"Frames: {draw(dataset.episodes[:10], directory / SHEET)}")
 
 
@@ -58,7 +60,7 @@ def record(directory: Path, episodes: int) -> Path:
     try:
         import ale_py
     except ImportError:
-        raise SystemExit('The demo plays Atari games: pip install "rlds-kit[atari,plot]"') from None
+        raise SystemExit('The demo plays Atari games: pip install "rlds-kit[atari,plot,tfds]"') from None
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # no banner
     gymnasium.register_envs(ale_py)
     env = gymnasium.make(ENVIRONMENT)
@@ -105,13 +107,33 @@ def stored_bytes(directory: Path) -> dict[bytes, int]:
     return sizes
 
 
-def first_batch(dataset: rlds_kit.Dataset) -> Table:
-    """What training gets: the arrays of one shuffled batch of transitions."""
-    batch = next(iter(dataset.transitions().batches(32, shuffle="global", seed=0)))
-    table = Table("field", "dtype", "shape", title="A batch of transitions")
-    for name, array in batch.items():
-        if isinstance(array, np.ndarray):
-            table.add_row(name, str(array.dtype), str(array.shape))
+def first_batch(directory: Path) -> Table:
+    """What training gets out of `tfds.load`: a batch of transitions, read from the recording as it is."""
+    os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}  # TensorFlow says less
+    try:
+        import tensorflow_datasets as tfds
+
+        from rlds_kit import transformations as rlt
+        from rlds_kit.tfds_builders import DirectoryBuilder, DirectoryConfig
+    except ImportError as error:
+        raise SystemExit(f'The demo reads with TFDS: pip install "rlds-kit[atari,plot,tfds]" ({error})') from None
+
+    class DemoRecording(DirectoryBuilder):
+        """Tells `tfds.load` the name `demo_recording`."""
+
+        BUILDER_CONFIGS: ClassVar = [DirectoryConfig(name="space_invaders", directories={"train": directory})]
+
+    episodes = tfds.load(
+        "demo_recording/space_invaders",
+        split="train",
+        shuffle_files=True,
+        decoders={"steps": tfds.decode.SkipDecoding()},  # an episode's steps as tensors [T, ...]
+    )
+    batch = next(iter(episodes.map(lambda episode: rlt.transitions(episode["steps"])).rebatch(32)))
+    table = Table("field", "dtype", "shape", title="A batch of transitions, from tfds.load")
+    for name, tensor in batch.items():
+        if hasattr(tensor, "shape"):
+            table.add_row(name, tensor.dtype.name, str(tuple(tensor.shape)))
     return table
 
 
@@ -120,7 +142,7 @@ def draw(episodes: Sequence[rlds_kit.Episode], path: Path) -> Path:
     try:
         from PIL import Image, ImageDraw
     except ImportError:
-        raise SystemExit('The demo draws with Pillow: pip install "rlds-kit[atari,plot]"') from None
+        raise SystemExit('The demo draws with Pillow: pip install "rlds-kit[atari,plot,tfds]"') from None
     chosen = [np.linspace(0, episode.length - 1, FRAMES).astype(int).tolist() for episode in episodes]
     frames = [
         [episode.steps[step]["observation"] for step in steps] for episode, steps in zip(episodes, chosen, strict=True)

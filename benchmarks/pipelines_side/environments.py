@@ -12,6 +12,14 @@ VECTOR_STEPS: Final = 1000
 _SIZE: Final = 128
 
 
+def ale(game: str) -> gymnasium.Env[Any, Any]:
+    """210 x 160 x 3, as the emulator draws them, one step in four frames. All 18 actions."""
+    import ale_py
+
+    gymnasium.register_envs(ale_py)
+    return gymnasium.make(f"ALE/{game}-v5", full_action_space=True)
+
+
 def atari(game: str) -> gymnasium.Env[Any, Any]:
     """84 x 84 gray, one step in four frames. All 18 actions, so that all games fit into one dataset."""
     import ale_py

@@ -27,7 +27,7 @@ class Input:
 
     Attributes:
       title: for the tables.
-      kind: "atari", "camera" or "vectors".
+      kind: "ale", "atari", "camera" or "vectors".
       steps: actions taken, at least; of each game if there are games. The last episode is cut where they end.
     """
 
@@ -79,8 +79,8 @@ def _record(given: Input, out: Path) -> None:
 
 
 def _environments(kind: str) -> Iterable[gymnasium.Env[Any, Any]]:
-    if kind == "atari":
-        return map(environments.atari, environments.GAMES)
+    if kind in ("ale", "atari"):
+        return map(environments.ale if kind == "ale" else environments.atari, environments.GAMES)
     return [environments.Camera() if kind == "camera" else environments.Vectors()]
 
 

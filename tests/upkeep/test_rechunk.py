@@ -9,6 +9,7 @@ import pytest
 import rlds_kit
 from rlds_kit import DamagedError, DatasetExistsError, EpisodeEnd
 from rlds_kit import spec as specs
+from rlds_kit.storage import block_parts
 from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -171,7 +172,7 @@ def test_damaged_source_leaves_no_copy(tmp_path: Path, position: int) -> None:
 def test_copy_that_differs_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault in regrouping is found by the digests of the finished copy."""
     source = record(tmp_path / "d")
-    right = regroup.cut
+    right = block_parts.cut
     monkeypatch.setattr(regroup, "cut", lambda *arguments: right(*arguments)[1:])
     with pytest.raises(DamagedError, match="differs from the original"):
         rechunk(source, tmp_path / "copy", block_rows=2)

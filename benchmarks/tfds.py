@@ -1,0 +1,198 @@
+"""Measures reading recordings through TensorFlow Datasets: without conversion, and from files that TFDS wrote.
+
+    python benchmarks/tfds.py              all of it, about twenty minutes
+    python benchmarks/tfds.py --quick      a look at small inputs
+
+One recording, made with rlds_kit's logger, is also written as tfrecord and array_record, its images as PNG and as
+zlib tensors. Each system delivers the same steps: that is checked, bit for bit, before numbers are compared. They take
+turns within a round, and ratios are of numbers of the same round. Inputs are kept below --workdir.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from pipelines_side import inputs
+from pipelines_side.arrays import Arrays
+from pipelines_side.inputs import FIELDS, Input
+from pipelines_side.player import digests
+from side_by_side import machine
+from side_by_side.stopwatch import bytes_on_disk
+from side_by_side.tables import row, spread
+
+HERE: Final = Path(__file__).parent
+BEGIN: Final = "<!-- begin: benchmarks/tfds.py -->"
+END: Final = "<!-- end: benchmarks/tfds.py -->"
+SPEED: Final = 5
+"""Times the steps per second that zero conversion promises, at no more bytes."""
+NAMES: Final = {"zlib": "zlib", "png": "PNG", "none": "tensor"}
+
+Results = dict[str, dict[str, list[dict[str, Any]]]]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of reading, and who reads.
+
+    Attributes:
+      work: what all that are compared with each other do.
+      name: for the tables.
+      stream: what the player is told.
+      files: that are read, a folder of the input.
+    """
+
+    work: str
+    name: str
+    stream: str
+    files: str = "recording"
+
+
+def ways(encodings: Sequence[str]) -> Iterator[Way]:
+    """Ours first in each work."""
+    for work, ours, kind, said in (
+        ("steps one by one", "one by one", "tfrecord", "one by one"),
+        ("whole episodes", "dense", "tfrecord", "in batches"),
+        ("episodes by number", "by number", "array_record", "by number"),
+    ):
+        yield Way(work, "rlds_kit, no conversion", f"ours {ours}")
+        for encoding in encodings:
+            yield Way(work, f"TFDS {kind} {NAMES[encoding]}", f"{encoding} {said}", f"{kind}-{encoding}")
+
+
+def main() -> None:
+    """Measures, and prints Markdown or JSON; what it is doing goes to standard error."""
+    arguments = _arguments()
+    results: Results = {}
+    for given, encodings in _inputs(quick=arguments.quick):
+        _say(f"{given.title}: preparing")
+        folder = prepare(given, encodings, arguments.workdir.expanduser() / "pipelines")
+        for number in range(arguments.rounds):
+            chosen = list(ways(encodings))
+            for way in chosen if number % 2 == 0 else reversed(chosen):
+                result = play(way, folder, arguments.seconds, check=number == 0)
+                _say(f"{given.title}, round {number + 1}: {way.work}, {way.name}: {result['per_second']:,.0f} steps/s")
+                results.setdefault(f"{way.work}, {given.title}", {}).setdefault(way.name, []).append(result)
+    report = _report(results, arguments.rounds)
+    if arguments.page is not None:
+        before, _, rest = arguments.page.read_text(encoding="utf-8").partition(BEGIN)
+        arguments.page.write_text(f"{before}{BEGIN}\n\n{report}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    print(json.dumps(results) if arguments.json else report)
+
+
+def _inputs(*, quick: bool) -> Iterator[tuple[Input, tuple[str, ...]]]:
+    yield Input("210 x 160 x 3 Atari frames", "ale", 300 if quick else 2_000), ("zlib", "png")
+    yield Input("84 x 84 Atari frames", "atari", 2_000 if quick else 30_000), ("zlib", "png")
+    yield Input("128 x 128 x 3 noisy camera", "camera", 1_000 if quick else 16_000), ("zlib", "png")
+    yield Input("17 floats", "vectors", 20_000 if quick else 200_000), ("none", "zlib")
+
+
+def prepare(given: Input, encodings: Sequence[str], workdir: Path) -> Path:
+    """Makes the input in all formats, unless it is there; returns its folder."""
+    folder = inputs.make(given, workdir)
+    for encoding in encodings:
+        for kind in ("tfrecord", "array_record"):
+            command = [HERE / "pipelines_side" / "write_tfds.py", folder / "arrays"]
+            options = ["--encoding", encoding, "--file-format", kind]
+            inputs.once(
+                folder / f"{kind}-{encoding}", lambda out, c=(*command,), o=(*options,): _run(c[0], c[1], out, *o)
+            )
+    return folder
+
+
+def play(way: Way, folder: Path, seconds: float, *, check: bool) -> dict[str, Any]:
+    """One timing. On request every step of an epoch is compared with what was recorded.
+
+    Raises:
+      ValueError: other steps come out.
+    """
+    found = folder / "found.npy"
+    options = ("--digests", found) if check else ()
+    played = _run(HERE / "tfds_side" / "play.py", "speed", way.stream, folder, "--seconds", seconds, *options)
+    result: dict[str, Any] = json.loads(played) | {
+        "bytes": bytes_on_disk(folder / way.files) / len(Arrays(folder / "arrays"))
+    }
+    if check and not np.array_equal(np.sort(np.load(found)), _expected(folder)):
+        raise ValueError(f"{folder.name}: {way.name} does not deliver the recorded steps ({way.work})")
+    return result
+
+
+def _expected(folder: Path) -> np.ndarray:
+    path = folder / "steps.npy"
+    if not path.exists():
+        parts = [digests({name: episode[name] for name in FIELDS}) for episode in Arrays(folder / "arrays").episodes()]
+        np.save(path, np.sort(np.concatenate(parts)))
+    expected: np.ndarray = np.load(path)
+    return expected
+
+
+def _run(*command: object) -> str:
+    """The last line of what a script prints."""
+    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stderr[-2000:]}")
+    return (done.stdout.strip().splitlines() or ["{}"])[-1]
+
+
+def _report(results: Results, rounds: int) -> str:
+    versions = sorted({one["versions"] for ways in results.values() for played in ways.values() for one in played})
+    lines = [
+        f"- machine: {machine.describe()}",
+        f"- python: {platform.python_version()}",
+        f"- versions: {'; '.join(versions)}",
+    ]
+    lines += [f"- rounds: {rounds}", f"- load average at the end: {os.getloadavg()[0]:.1f}", ""]
+    lines += [
+        row(("work", "against", "steps/s, goal 5x", "lowest", "highest", "of CPU", "bytes, goal at most 1x", "met"))
+    ]
+    lines += [row(["---"] * 8)]
+    for title, played in results.items():
+        (_, ours), *peers = played.items()
+        lines += [_promise(title, name, ours, theirs) for name, theirs in peers]
+    for title, played in results.items():
+        lines += ["", f"**{title}**:", "", row(("system", "steps/s", "steps/s of CPU", "peak MiB", "bytes/step"))]
+        lines += [row(["---"] * 5)]
+        for name, one in played.items():
+            cells = [
+                spread([each[key] for each in one]) for key in ("per_second", "per_cpu_second", "peak_mib", "bytes")
+            ]
+            lines.append(row([name, *cells]))
+    return "\n".join(lines)
+
+
+def _promise(title: str, name: str, ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> str:
+    wall, cpu = (
+        [a[key] / b[key] for a, b in zip(ours, theirs, strict=True)] for key in ("per_second", "per_cpu_second")
+    )
+    weight = ours[0]["bytes"] / theirs[0]["bytes"]
+    median = statistics.median(wall)
+    numbers = [f"{number:.3g}x" for number in (median, min(wall), max(wall), statistics.median(cpu), weight)]
+    return row([title, name, *numbers, "yes" if median >= SPEED and weight <= 1 else "NO"])
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
+    parser.add_argument("--quick", action="store_true", help="small inputs")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3, help="of each timing")
+    parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
+    parser.add_argument("--page", type=Path, help="also put the report into this page")
+    parser.add_argument("--workdir", type=Path, default=cache, help=f"inputs, which are recorded once; {cache}")
+    return parser.parse_args()
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What `benchmarks/tfds.py` is made of."""
