@@ -18,6 +18,7 @@ from rlds_kit.episodes import DatasetSteps, Episodes
 from rlds_kit.errors import DamagedError, NotADatasetError
 from rlds_kit.feed.episode_feeds import EpisodeFeeds
 from rlds_kit.loader.arguments import integer
+from rlds_kit.loader.arguments import offsets as checked
 from rlds_kit.loader.samples import Samples
 from rlds_kit.loader.source import Source
 from rlds_kit.loader.transitions import Transitions
@@ -277,7 +278,7 @@ class Dataset(EpisodeFeeds):
           ValueError: a field has no offsets, or there is no such padding.
         """
         spec = self.spec
-        kept = {name if name in FLAGS else path_of(spec, name): tuple(where) for name, where in offsets.items()}
+        kept = {name if name in FLAGS else path_of(spec, name): where for name, where in checked(offsets).items()}
         return Samples(replace(self.source(), spec=spec, fields=tuple(kept)), Chunks(kept, pad), dtypes)
 
     def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:

@@ -11,6 +11,8 @@ from rlds_kit.siphash import siphash
 
 BUCKETS: Final = 2**53
 """Hashes are taken modulo this: every fraction that a float can hold is a whole number of buckets."""
+_SINGLE_PRECISION: Final = 1e-6
+"""Sums that miss 1 by less do so because their parts were rounded to float32."""
 _ID: Final = 0x726C6473  # "rlds": the second half of the key, beside the seed
 
 
@@ -41,17 +43,21 @@ def ends_of(fractions: Mapping[str, float]) -> list[int]:
     """The bucket before which each part ends.
 
     Raises:
+      TypeError: the fractions are no dict.
       ValueError: there are no fractions, one is not positive, or they do not sum to 1.
 
     >>> [end / BUCKETS for end in ends_of({"train": 0.75, "test": 0.25})]
     [0.75, 1.0]
     """
+    if not isinstance(fractions, Mapping):
+        raise TypeError(f'expected fractions by name, such as {{"train": 0.9, "test": 0.1}}, got {fractions!r}')
     wrong = {name: value for name, value in fractions.items() if not (math.isfinite(value) and value > 0)}
     if wrong or not fractions:
         raise ValueError(f"expected fractions above 0, got {wrong or 'none'}; leave out parts that get nothing")
     total = math.fsum(fractions.values())
     if abs(total - 1) > 1e-9:
-        raise ValueError(f"expected fractions that sum to 1, got {dict(fractions)}, which sum to {total}")
+        cure = "; give Python's floats, for float32 has too few digits" if abs(total - 1) < _SINGLE_PRECISION else ""
+        raise ValueError(f"expected fractions that sum to 1, got {dict(fractions)}, which sum to {total}{cure}")
     sums = list(itertools.accumulate(fractions.values()))
     return [*(round(end * BUCKETS) for end in sums[:-1]), BUCKETS]
 

@@ -3,6 +3,7 @@
 import doctest
 import uuid
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,12 +69,19 @@ def test_tiny_parts_and_rounded_sums_work() -> None:
         ({"train": 1.5, "test": -0.5}, "above 0, got {'test': -0.5}"),
         ({"train": float("nan")}, "above 0"),
         ({}, "got none"),
+        ({"train": np.float32(0.9), "test": np.float32(0.1)}, "give Python's floats"),
     ],
 )
 def test_fractions_of_no_whole_are_refused(sizes: dict[str, float], message: str) -> None:
     """The message says which, or what they sum to."""
     with pytest.raises(ValueError, match=message):
         part_of("a", sizes)
+
+
+def test_a_list_of_fractions_is_refused() -> None:
+    """Parts have names."""
+    with pytest.raises(TypeError, match=r'expected fractions by name, such as {"train": 0.9, .* got \[0.9, 0.1\]'):
+        part_of("a", [0.9, 0.1])  # type: ignore[arg-type]  # the mistake
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63])

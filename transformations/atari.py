@@ -1,7 +1,10 @@
 """The usual preprocessing of Atari games, applied to recorded frames instead of to the environment."""
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
+from rlds_kit.loader.arguments import integer, positive
 from rlds_kit.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL, OBSERVATION
 from rlds_kit.step import ACTED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
@@ -60,7 +63,7 @@ def atari_preprocessing(
       `[T', height, width, 3]` in colour, uint8.
 
     Raises:
-      TypeError: the frames are not uint8.
+      TypeError: the frames are not uint8, or `frame_skip` or `screen_size` are no integers.
       ValueError: `frame_skip` or `screen_size` is out of range, a field is missing, or frames have another shape.
       tf.errors.InvalidArgumentError: actions of a skip differ, and `only_action` is to choose.
 
@@ -69,9 +72,7 @@ def atari_preprocessing(
     >>> agent_steps["observation"].shape, agent_steps["reward"].numpy().tolist()
     (TensorShape([3, 84, 84]), [4.0, 4.0, 0.0])
     """
-    if frame_skip < 1:
-        raise ValueError(f"expected a frame_skip of at least 1, got {frame_skip}")
-    width, height = (screen_size, screen_size) if isinstance(screen_size, int) else screen_size
+    frame_skip, (width, height) = positive("frame_skip", frame_skip), _size(screen_size)
     if terminal_on_life_loss:
         steps = _until_life_loss(steps, lives)
     frames = _frames(steps, field, grayscale=grayscale)
@@ -81,6 +82,13 @@ def atari_preprocessing(
     screens = [_screens(frames, rows, height, width, grayscale=grayscale) for rows in (body, last)]
     whole: Dense = with_leaves(result, {field: tf.concat(screens, 0)})
     return whole
+
+
+def _size(screen_size: int | Sequence[int]) -> tuple[int, int]:
+    sizes = tuple(screen_size) if isinstance(screen_size, Sequence) else (screen_size, screen_size)
+    if len(sizes) != 2:
+        raise ValueError(f"expected a screen_size of one number, or of width and height, got {screen_size!r}")
+    return integer("screen_size", sizes[0]), integer("screen_size", sizes[1])
 
 
 def _frames(steps: Dense, field: str, *, grayscale: bool) -> tf.Tensor:

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
+from rlds_kit.loader.arguments import positive
 from rlds_kit.rlds_types import ACTION, DISCOUNT, REWARD
 from rlds_kit.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
@@ -68,6 +69,7 @@ def downsample(steps: Dense, skip: int, choose_action: ChooseAction = only_actio
       the gaps.
 
     Raises:
+      TypeError: `skip` is no integer.
       ValueError: `skip` is below 1.
       tf.errors.InvalidArgumentError: actions of a group differ, and `only_action` is to choose.
 
@@ -76,8 +78,7 @@ def downsample(steps: Dense, skip: int, choose_action: ChooseAction = only_actio
     >>> every_second["observation"].numpy().tolist(), every_second["reward"].numpy().tolist()
     ([10, 12, 13], [3.0, 3.0, 0.0])
     """
-    if skip < 1:
-        raise ValueError(f"expected a skip of at least 1, got {skip}")
+    skip = positive("skip", skip)
     row = tf.range(count_steps(steps))
     first, last = segments(steps)
     is_kept = ((row - first) % skip == 0) | (row == last)

@@ -4,6 +4,7 @@ from typing import Final
 
 import tensorflow as tf
 
+from rlds_kit.loader.arguments import positive
 from rlds_kit.rlds_types import OBSERVATION
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
@@ -31,14 +32,14 @@ def frame_stack(steps: Dense, size: int = 4, field: str = OBSERVATION, padding_t
       The steps, in the form that was given; the field is `[T, size, ...]`.
 
     Raises:
+      TypeError: the size is no integer.
       ValueError: the size is below 1, there is no such field or no such type of padding.
 
     >>> steps = {"observation": tf.constant([5, 6, 7])}
     >>> frame_stack(steps, size=2)["observation"].numpy().tolist()
     [[5, 5], [5, 6], [6, 7]]
     """
-    if size < 1:
-        raise ValueError(f"expected a size of at least 1, got {size}")
+    size = positive("size", size)
     if padding_type not in (RESET, ZERO):
         raise ValueError(f"expected padding_type {RESET!r} or {ZERO!r}, got {padding_type!r}")
     known = leaves(steps)

@@ -1,11 +1,11 @@
 """Episodes of equal length, so that they can be batched."""
 
-import operator
 from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
 
+from rlds_kit.loader.arguments import positive
 from rlds_kit.rlds_types import STEPS
 from rlds_kit.transformations.dense import Dense, as_one_episode
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_when_run
@@ -25,6 +25,7 @@ def pad_episodes(episodes: tf.data.Dataset, length: int) -> tf.data.Dataset:
       given so. One field more, `mask`, is `[length]` bool: where there is a step.
 
     Raises:
+      TypeError: `length` is no integer.
       ValueError: `length` is less than 1, or there is a field `mask`.
       tf.errors.InvalidArgumentError: an episode is longer.
 
@@ -34,8 +35,7 @@ def pad_episodes(episodes: tf.data.Dataset, length: int) -> tf.data.Dataset:
     >>> batch["steps"]["reward"].numpy().tolist(), batch["steps"]["mask"].numpy().tolist()
     ([[1.0, 2.0, 0.0], [3.0, 0.0, 0.0]], [[True, True, False], [True, False, False]])
     """
-    if operator.index(length) < 1:
-        raise ValueError(f"expected length of at least 1, got {length}")
+    length = positive("length", length)
 
     def pad(episode: Mapping[str, Any]) -> dict[str, Any]:
         if STEPS in episode:

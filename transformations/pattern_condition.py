@@ -74,7 +74,8 @@ class Quantity:
     modulus: int | None = None
 
     def __mod__(self, modulus: int) -> "Quantity":
-        if modulus <= 0:
+        is_integer = isinstance(modulus, int | np.integer)
+        if not is_integer or modulus <= 0:
             raise ValueError(f"condition on {self.kind} % {modulus!r}: expected a positive integer")
         return dataclasses.replace(self, modulus=modulus)
 

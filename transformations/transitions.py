@@ -1,11 +1,11 @@
 """Transitions: what was observed and done, what was obtained, and what was observed next."""
 
-import operator
 from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
 
+from rlds_kit.loader.arguments import positive
 from rlds_kit.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
 from rlds_kit.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
@@ -52,6 +52,7 @@ def transitions(steps: Dense, n: int = 1, gamma: float = 1.0) -> Dense:
       is int32.
 
     Raises:
+      TypeError: `n` is no integer.
       ValueError: `n` or `gamma` is out of its range; fields are missing, would be overwritten or do not fit together.
 
     >>> steps = {
@@ -65,7 +66,8 @@ def transitions(steps: Dense, n: int = 1, gamma: float = 1.0) -> Dense:
     >>> two_step["observation"].numpy().tolist(), two_step["next_observation"].numpy().tolist()
     ([10, 11], [12, 12])
     """
-    _check_arguments(steps, n, gamma)
+    n = positive("n", n)
+    _check_arguments(steps, gamma)
     steps = {
         DISCOUNT: tf.ones_like(steps[IS_LAST], tf.float32),
         IS_TERMINAL: tf.zeros_like(steps[IS_LAST]),
@@ -89,9 +91,7 @@ def transitions(steps: Dense, n: int = 1, gamma: float = 1.0) -> Dense:
     }
 
 
-def _check_arguments(steps: Mapping[str, Any], n: int, gamma: float) -> None:
-    if operator.index(n) < 1:
-        raise ValueError(f"expected n of at least 1, got {n}")
+def _check_arguments(steps: Mapping[str, Any], gamma: float) -> None:
     if not 0 <= gamma <= 1:
         raise ValueError(f"expected gamma between 0 and 1, got {gamma}")
     require_fields(steps, OBSERVATION, IS_LAST)

@@ -1,11 +1,11 @@
 """Windows of consecutive steps, and chunks: for every step each field at its own offsets."""
 
-import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
 import tensorflow as tf
 
+from rlds_kit.loader.arguments import integer, positive
 from rlds_kit.step import DECLARED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
@@ -36,6 +36,7 @@ def windows(steps: Dense, length: int, stride: int = 1, pad: Pad = "none") -> De
       three are not on the last step and before a gap.
 
     Raises:
+      TypeError: `length` or `stride` is no integer.
       ValueError: `length` or `stride` is less than 1, there is no such padding, or fields would be overwritten.
 
     >>> steps = {"reward": tf.constant([1.0, 2.0, 0.0]), "is_last": tf.constant([False, False, True])}
@@ -45,9 +46,7 @@ def windows(steps: Dense, length: int, stride: int = 1, pad: Pad = "none") -> De
     >>> padded["mask"].numpy().tolist(), padded["valid"]["reward"].numpy().tolist()
     ([[True, True], [True, False]], [[True, True], [False, False]])
     """
-    for name, number in (("length", length), ("stride", stride)):
-        if operator.index(number) < 1:
-            raise ValueError(f"expected {name} of at least 1, got {number}")
+    length, stride = positive("length", length), positive("stride", stride)
     _check_pad(pad)
     refuse_fields(steps, "mask", "valid")
     count = count_steps(steps)
@@ -84,6 +83,7 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
       and before a gap; the observation is not where `observation_valid` is False.
 
     Raises:
+      TypeError: the offsets of a field are no integers.
       ValueError: a field does not exist or has no offsets, or there is no such padding.
 
     >>> steps = {"observation": tf.constant([10, 11, 12]), "action": tf.constant([0, 1, 0])}
@@ -93,7 +93,7 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
     >>> sample["valid"]["action"].numpy().tolist()
     [[True, True], [True, False], [False, False]]
     """
-    lists = {field: [operator.index(offset) for offset in at] for field, at in offsets.items()}
+    lists = {field: _integers(field, at) for field, at in offsets.items()}
     _check_offsets(steps, lists)
     _check_pad(pad)
     count = count_steps(steps)
@@ -112,6 +112,12 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
     if pad == "zero":
         result = {field: zero_unless(valid[field], value) for field, value in result.items()}
     return {**result, "valid": valid}
+
+
+def _integers(field: str, offsets: Iterable[int]) -> list[int]:
+    if not isinstance(offsets, Iterable):
+        raise TypeError(f"expected a list of offsets of the field {field!r}, such as [{offsets!r}], got {offsets!r}")
+    return [integer(f"an offset of the field {field!r}", offset) for offset in offsets]
 
 
 def _check_offsets(steps: Mapping[str, Any], offsets: Mapping[str, list[int]]) -> None:

@@ -100,6 +100,11 @@ def column(name: str, spec: specs.Dict, leaf: Leaf) -> Column:
             return Column(leaf.path, found)
         case specs.Sequence(specs.Array(shape, dtype), stacked=True):
             return Column(leaf.path, specs.Array((None, *shape), dtype))
+        case specs.Optional():
+            raise SpecError(
+                f"{name}: {leaf.path} is None or missing at some steps, for which TensorFlow has no tensor; record a "
+                "value that stands for none, such as empty text, or leave the field out: name the others in `select`"
+            )
     holds = "values of no known kind" if found is None else describe_spec(found)
     raise SpecError(
         f"{name}: {leaf.path} holds {holds}, for which TensorFlow has no tensor; leave the field out: name the others "

@@ -142,11 +142,20 @@ class WholeEpisodes:
         text = np.empty(0, object)
         return {EPISODE_ID: text, END: text, **{name: each[:0] for name, each in self.metadata.items()}}
 
+    @property
+    def row_bytes(self) -> int:
+        """What the values of a step weigh."""
+        return sum(leaf.row_bytes for found in self.layouts.values() for leaf in found) or 1
+
+    @property
+    def largest(self) -> int:
+        """Bytes of all values of the largest episode, as far as shapes are known."""
+        return int(self.source.lengths.max(initial=0)) * self.row_bytes
+
     def bounds(self, number: int) -> np.ndarray:
         """`[n + 1]` int64: where an episode may be cut into stretches so that no block is decoded twice."""
         entry = self.source.entries[number]
-        row_bytes = sum(leaf.row_bytes for found in self.layouts.values() for leaf in found) or 1
-        limit = max(1, STRETCH_BYTES // row_bytes)
+        limit = max(1, STRETCH_BYTES // self.row_bytes)
         cuts = entry.first_row[1:][np.diff(entry.first_row // limit) > 0]
         return np.unique(np.concatenate([[0], cuts, [entry.rows]])).astype(np.int64)
 

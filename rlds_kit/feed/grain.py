@@ -125,7 +125,8 @@ def _dataset_class() -> type[Any]:
         def __next__(self) -> Batch:
             for batch in self._loop:
                 return batch
-            if not len(self._batches) or self._batches.epoch == self._epochs:
+            is_over = self._epochs is not None and self._batches.epoch >= self._epochs
+            if is_over or not len(self._batches):
                 raise StopIteration
             self._loop = iter(self._batches)
             return next(self._loop)

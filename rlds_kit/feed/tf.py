@@ -18,10 +18,15 @@ from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.rlds_types import STEPS
 
 PREFETCHED_BATCHES: Final = 2
+SMALL_EPISODE_BYTES: Final = 32 << 20
+"""Of all values of an episode, decoded: so many of several episodes may be in memory at once."""
+EPISODES_AHEAD: Final = 2
 
 
 def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
-    """Episodes as RLDS shapes them, each with a dataset of its steps, which are read stretch by stretch.
+    """Episodes as RLDS shapes them, each with a dataset of its steps.
+
+    Where no episode is large, threads read them whole, a few ahead; else each is read stretch by stretch.
 
     Args:
       arrays: of their steps.
@@ -36,12 +41,20 @@ def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
     reader = _Reader(arrays)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
+    def small_episode(number: Any) -> dict[str, Any]:
+        bounds, facts = reader.head(number)
+        steps = tf.data.Dataset.from_tensor_slices(reader.rows(number, bounds[0], bounds[-1]))
+        return {STEPS: reader.in_shape(steps).apply(tf.data.experimental.assert_cardinality(bounds[-1])), **facts}
+
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
         stretches = tf.data.Dataset.from_tensor_slices((bounds[:-1], bounds[1:]))
         steps = reader.one_by_one(stretches.map(lambda begin, end: reader.rows(number, begin, end)))
         return {STEPS: steps.apply(tf.data.experimental.assert_cardinality(bounds[-1])), **facts}
 
+    if arrays.table.largest <= SMALL_EPISODE_BYTES:
+        return _numbers(arrays, numbers).map(small_episode, num_parallel_calls=EPISODES_AHEAD)
     return _numbers(arrays, numbers).map(episode)
 
 
@@ -144,6 +157,10 @@ class _Reader:
             steps = stretches.flat_map(tf.data.Dataset.from_tensor_slices)
         else:
             steps = stretches.unbatch()
+        return self.in_shape(steps)
+
+    def in_shape(self, steps: Any) -> Any:
+        """The steps, with ragged values in their shapes."""
         return steps.map(self._in_shape) if self.arrays.ragged else steps
 
     def _in_shape(self, step: dict[str, Any]) -> dict[str, Any]:

@@ -67,15 +67,16 @@ def episodes_dataset(items: Items) -> Any:
     return _episodes_class()(items)
 
 
-def batches_dataset(batches: Divisible, loops: Any = None) -> Any:
+def batches_dataset(batches: Divisible, loops: Any = None, state: dict[str, Any] | None = None) -> Any:
     """Batches as a `torch.utils.data.IterableDataset` that needs no collation.
 
     Args:
       batches: of all workers.
       loops: `[MAX_WORKERS + 1, MAX_WORKERS]` in shared memory: how many loops each worker of so many has begun. None:
         none has.
+      state: where the next loop goes on.
     """
-    return _batches_class()(batches, loops)
+    return _batches_class()(batches, loops, state)
 
 
 def sampler(order: Ordered, state: dict[str, Any] | None = None) -> Any:
@@ -139,9 +140,10 @@ def _episodes_class() -> type[Any]:
             return len(self._items)
 
         def __getitem__(self, index: int) -> dict[str, Any]:
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"there are {len(self)} episodes, there is no episode {index}")
-            episode: dict[str, Any] = _tensors(self._items[index % len(self)])
+            number = integer("the number of an episode", index)
+            if not -len(self) <= number < len(self):
+                raise IndexError(f"there are {len(self)} episodes, there is no episode {number}")
+            episode: dict[str, Any] = _tensors(self._items[number % len(self)])
             return episode
 
         def __repr__(self) -> str:
@@ -161,21 +163,21 @@ def _batches_class() -> type[Any]:
     class TorchBatches(torch.utils.data.IterableDataset[Batch]):
         """Batches of tensors. Each worker of a DataLoader has a part of the samples, and makes batches of them."""
 
-        def __init__(self, batches: Divisible, loops: torch.Tensor | None) -> None:
+        def __init__(self, batches: Divisible, loops: torch.Tensor | None, state: dict[str, Any] | None) -> None:
             self._batches = self._latest = batches
             # Shared, for a DataLoader starts its workers anew with every loop.
             if loops is None:
                 loops = torch.zeros((MAX_WORKERS + 1, MAX_WORKERS), dtype=torch.int32)
                 loops.share_memory_()  # type: ignore[no-untyped-call]
             self._loops = loops
-            self._state: dict[str, Any] | None = None
+            self._state = state
 
         def __iter__(self) -> Iterator[Batch]:
             worker = torch.utils.data.get_worker_info()
             if worker is not None:
                 self._latest = self._part(worker.id, worker.num_workers)
             if self._state is not None:
-                self._latest.load_state_dict(self._state)
+                self._go_on(self._state, in_worker=worker is not None)
                 self._state = None
             if worker is not None:
                 self._loops[worker.num_workers, worker.id] = self._latest.start[0] + 1 - self._batches.start[0]
@@ -190,6 +192,18 @@ def _batches_class() -> type[Any]:
                 )
             return self._batches.sharded(index, count, epoch + int(self._loops[count, index]))
 
+        def _go_on(self, state: dict[str, Any], *, in_worker: bool) -> None:
+            try:
+                self._latest.load_state_dict(state)
+            except ValueError as error:
+                if not in_worker:
+                    raise
+                raise ValueError(
+                    f"{error}. Each worker goes on with a state of its own: load a state that was saved without "
+                    "workers with num_workers=0, and with workers leave saving and loading to the StatefulDataLoader "
+                    "of torchdata, with as many workers as before"
+                ) from error
+
         def state_dict(self) -> dict[str, Any]:
             """How far the latest loop in this process has come."""
             return self._latest.state_dict()
@@ -199,7 +213,7 @@ def _batches_class() -> type[Any]:
             self._state = state
 
         def __reduce__(self) -> tuple[Any, ...]:
-            return batches_dataset, (self._batches, self._loops)
+            return batches_dataset, (self._batches, self._loops, self._state)
 
     return TorchBatches
 
@@ -235,7 +249,15 @@ def _sampler_class() -> type[Any]:
                 self._epoch, self._begin, self._done = epoch + 1, 0, 0
 
         def set_epoch(self, epoch: int) -> None:
-            """Makes the next loop go through an epoch from its beginning."""
+            """Makes the next loop go through an epoch from its beginning.
+
+            Raises:
+              TypeError: the number is no integer.
+              ValueError: there is no such epoch.
+            """
+            epoch = integer("epoch", epoch)
+            if epoch < 0:
+                raise ValueError(f"expected an epoch from 0 on, got {epoch}")
             self._epoch, self._begin, self._done = epoch, 0, 0
 
         def state_dict(self) -> dict[str, Any]:

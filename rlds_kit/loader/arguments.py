@@ -1,6 +1,7 @@
-"""Numbers that callers pass: of any integer type, and nothing else."""
+"""What callers pass: numbers of any integer type, and nothing else."""
 
 import operator
+from collections.abc import Iterable, Mapping
 
 
 def integer(name: str, value: object) -> int:
@@ -31,3 +32,17 @@ def positive(name: str, value: object) -> int:
     if number < 1:
         raise ValueError(f"expected {name} of at least 1, got {number}")
     return number
+
+
+def offsets(given: object) -> dict[str, tuple[int, ...]]:
+    """The offsets of each field of a chunk.
+
+    Raises:
+      TypeError: they are no mapping of names to several integers.
+
+    >>> offsets({"action": range(3)})
+    {'action': (0, 1, 2)}
+    """
+    if not isinstance(given, Mapping) or not all(isinstance(where, Iterable) for where in given.values()):
+        raise TypeError(f'expected offsets for each field, such as {{"action": range(8)}}, got {given!r}')
+    return {name: tuple(where) for name, where in given.items()}

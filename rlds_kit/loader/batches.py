@@ -9,7 +9,7 @@ import numpy as np
 
 from rlds_kit.loader.arguments import integer
 from rlds_kit.loader.kept import Kept
-from rlds_kit.loader.ordered import Table, ordered, require_version
+from rlds_kit.loader.ordered import Ordered, Table, ordered, require_version
 from rlds_kit.loader.plan import Options
 from rlds_kit.loader.read_ahead import Batch, ReadAhead
 
@@ -51,13 +51,13 @@ class Batches(Iterable[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         epoch, done = self.start
         self._latest = _Loop(epoch, done, done)
-        return self._run(self._latest)
+        self._kept = self._kept or self._samples.samples.kept(self._options.room_to_keep)
+        return self._run(self._latest, self._samples, self._kept)
 
-    def _run(self, loop: "_Loop") -> Iterator[Batch]:
-        samples, size = self._samples, self._options.batch_size
+    def _run(self, loop: "_Loop", samples: Ordered, kept: Kept) -> Iterator[Batch]:
+        size = self._options.batch_size
         executor = ThreadPoolExecutor(self._options.workers, "rlds_kit-loader")
         try:
-            self._kept = kept = self._kept or samples.samples.kept(self._options.room_to_keep)
             reader = ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor, kept)
             for first in range(loop.done, samples.count, size):
                 last = min(first + size, samples.count)

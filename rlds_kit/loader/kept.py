@@ -38,7 +38,8 @@ class Kept:
 
     def unknown(self, steps: np.ndarray) -> np.ndarray:
         """Those of the steps whose values are still to be read."""
-        return steps[~self._is_known[steps]]
+        unknown: np.ndarray = steps[~self._is_known[steps]]
+        return unknown
 
     def is_known(self, begin: int, end: int) -> bool:
         """Whether all values of steps `[begin, end)` are here."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rlds_kit.loader.arguments import integer, positive
+from rlds_kit.loader.arguments import offsets as checked
 from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.nests import flattened, map_arrays
 from rlds_kit.loader.ordered import Ordered, ordered, require_version
@@ -59,21 +60,27 @@ def mix(weights: Mapping[D, float], transforms: Mapping[D, Transform] | None = N
         same dtypes and shapes in all. It may get any number of samples.
 
     Raises:
+      TypeError: weights or transforms are no dicts.
       ValueError: there is no dataset, a weight is not positive, or a transform is of a dataset that has no weight.
 
     >>> mixed = rlds_kit.mix({human: 0.3, robot: 0.7}, {robot: to_gray})  # doctest: +SKIP
     >>> for batch in mixed.transitions().batches(256, shuffle="global"):  # doctest: +SKIP
     ...     train(batch)
     """
+    for name, given in (("weights", weights), ("transforms", transforms or {})):
+        if not isinstance(given, Mapping):
+            raise TypeError(f"expected {name} by dataset, a dict such as {{human: ..., robot: ...}}, got {given!r}")
     if not weights:
         raise ValueError("expected at least one dataset to mix, got none")
     for dataset, weight in weights.items():
-        if not 0 < weight < float("inf"):
-            raise ValueError(f"expected positive weights, got {weight} for {dataset!r}")
+        is_number = isinstance(weight, int | float | np.number)
+        if not is_number or not 0 < weight < float("inf"):
+            raise ValueError(f"expected positive weights, got {weight!r} for {dataset!r}")
     for dataset in transforms or {}:
         if dataset not in weights:
             raise ValueError(f"there is a transform, but no weight, for {dataset!r}")
-    return Mixture(weights, transforms or {})
+    exact = {dataset: float(weight) for dataset, weight in weights.items()}  # JSON knows no other numbers
+    return Mixture(exact, transforms or {})
 
 
 class Mixture(Generic[D]):
@@ -92,7 +99,7 @@ class Mixture(Generic[D]):
         self, offsets: Mapping[str, Iterable[int]], pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
     ) -> "MixedSamples":
         """Chunks, as `Dataset.chunks` makes them."""
-        kept = {name: tuple(where) for name, where in offsets.items()}
+        kept = checked(offsets)
         return self._mixed(lambda dataset: dataset.chunks(kept, pad, dtypes=dtypes))
 
     def transitions(

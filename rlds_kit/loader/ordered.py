@@ -113,8 +113,11 @@ def require_version(state: dict[str, Any], version: int) -> None:
     """Refuses a state that another version saved.
 
     Raises:
+      TypeError: it is no state.
       ValueError: it is of another version.
     """
+    if not isinstance(state, dict):
+        raise TypeError(f"expected a loader's state, the dict that `state_dict` gives, got {state!r}")
     if state.get("version") != version:
         raise ValueError(f"expected a loader's state of version {version}, got {state.get('version')!r}")
 

@@ -243,15 +243,43 @@ def _copied(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
 
 
 def _cast(leaf: Leaf, values: np.ndarray) -> np.ndarray:
-    """Values in the dtype that the caller chose: rounded where that has fewer digits, but never another number."""
-    if not leaf.is_cast or values.dtype == leaf.dtype:
+    return converted(leaf.path, values, leaf.dtype) if leaf.is_cast else values
+
+
+def converted(path: str, values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Values in the dtype that the caller chose: rounded where that has fewer digits, but never another number.
+
+    Args:
+      path: of the field, for messages.
+      values: as recorded.
+      dtype: to convert to.
+
+    Raises:
+      SpecError: the dtype has no number, or no finite one, that is near a value.
+
+    >>> converted("reward", np.array([0.1]), np.dtype(np.float32))
+    array([0.1], dtype=float32)
+    """
+    if values.dtype == dtype:
         return values
+    is_cut = values.dtype.kind == "c" and dtype.kind != "c"
+    numbers = values.real if is_cut else values
     with np.errstate(all="ignore"):
-        cast = values.astype(leaf.dtype)
-        is_kept = leaf.dtype.kind in "fc" or np.array_equal(cast.astype(values.dtype), values)
+        cast = numbers.astype(dtype)
+        is_kept = _is_kept(numbers, cast) and not (is_cut and values.imag.any())
     if not is_kept:
-        raise SpecError(f"{leaf.path} has values that {leaf.dtype} cannot hold; choose another dtype, or none")
+        raise SpecError(f"{path} has values that {dtype} cannot hold; choose another dtype, or none")
     return cast
+
+
+def _is_kept(values: np.ndarray, cast: np.ndarray) -> bool:
+    if np.can_cast(values.dtype, cast.dtype, "safe"):
+        return True
+    if cast.dtype.kind in "fc" or cast.dtype.name == "bfloat16":
+        return np.array_equal(np.isfinite(values), np.isfinite(cast))
+    # There and back -1 is the same by way of 255.
+    is_same_sign = cast.dtype.kind not in "iu" or np.array_equal(values < 0, cast < 0)
+    return is_same_sign and np.array_equal(cast.astype(values.dtype), values)
 
 
 def _runs(rows: np.ndarray, entry: EpisodeEntry, limit: int) -> list[tuple[int, int, int]]:

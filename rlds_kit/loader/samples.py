@@ -15,7 +15,7 @@ from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.ordered import ordered
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import Options, Shuffle, Weights
-from rlds_kit.loader.pool import Pool, Read
+from rlds_kit.loader.pool import Pool, Read, converted
 from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
@@ -69,6 +69,8 @@ class Samples(Sequence[Batch]):
 
     def __init__(self, source: Source, kind: Kind, dtypes: Mapping[str, DTypeLike] | None = None) -> None:
         self.source, self.kind = source, kind
+        if not isinstance(dtypes, Mapping | None):
+            raise TypeError(f'expected dtypes by field, such as {{"reward": np.float32}}, got {dtypes!r}')
         self._dtypes = {name: np.dtype(dtype) for name, dtype in (dtypes or {}).items()}
         self._layouts = {name: layout(source.spec, name, self._dtypes) for name in source.fields if name not in FLAGS}
         made = {DISCOUNT} & kind.own_names - self._layouts.keys()  # not read, so not converted while reading
@@ -157,7 +159,8 @@ class Samples(Sequence[Batch]):
         place = self._place(items)
         where = {EPISODE: self.source.numbers[place.segment.episode], STEP: place.row}
         batch = self.kind.batch(place, self.source.fields, pool.take)
-        return {**batch, **{name: batch[name].astype(dtype) for name, dtype in self._made.items()}, **where}
+        made = {name: converted(name, batch[name], dtype) for name, dtype in self._made.items()}
+        return {**batch, **made, **where}
 
     def _place(self, items: np.ndarray) -> Place:
         segment = np.searchsorted(self._ends, items, "right")

@@ -12,8 +12,17 @@ CACHE_BYTES: Final = 64 << 20
 LAYOUTS: Final = 1 << 15
 """Columns, in all blocks whose layouts are kept: they take some hundred bytes each."""
 
+COLUMN_BYTES: Final = 512
+"""What a column takes beside its arrays, of which those of small fields are small."""
+
 BlockKey = tuple[str, int]
 """A shard's name and a block's position in it."""
+
+
+def weight(column: Column) -> int:
+    """The bytes that a column takes in memory."""
+    shapes = 0 if column.shapes is None else column.shapes.nbytes
+    return COLUMN_BYTES + column.rows.nbytes + column.values.nbytes + shapes
 
 
 class ColumnStore:
@@ -43,17 +52,17 @@ class ColumnStore:
 
     def add_columns(self, key: BlockKey, columns: Mapping[int, Column]) -> None:
         """Keeps columns, at the cost of those of the blocks not used for longest."""
-        kept = {offset: column for offset, column in columns.items() if column.values.nbytes <= self._limit // 4}
+        kept = {offset: column for offset, column in columns.items() if weight(column) <= self._limit // 4}
         if not kept:
             return
         with self._lock:
             here = self._columns.setdefault(key, {})
-            self._bytes += sum(column.values.nbytes for offset, column in kept.items() if offset not in here)
+            self._bytes += sum(weight(column) for offset, column in kept.items() if offset not in here)
             here.update(kept)
             self._columns.move_to_end(key)
             while self._bytes > self._limit:
                 _, gone = self._columns.popitem(last=False)
-                self._bytes -= sum(column.values.nbytes for column in gone.values())
+                self._bytes -= sum(map(weight, gone.values()))
 
     def layout(self, key: BlockKey) -> BlockLayout | None:
         """A block's layout, if it is still here."""

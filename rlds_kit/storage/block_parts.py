@@ -25,7 +25,7 @@ def rows_of_parts(rows: range, row_bytes: float) -> Iterator[range]:
     ([range(0, 64)], [range(0, 22), range(22, 44), range(44, 64)])
     """
     count = int(max(1, min(len(rows) * row_bytes // HEAVY_BYTES + 1, len(rows) // FEWEST_ROWS)))
-    size = -(-len(rows) // count)
+    size = max(1, -(-len(rows) // count))
     for first in range(rows.start, rows.stop, size):
         yield range(first, min(first + size, rows.stop))
 

@@ -187,6 +187,8 @@ def _unpack(layout: ColumnLayout, payload: bytes | memoryview) -> Column:
         size = len(rows) * rank * 4
         shapes = plain[at : at + size].view("<u4").reshape(len(rows), rank).astype(np.int64)
         values = _as_dtype(plain[at + size :], layout.dtype)
+        if layout.codec == pb.STORED:  # they lie in what was fetched, a whole chunk perhaps, which caches would keep
+            values = values.copy()
         if shapes.prod(axis=1, dtype=np.float64).sum() != len(values):  # integers could wrap round to the right sum
             raise ValueError("the shapes do not add up to the values")
         return Column(layout.key, rows, values, shapes)

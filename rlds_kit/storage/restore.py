@@ -182,6 +182,7 @@ def _common_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
 def _survives(values: np.ndarray, dtype: np.dtype[Any]) -> bool:
     """Whether a cast keeps every value. By value: NumPy calls int64 to float64 safe, but 2**53 + 1 is not."""
     if values.dtype.kind in "iu" and dtype.kind in "fc":
-        with np.errstate(all="ignore"):
-            return bool(np.array_equal(values.astype(dtype).real.astype(values.dtype), values))
+        wide, bits = values.astype(dtype).real, 8 * values.dtype.itemsize - (values.dtype.kind == "i")
+        with np.errstate(all="ignore"):  # some processors give the largest integer for larger floats, others another
+            return bool((wide < 2.0**bits).all() and np.array_equal(wide.astype(values.dtype), values))
     return np.can_cast(values.dtype, dtype, "safe")

@@ -142,6 +142,16 @@ def test_an_iterator_goes_on_exactly_where_it_was(dataset: Dataset, taken: int) 
     assert begun + _numbers(resumed) == _global(dataset, epochs=2, seed=2)
 
 
+def test_a_state_beyond_the_last_epoch_is_an_end(dataset: Dataset) -> None:
+    """It was saved when there were more epochs to go through."""
+    batches = dataset.transitions().batches(7)
+    longer = iter(batches.as_grain_dataset(epochs=3))
+    assert len(list(longer)) == 3 * len(batches)
+    shorter = iter(batches.as_grain_dataset(epochs=2))
+    shorter.set_state(longer.get_state())
+    assert next(shorter, None) is None
+
+
 def test_no_samples_are_no_batches(dataset: Dataset) -> None:
     """Also where there is no end."""
     assert list(dataset.windows(1000).batches(7).as_grain_dataset()) == []

@@ -50,6 +50,8 @@ def test_values_with_a_common_dtype_become_one_array(tmp_path: Path, values: Any
         (1, "a"),
         (True, 2),
         (2**53 + 1, 0.5),
+        (2**63 - 1, 0.5),
+        (np.uint64(2**64 - 1), -1),
         ([1], [1, 2]),
         ({"a": 1}, {"a": 2}),
         (2**70, 1),

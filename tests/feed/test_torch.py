@@ -256,6 +256,29 @@ def test_workers_that_ask_ahead_do_not_spoil_a_state(dataset: Dataset) -> None:
     assert trained + rest == _global(dataset, seed=3)
 
 
+def test_an_epoch_is_set_by_a_number_of_any_integer_type(dataset: Dataset) -> None:
+    """The order is that of the number, not of its type; anything else is refused, and changes nothing."""
+    sampler = dataset.transitions().torch_sampler(seed=3)
+    sampler.set_epoch(1)
+    first = list(sampler)
+    sampler.set_epoch(np.int64(1))
+    assert list(sampler) == first
+    sampler.set_epoch(1)
+    with pytest.raises(TypeError, match=r"expected epoch to be an integer, got 1.5"):
+        sampler.set_epoch(1.5)
+    with pytest.raises(ValueError, match="expected an epoch from 0 on, got -1"):
+        sampler.set_epoch(-1)
+    assert list(sampler) == first
+
+
+def test_an_episode_is_asked_for_by_one_number(dataset: Dataset) -> None:
+    """Episodes differ in length, so several are no item."""
+    episodes = dataset.as_torch_dataset()
+    assert episodes[np.int64(0)]["episode_id"] == episodes[-len(episodes)]["episode_id"]
+    with pytest.raises(TypeError, match=r"expected the number of an episode to be an integer, got \[0, 1\]"):
+        episodes[[0, 1]]
+
+
 def test_there_is_no_state_beyond_an_epoch(dataset: Dataset) -> None:
     """A wrong count would go on at the wrong place."""
     sampler = dataset.transitions().torch_sampler()
@@ -331,6 +354,20 @@ def test_batches_of_a_shard_are_divided_again(dataset: Dataset) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata says it
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_a_state_without_workers_is_none_of_workers(dataset: Dataset, context: str) -> None:
+    """However they are started, they know of the state, and the error says what to do."""
+    batches = dataset.transitions().batches(7, shuffle="global")
+    made = batches.as_torch_dataset()
+    made.load_state_dict(batches.state_at(0, 3))
+    loader = DataLoader(made, batch_size=None, num_workers=2, multiprocessing_context=context)
+    with pytest.raises(ValueError, match=r"shard was \[0, 1\], now \[0, 2\].*num_workers=0.*StatefulDataLoader"):
+        next(iter(loader))
+    made.load_state_dict({**batches.state_at(0, 3), "seed": 5})
+    with pytest.raises(ValueError, match=r"seed was 5, now 0$"):
+        next(iter(made))
+
+
 def test_stateful_data_loaders_save_and_restore(dataset: Dataset) -> None:
     """Of torchdata, which knows what training had: samples with a sampler, and batches, both with workers."""
     torchdata = pytest.importorskip("torchdata.stateful_dataloader")

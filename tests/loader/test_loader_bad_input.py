@@ -184,3 +184,11 @@ def test_an_end_that_may_be_damaged_is_not_guessed(tmp_path: Path) -> None:
     history = damaged.chunks({"observation": [-1, 0]})
     assert len(history) == 11
     assert history.gather([10])["observation"].tolist() == [[10, 11]]
+
+
+@pytest.mark.parametrize("offsets", [{"action": 3}, ["action"], None])
+def test_offsets_are_a_mapping_to_several(dataset: Dataset, offsets: Any) -> None:
+    """The error shows what was expected, of a dataset and of a mixture."""
+    for maker in (dataset, rlds_kit.mix({dataset: 1})):
+        with pytest.raises(TypeError, match=r'expected offsets for each field, such as \{"action": range\(8\)\}, got'):
+            maker.chunks(offsets)

@@ -227,11 +227,26 @@ def test_damage_is_an_error_in_the_loop(tmp_path: Path, datasets: list[Dataset])
 # Bad input.
 
 
-@pytest.mark.parametrize("weight", [0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("weight", [0, -1.0, float("nan"), float("inf"), "3"])
 def test_weights_are_positive(datasets: list[Dataset], weight: float) -> None:
     """The error says what was given, and for which dataset."""
-    with pytest.raises(ValueError, match=rf"expected positive weights, got {weight} for <Dataset"):
+    with pytest.raises(ValueError, match=rf"expected positive weights, got {weight!r} for <Dataset"):
         rlds_kit.mix({datasets[0]: 1, datasets[1]: weight})
+
+
+def test_datasets_have_names_of_their_own_in_no_list(datasets: list[Dataset]) -> None:
+    """A list has no weights, and a single transform is of no dataset: the error shows a dict."""
+    with pytest.raises(TypeError, match=r"expected weights by dataset, a dict .*, got \[<Dataset"):
+        rlds_kit.mix(datasets)  # type: ignore[arg-type]  # the mistake
+    with pytest.raises(TypeError, match="expected transforms by dataset, a dict"):
+        rlds_kit.mix({datasets[0]: 1}, lambda batch: batch)  # type: ignore[arg-type]  # the mistake
+
+
+def test_weights_may_be_numbers_of_numpy(datasets: list[Dataset]) -> None:
+    """A state is in what JSON can hold, whatever the weights were."""
+    weights: Any = {datasets[0]: np.float32(0.75), datasets[1]: np.int64(2)}
+    state = rlds_kit.mix(weights).transitions().batches(4).state_dict()
+    assert json.loads(json.dumps(state)) == state
 
 
 def test_there_must_be_something_to_mix(datasets: list[Dataset]) -> None:

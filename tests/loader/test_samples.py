@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import rlds_kit
 from rlds_kit import Dataset, EpisodeEnd
 from rlds_kit import spec as specs
+from rlds_kit.loader.pool import converted
 from rlds_kit.loader.samples import Samples
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.storage.recorder import Recorder
@@ -293,6 +294,7 @@ def test_a_value_of_another_dtype_that_loses_nothing_fits(tmp_path: Path) -> Non
         ([1.0, 0.5], "int64"),
         ([1.0, np.nan], "int32"),
         ([2.0, 0.0], "bool"),
+        ([1.0, 65536.0], "float16"),
     ],
 )
 def test_a_conversion_never_makes_another_number(tmp_path: Path, given_values: list[float], dtype: str) -> None:
@@ -300,8 +302,42 @@ def test_a_conversion_never_makes_another_number(tmp_path: Path, given_values: l
     dataset = _odd_actions(tmp_path, [np.array(given_values, np.float32)] * 2)
     with pytest.raises(rlds_kit.SpecError, match=f"action has values that {dtype} cannot hold"):
         dataset.transitions(dtypes={"action": dtype}).gather(range(2))
-    rounded = dataset.transitions(dtypes={"action": "float16"}).gather(range(2))["action"]
-    assert same(rounded, np.array([given_values] * 2, np.float16))
+    rounded = dataset.transitions(dtypes={"action": "bfloat16"}).gather(range(2))["action"]
+    assert same(rounded, np.array([given_values] * 2, np.float32).astype("bfloat16"))
+
+
+@pytest.mark.parametrize(
+    ("recorded_as", "number", "dtype"),
+    [
+        (np.int8, -1, "uint8"),
+        (np.uint8, 255, "int8"),
+        (np.int64, -1, "uint64"),
+        (np.uint64, 2**64 - 1, "int64"),
+        (np.float64, 1e300, "float32"),
+        (np.float64, -1e300, "bfloat16"),
+        (np.float64, 2.0**63, "int64"),
+        (np.complex64, 1 + 1j, "float32"),
+        (np.complex64, 1 + 1j, "int32"),
+    ],
+)
+def test_a_conversion_neither_wraps_round_nor_overflows(recorded_as: Any, number: complex, dtype: str) -> None:
+    """What comes back unchanged from a dtype of the same size may have been another number there."""
+    with pytest.raises(rlds_kit.SpecError, match=f"action has values that {dtype} cannot hold"):
+        converted("action", np.array([recorded_as(1), recorded_as(number)]), np.dtype(dtype))
+    assert converted("action", np.array([recorded_as(1)]), np.dtype(dtype)).astype(float).tolist() == [1]
+
+
+def test_a_made_discount_is_converted_like_any_field(tmp_path: Path) -> None:
+    """Where no discounts were selected it is `gamma`, which is no integer."""
+    samples = numbered(tmp_path, (4,)).select("observation").transitions(gamma=0.5, dtypes={"discount": "int32"})
+    with pytest.raises(rlds_kit.SpecError, match="discount has values that int32 cannot hold"):
+        samples.gather([0])
+
+
+def test_one_dtype_for_all_fields_is_refused(tmp_path: Path) -> None:
+    """The error shows how to name a field."""
+    with pytest.raises(TypeError, match=r"""expected dtypes by field, such as {"reward": np.float32}, got 'float32'"""):
+        numbered(tmp_path, (4,)).transitions(dtypes="float32")  # type: ignore[arg-type]  # the mistake
 
 
 @pytest.mark.parametrize(

@@ -369,6 +369,13 @@ def test_an_open_episode_that_went_on_is_other_data(tmp_path: Path) -> None:
             batches.load_state_dict(state)
 
 
+@pytest.mark.parametrize("state", [None, "state.json", 3])
+def test_what_is_no_state_is_refused(dataset: Dataset, state: Any) -> None:
+    """The error says where states come from."""
+    with pytest.raises(TypeError, match="expected a loader's state, the dict that `state_dict` gives, got"):
+        dataset.transitions().batches(4).load_state_dict(state)
+
+
 @pytest.mark.parametrize("state", [{}, {"version": 0}, {"version": "1"}, {"version": 2, "epoch": 0}])
 def test_a_state_of_another_version_is_refused(dataset: Dataset, state: dict[str, Any]) -> None:
     """Or what is no state at all."""
@@ -386,3 +393,16 @@ def test_types_of_numbers_do_not_matter(dataset: Dataset) -> None:
     a.load_state_dict(dataset.transitions(gamma=1.0).batches(8, shard=(0, 2)).state_dict())
     offsets = {"observation": np.arange(-1, 1)}
     dataset.chunks(offsets).batches(8).load_state_dict(dataset.chunks({"observation": [-1, 0]}).batches(8).state_dict())
+
+
+def test_a_loop_that_was_begun_keeps_its_samples(dataset: Dataset, tmp_path: Path) -> None:
+    """A state that is loaded meanwhile is the next loop's, and not that of a loop of which nothing was asked yet."""
+    fewer = numbered(tmp_path / "fewer", LENGTHS[:2])
+    batches = dataset.transitions().batches(4, shuffle="global")
+    expected = list(dataset.transitions().batches(4, shuffle="global"))
+    begun = iter(batches)
+    with pytest.raises(ValueError, match="episodes"):
+        batches.load_state_dict(fewer.transitions().batches(4, shuffle="global").state_dict())
+    batches.load_state_dict(_state_after(dataset.transitions().batches(4, shuffle="global"), 2))
+    assert same_batches(list(begun), expected)
+    assert same_batches(list(batches), expected[2:])

@@ -130,3 +130,15 @@ def test_rows_that_are_all_equal_are_stored_once() -> None:
     header, payload = columns.encode(column, FilterChoice())
     assert header.filter == pb.REPEAT
     assert len(payload) < 8000
+
+
+def test_a_column_does_not_keep_what_it_was_fetched_with() -> None:
+    """Caches hold columns: one of short texts must not hold the chunk of large frames that it lay in."""
+    key = ColumnKey("token", pb.BYTES, None, 1)
+    column = Column(key, np.array([0, 1]), np.frombuffer(b"\x07\xe3\x91", np.uint8), np.array([[1], [2]]))
+    header, payload = columns.encode(column, FilterChoice())
+    assert header.codec == pb.STORED
+    chunk = memoryview(payload + bytes(1 << 20))
+    values = columns.decode(layout_of(header, "here"), chunk[: len(payload)], "here").values
+    assert values.tobytes() == b"\x07\xe3\x91"
+    assert not np.shares_memory(values, np.frombuffer(chunk, np.uint8))

@@ -209,11 +209,23 @@ def test_shapes_are_known_when_the_graph_is_traced() -> None:
         assert traced.output_shapes["observation"].as_list() == shape
 
 
+def test_sizes_may_be_numbers_of_numpy() -> None:
+    """They come out of computations and files."""
+    steps = to_tensors(small_game(9))
+    sizes: Any = {"frame_skip": np.int64(2), "screen_size": np.int64(4)}
+    expected = atari_preprocessing(steps, frame_skip=2, screen_size=(4, 4))["observation"]
+    assert np.array_equal(atari_preprocessing(steps, **sizes)["observation"], expected)
+
+
 @pytest.mark.parametrize(
     ("options", "fields", "error", "message"),
     [
         ({"frame_skip": 0}, {}, ValueError, "frame_skip of at least 1, got 0"),
         ({"screen_size": 0}, {}, ValueError, "to be shrunk to height 0 and width 0"),
+        ({"frame_skip": 4.0}, {}, TypeError, "expected frame_skip to be an integer, got 4.0"),
+        ({"screen_size": 4.0}, {}, TypeError, "expected screen_size to be an integer, got 4.0"),
+        ({"screen_size": (4, 4.0)}, {}, TypeError, "expected screen_size to be an integer, got 4.0"),
+        ({"screen_size": (4,)}, {}, ValueError, r"one number, or of width and height, got \(4,\)"),
         ({"screen_size": 9}, {}, ValueError, "they are of height 8 and width 6"),
         ({"field": "pixels"}, {}, ValueError, "no field 'pixels'"),
         ({"terminal_on_life_loss": True}, {}, ValueError, "no field 'info/lives'.*record_info=True"),

@@ -144,3 +144,5 @@ def test_a_skip_below_one_is_refused() -> None:
     """By its value."""
     with pytest.raises(ValueError, match="skip of at least 1, got 0"):
         downsample({"reward": tf.zeros([3])}, 0)
+    with pytest.raises(TypeError, match=r"expected skip to be an integer, got 2.0"):
+        downsample({"reward": tf.zeros([3])}, 2.0)  # type: ignore[arg-type]  # the mistake

@@ -96,6 +96,8 @@ def test_bad_arguments_are_refused() -> None:
     steps = to_tensors(make_steps(3))
     with pytest.raises(ValueError, match="size of at least 1, got 0"):
         frame_stack(steps, 0)
+    with pytest.raises(TypeError, match=r"expected size to be an integer, got 2.0"):
+        frame_stack(steps, 2.0)  # type: ignore[arg-type]  # the mistake
     with pytest.raises(ValueError, match="no field 'pixels'; there are action"):
         frame_stack(steps, field="pixels")
     with pytest.raises(ValueError, match="padding_type 'reset' or 'zero', got 'mirror'"):

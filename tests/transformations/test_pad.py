@@ -79,6 +79,8 @@ def test_length_below_one() -> None:
     """There is no episode of no length."""
     with pytest.raises(ValueError, match="expected length of at least 1, got 0"):
         pad_episodes(to_dense_episodes([make_steps(3)]), 0)
+    with pytest.raises(TypeError, match=r"expected length to be an integer, got 5.0"):
+        pad_episodes(to_dense_episodes([make_steps(3)]), 5.0)  # type: ignore[arg-type]  # the mistake
 
 
 def test_steps_in_place_of_episodes() -> None:

@@ -64,7 +64,7 @@ def test_other_values_are_refused(value: Any) -> None:
         Condition.step_index() < value  # noqa: B015  it raises
 
 
-@pytest.mark.parametrize("modulus", [0, -2])
+@pytest.mark.parametrize("modulus", [0, -2, 2.5])
 def test_modulus_must_be_positive(modulus: int) -> None:
     """There is no remainder otherwise."""
     with pytest.raises(ValueError, match="expected a positive integer"):

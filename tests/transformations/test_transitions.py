@@ -249,6 +249,12 @@ def test_n_below_one(n: int) -> None:
         transitions(to_tensors(make_steps(3)), n)
 
 
+def test_n_that_is_no_integer() -> None:
+    """Nothing is rounded."""
+    with pytest.raises(TypeError, match=r"expected n to be an integer, got 2.0"):
+        transitions(to_tensors(make_steps(3)), 2.0)  # type: ignore[arg-type]  # the mistake
+
+
 @pytest.mark.parametrize("gamma", [-0.1, 1.1, float("nan")])
 def test_gamma_out_of_range(gamma: float) -> None:
     """A discount lies in [0, 1]."""

@@ -189,8 +189,18 @@ def test_arguments_of_chunks(offsets: dict[str, list[int]], pad: Any, error: str
 
 def test_offsets_that_are_no_integers() -> None:
     """An offset counts steps."""
-    with pytest.raises(TypeError, match="float"):
-        chunks(to_tensors(make_steps(3)), {"action": [0.5]})  # type: ignore[list-item]  # the mistake
+    steps = to_tensors(make_steps(3))
+    with pytest.raises(TypeError, match=r"expected an offset of the field 'action' to be an integer, got 0.5"):
+        chunks(steps, {"action": [0.5]})  # type: ignore[list-item]  # the mistake
+    with pytest.raises(TypeError, match=r"a list of offsets of the field 'action', such as \[3\], got 3"):
+        chunks(steps, {"action": 3})  # type: ignore[dict-item]  # the mistake
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("length", (2.0,)), ("stride", (2, 1.0))])
+def test_sizes_that_are_no_integers(name: str, arguments: tuple[Any, ...]) -> None:
+    """Nothing is rounded."""
+    with pytest.raises(TypeError, match=f"expected {name} to be an integer, got"):
+        windows(to_tensors(make_steps(3)), *arguments)
 
 
 @pytest.mark.parametrize("field", ["mask", "valid"])
