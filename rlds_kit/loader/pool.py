@@ -88,7 +88,9 @@ class Pool:
         self._source, self._layouts = source, layouts
         self._memory, self._bulks = memory, list[np.ndarray]()
         self._kept = Kept(source, {}, 0) if kept is None else kept
-        self._steps = {name: np.unique(steps[name]) for name in layouts}
+        given = {id(steps[name]): steps[name] for name in layouts}  # fields often share theirs
+        sorted_steps = {key: np.unique(numbers) for key, numbers in given.items()}
+        self._steps = {name: sorted_steps[id(steps[name])] for name in layouts}
         self._values: dict[Leaf, np.ndarray] = {}
         self._defined: dict[Leaf, np.ndarray] = {}
         for name, leaves in layouts.items():
