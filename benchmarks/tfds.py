@@ -147,7 +147,7 @@ def _report(results: Results, rounds: int) -> str:
     lines = [
         f"- machine: {machine.describe()}",
         f"- python: {platform.python_version()}",
-        f"- versions: {'; '.join(versions)}",
+        "- versions: " + ";\n  ".join(versions),
     ]
     lines += [f"- rounds: {rounds}", f"- load average at the end: {os.getloadavg()[0]:.1f}", ""]
     lines += [

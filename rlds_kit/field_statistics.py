@@ -192,7 +192,8 @@ def _moments(columns: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
         rounding = deviation.sum(1) / count
         squares = np.einsum("dn,dn->d", deviation, deviation) - count * rounding**2
         mean = np.where(np.isfinite(rounding), mean + rounding, mean)
-    bounds = (reduce(columns, 1, initial=np.nan) for reduce in (np.fmin.reduce, np.fmax.reduce))
+    # Which of 0.0 and -0.0 is smaller depends on their order; adding 0.0 makes one of them.
+    bounds = (reduce(columns, 1, initial=np.nan) + 0.0 for reduce in (np.fmin.reduce, np.fmax.reduce))
     return count, nan_count, mean, np.maximum(squares, 0), *bounds
 
 

@@ -111,7 +111,7 @@ def test_a_field_that_may_be_none_is_refused_by_name(tmp_path: Path) -> None:
     with EpisodeWriter(tmp_path, spec, record_time=False) as writer, writer.episode() as episode:
         episode.start({"hint": None})
         episode.step(action=1, reward=0.0, observation={"hint": "left"}, terminated=True)
-    with pytest.raises(SpecError, match=r"observation/hint holds str or None.*select"):
+    with pytest.raises(SpecError, match=r"observation/hint is None or missing at some steps.*select"):
         episode_features(rlds_kit.open(tmp_path))
 
 
