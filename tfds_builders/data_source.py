@@ -13,7 +13,8 @@ from rlds_kit.tfds_builders.episode_table import Chosen
 class StepDataSource(Sequence[dict[str, Any]]):
     """The steps of an episode, or some of them; a step is read when it is asked for.
 
-    Steps that are stored together are decoded together, and stay until others are asked for. Picklable.
+    Steps that are stored together are decoded together, and stay until others are asked for: a block, or about 2 MiB
+    where steps are asked for in their order. Picklable.
     """
 
     def __init__(self, chosen: Chosen, episode: int, rows: range) -> None:
@@ -53,15 +54,23 @@ class StepDataSource(Sequence[dict[str, Any]]):
     def _at(self, row: int) -> dict[str, Any]:
         rows, fields = self._read or (range(0), {})
         if row not in rows:  # another thread may put something else there meanwhile
-            rows = self._together(row)
+            rows = self._together(row, is_next=row == rows.stop)
             fields = self._chosen.arrays.steps(self._episode, rows)
             self._read = rows, fields
-        return {name: map_arrays(lambda array: array[row - rows.start], nest) for name, nest in fields.items()}
+        at = row - rows.start
+        return {
+            name: nest[at] if type(nest) is np.ndarray else map_arrays(lambda array: array[at], nest)
+            for name, nest in fields.items()
+        }
 
-    def _together(self, row: int) -> range:
-        """The steps of the block that a step is in."""
-        entry = self._chosen.arrays.table.source.entries[self._episode]
-        begins = np.unique(np.append(entry.first_row, [0, entry.rows]))
+    def _together(self, row: int, *, is_next: bool) -> range:
+        """The steps of the block that a step is in; of several blocks if one step is asked for after the other."""
+        table = self._chosen.arrays.table
+        if is_next:
+            begins = table.bounds(self._episode)
+        else:
+            entry = table.source.entries[self._episode]
+            begins = np.unique(np.append(entry.first_row, [0, entry.rows]))
         at = int(np.searchsorted(begins, row, "right"))
         return range(int(begins[at - 1]), int(begins[at]))
 

@@ -50,7 +50,7 @@ def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
     def episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
         stretches = tf.data.Dataset.from_tensor_slices((bounds[:-1], bounds[1:]))
-        steps = reader.one_by_one(stretches.map(lambda begin, end: reader.rows(number, begin, end)))
+        steps = reader.one_by_one(stretches.map(lambda begin, end: reader.rows(number, begin, end)).prefetch(1))
         return {STEPS: steps.apply(tf.data.experimental.assert_cardinality(bounds[-1])), **facts}
 
     if arrays.table.largest <= SMALL_EPISODE_BYTES:
