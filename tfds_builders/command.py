@@ -1,6 +1,7 @@
 """The commands of this room: `rlds-kit build` and `rlds-kit new-builder`."""
 
 import dataclasses
+import shlex
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,8 @@ def new_builder(directory: Path, to: Path, name: str | None, *, as_json: bool) -
         f"{made.directory}: a builder of {made.name}, with {count_text(made.sample_episodes, 'episode')} "
         f"({size_text(made.sample_bytes)}) for its test. Now:"
     )
-    click.echo(f"  cd {made.directory} && tfds build --manual_dir {made.source}", err=True)
+    module, manual = (shlex.quote(str(path)) for path in (made.directory, made.source))
+    click.echo(f"  cd {module} && tfds build --manual_dir {manual}", err=True)
 
 
 def _executor(name: str, workers: int | None, address: str) -> AbstractContextManager[building.Run]:

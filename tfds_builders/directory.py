@@ -43,11 +43,14 @@ def builder_from_directory(
     Raises:
       NotADatasetError: there is no dataset.
       SpecError: TFDS cannot hold a field or a key of metadata exactly; the message names it and says what to do.
+      ValueError: there is no split.
 
     >>> builder = builder_from_directory("data/pong")  # doctest: +SKIP
     >>> episodes = builder.as_dataset(split="train[:90%]")  # doctest: +SKIP
     """
-    places = dict(path) if isinstance(path, Mapping) else {split: path}
+    places = {name: _fixed(each) for name, each in path.items()} if isinstance(path, Mapping) else {split: _fixed(path)}
+    if not places:
+        raise ValueError("expected a directory or a dataset for each split, got none")
     return FixedBuilder(datasets=places, metadata=metadata, observation_valid=observation_valid, about=about)
 
 
@@ -217,6 +220,11 @@ class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[ca
             files = self.get_metadata()
             about |= {key: text for key in ("description", "citation") if (text := getattr(files, key))}
         return ShardInfo(builder=self, **about)
+
+
+def _fixed(place: Place) -> Place:
+    """The same place for a process that works in another directory."""
+    return place if isinstance(place, Dataset) or not Path(place).is_dir() else Path(place).absolute()
 
 
 def _opened(place: Place) -> Dataset:

@@ -3,24 +3,32 @@
 The shard that is being written is a file of TFRecords with the ending `.unfinished`, flushed after every episode. It
 gets its name, or becomes an ArrayRecord file, when it is full or the writer is closed, and only then
 `dataset_info.json` counts it. So what a killed writer leaves behind is a valid dataset, and a writer with
-`overwrite=False` goes on with the unfinished shard.
+`overwrite=False` goes on with the unfinished shard, and with one that has its name and was not counted yet. Files are
+replaced and never rewritten, so that it may be killed at that, too.
 """
 
 import contextlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from rlds_kit.convert import tf_record
 from rlds_kit.errors import DatasetExistsError
 from rlds_kit.tfds_builders.fitting import fitted
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
 FORMATS: Final = ("tfrecord", "array_record")
 UNFINISHED: Final = ".unfinished"
+ABOUT: Final = ".about-"
+"""At the beginning of the name of a directory in which a description is written before it gets its place."""
+PARTIAL: Final = ".partial"
+"""At the end of the name of a file that holds nothing that is not elsewhere: its writer died."""
 
 
 class EpisodeWriter:
@@ -130,6 +138,8 @@ class EpisodeWriter:
 
     def _made_ready(self, file_format: str, *, overwrite: bool) -> dict[str, tuple[list[int], int]]:
         """Removes the dataset that is there, or says how long its shards are, and its bytes, by split."""
+        for left in self._directory.glob(f"{ABOUT}*"):
+            shutil.rmtree(left)
         description = self._directory / "dataset_info.json"
         if overwrite:
             for path in self._own_files():
@@ -170,7 +180,10 @@ class EpisodeWriter:
             for name, split in self._splits.items()
         ]
         self._info.set_splits(tfds.core.SplitDict(infos))
-        self._info.write_to_directory(self._directory)
+        with tempfile.TemporaryDirectory(prefix=ABOUT, dir=self._directory) as folder:
+            self._info.write_to_directory(folder)
+            for path in Path(folder).iterdir():
+                path.replace(self._directory / path.name)
 
 
 class _Split:
@@ -182,9 +195,8 @@ class _Split:
         self._sizes: list[int] = []
         self._writer: Any = None
         self._is_closed = False
-        left = self._whole_records()
-        for record in left:
-            self.add(record)
+        self._count_finished()
+        self._go_on()
 
     @property
     def _path(self) -> Path:
@@ -195,15 +207,29 @@ class _Split:
     def _unfinished(self) -> Path:
         return self._path.with_name(self._path.name + UNFINISHED)
 
-    def _whole_records(self) -> list[bytes]:
-        """What a killed writer left of the next shard."""
+    def _count_finished(self) -> None:
+        """Counts shards that a killed writer finished, and died before it could say so."""
+        while self._path.exists() and not self._unfinished.exists():
+            sizes = [len(record) for record in _READERS[self.template.filetype_suffix](self._path)]
+            self.lengths.append(len(sizes))
+            self.num_bytes += sum(sizes)
+
+    def _go_on(self) -> None:
+        """Goes on with the shard that a killed writer left; its file is there until another one holds all of it."""
         import tensorflow as tf
 
-        records: list[bytes] = []
-        if self._unfinished.exists():
-            with contextlib.suppress(tf.errors.DataLossError):  # it died in the middle of a record
-                records += tf.data.TFRecordDataset(str(self._unfinished)).as_numpy_iterator()
-        return records
+        if not self._unfinished.exists():
+            return
+        partial = self._unfinished.with_name(self._unfinished.name + PARTIAL)
+        writer = tf.io.TFRecordWriter(str(partial))
+        for record in _whole_records(self._unfinished):
+            writer.write(record)
+            self._sizes.append(len(record))
+        writer.flush()
+        partial.replace(self._unfinished)
+        self._writer = writer
+        if len(self._sizes) >= self._max_episodes:
+            self._finish()
 
     def add(self, record: bytes) -> bool:
         """Writes an episode; returns whether its shard is finished."""
@@ -224,6 +250,10 @@ class _Split:
     def close(self) -> None:
         if self._sizes:
             self._finish()
+        elif self._writer is not None:  # nothing of what a killed writer left was whole
+            self._writer.close()
+            self._unfinished.unlink()
+            self._writer = None
         self._is_closed = True
 
     def _finish(self) -> None:
@@ -238,12 +268,32 @@ class _Split:
         self._sizes, self._writer = [], None
 
 
-def _to_array_record(source: Path, destination: Path) -> None:
+def _whole_records(path: Path) -> Iterator[bytes]:
+    """The records of a TFRecord file whose writer may have died in the middle of one."""
     import tensorflow as tf
+
+    with contextlib.suppress(tf.errors.DataLossError):
+        yield from tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
+
+
+def _array_records(path: Path) -> Iterator[bytes]:
+    from array_record.python.array_record_module import ArrayRecordReader
+
+    reader = ArrayRecordReader(str(path))
+    for number in range(reader.num_records()):
+        yield from reader.read([number])
+
+
+def _to_array_record(source: Path, destination: Path) -> None:
     from array_record.python.array_record_module import ArrayRecordWriter
 
-    writer = ArrayRecordWriter(str(destination), "group_size:1")
-    for record in tf.data.TFRecordDataset(str(source)).as_numpy_iterator():
+    partial = destination.with_name(destination.name + PARTIAL)
+    writer = ArrayRecordWriter(str(partial), "group_size:1")
+    for record in tf_record.records(source):
         writer.write(record)
     writer.close()
+    partial.replace(destination)
     source.unlink()
+
+
+_READERS: Final = {"tfrecord": tf_record.records, "array_record": _array_records}

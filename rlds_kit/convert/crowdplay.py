@@ -40,10 +40,10 @@ _OPENERS: Final[dict[str, Callable[[Path], IO[bytes]]]] = {
     ".pickle.gz": gzip.open,  # type: ignore[dict-item]  # reads as any file does
     ".pickle": lambda path: path.open("rb"),
 }
-_KEYWORD_LIMITS: Final = Limits(value_bytes=1 << 24, total_bytes=1 << 26, operations=1 << 22)
+_KEYWORD_LIMITS: Final = Limits(value_bytes=1 << 24, total_bytes=1 << 26, operations=1 << 22, values=1 << 22)
 _EPISODES: Final = """
     SELECT episodes.episode_id, episodes.environment_id, environments.task_id
-    FROM episodes JOIN environments ON environments.environment_id = episodes.environment_id
+    FROM episodes LEFT JOIN environments ON environments.environment_id = episodes.environment_id
     ORDER BY episodes.episode_id
 """
 
@@ -196,6 +196,8 @@ def _episodes(base: sqlite3.Connection, root: Path) -> Iterator[Played]:
     for session, agent, person in base.execute("SELECT environment_id, agent_id, permanent_user_id FROM users"):
         players[session][agent] = person
     for episode, session, task_id in base.execute(_EPISODES):
+        if not isinstance(episode, str) or not isinstance(task_id, str):
+            raise FormatError(f"{root / DATABASE}: expected episode {episode!r} to have an id and a session of a task")
         about = of_session.get(session, {}).get(ALL_AGENTS, {})
         game, task, channel = (_text(about, key, f"{root / DATABASE}: {session}") for key in ("game", "task", "source"))
         yield Played(
@@ -215,10 +217,13 @@ def _episodes(base: sqlite3.Connection, root: Path) -> Iterator[Played]:
 def _keywords(base: sqlite3.Connection, table: str, key: str, root: Path) -> dict[str, dict[str, dict[str, Any]]]:
     found: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
     for owner, agent, name, stored in base.execute(f"SELECT {key}, agent_id, key, value FROM {table}"):  # noqa: S608  ours
+        place = f"{root / DATABASE}: {table}, {owner}, {agent}, {name!r}"
+        if not isinstance(stored, bytes):
+            raise FormatError(f"{place}: expected a pickle, got {stored!r:.200}")
         try:
             found[owner][agent][name] = plain(loads(stored, _KEYWORD_LIMITS))
         except RefusedPickleError as error:
-            raise RefusedPickleError(f"{root / DATABASE}: {table}, {owner}, {agent}, {name!r}: {error}") from error
+            raise RefusedPickleError(f"{place}: {error}") from error
     return {owner: dict(agents) for owner, agents in found.items()}
 
 
@@ -265,7 +270,7 @@ def plain(value: Any) -> Any:
         case list() | tuple():
             return type(value)(plain(item) for item in value)
         case set():
-            return sorted(plain(item) for item in value)
+            return sorted((plain(item) for item in value), key=lambda item: (type(item).__name__, item))
     return value
 
 

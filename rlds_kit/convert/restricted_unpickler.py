@@ -36,12 +36,14 @@ class Limits:
       value_bytes: of one text, bytes or array.
       total_bytes: of the whole pickle, unpacked.
       operations: of the whole pickle.
+      values: that a container holds, those in its containers included, each time that it holds them.
     """
 
     depth: int = 32
     value_bytes: int = 1 << 28
     total_bytes: int = 1 << 34
     operations: int = 1 << 28
+    values: int = 1 << 28
 
 
 class RefusedPickleError(FormatError):
@@ -57,10 +59,10 @@ def loads(data: bytes, limits: Limits = Limits()) -> Value:
     >>> import pickle
     >>> loads(pickle.dumps({"score": 200, "frames": [1, 2]}))
     {'score': 200, 'frames': [1, 2]}
-    >>> loads(pickle.dumps(print))  # doctest: +ELLIPSIS
+    >>> loads(pickle.dumps(exec))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    rlds_kit.convert.restricted_unpickler.RefusedPickleError: at byte 31: asks for builtins.print, which is no data; ...
+    rlds_kit.convert.restricted_unpickler.RefusedPickleError: at byte 30: asks for builtins.exec, which is no data; ...
     """
     return load(io.BytesIO(data), limits)
 
@@ -75,12 +77,15 @@ def load(file: IO[bytes], limits: Limits = Limits()) -> Value:
 
 
 class _Container:
-    """A container while it is built: its value, how deep it is, and whether it is in another one already."""
+    """A container while it is built: its value, how deep it is, how many values whoever walks through it will meet.
 
-    __slots__ = ("depth", "is_placed", "value")
+    And whether it is in another one already.
+    """
+
+    __slots__ = ("count", "depth", "is_placed", "value")
 
     def __init__(self, value: Value, depth: int = 1) -> None:
-        self.value, self.depth, self.is_placed = value, depth, False
+        self.value, self.depth, self.count, self.is_placed = value, depth, 1, False
 
 
 class _Machine:
@@ -194,6 +199,10 @@ class _Machine:
         )
         if container.depth > self._limits.depth:
             raise self._refusal(f"nests containers deeper than {self._limits.depth}")
+        # One list in two places of the next one, and so on: thirty of these make a milliard of values.
+        container.count += sum(item.count if isinstance(item, _Container) else 1 for item in items)
+        if container.count > self._limits.values:
+            raise self._refusal(f"holds more than {self._limits.values} values, the same ones again and again")
         if any(item is container for item in items):
             raise self._refusal("puts a container into itself")
         return [self._plain(item) for item in items]

@@ -133,7 +133,7 @@ def _elements(example: Example, key: str, feature: Feature, count: int | None) -
             assert feature.dtype is not None  # noqa: S101  images have one
             return [images.decode(data, feature.shape, feature.dtype) for data in _strings(stored)]
         case "text":
-            return [data.decode() for data in _strings(stored)]
+            return [data.decode("utf-8", "surrogatepass") for data in _strings(stored)]  # as our builders write it
         case "bytes":
             return _shaped_strings(_strings(stored), feature.shape)
     if feature.encoding != "none":

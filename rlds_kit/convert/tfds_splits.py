@@ -7,7 +7,7 @@ from typing import Final
 
 ALL: Final = "all"
 _PART: Final = re.compile(r"(?P<name>[\w-]+)(\[(?P<selector>[\w%:.-]+)\])?")
-_BOUND: Final = re.compile(r"((?P<number>-?[\d_.]+)(?P<unit>%|shard)?)?")
+_BOUND: Final = re.compile(r"((?P<number>-?\d[\d_.]*)(?P<unit>%|shard)?)?")
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ def _slice(name: str, selector: str, lengths: Sequence[int]) -> Stretch:
 
 
 def _position(number: str, unit: str, lengths: Sequence[int]) -> int:
+    if unit != "%" and not re.fullmatch(r"-?\d[\d_]*", number):
+        raise ValueError(f"split: expected a whole number of episodes or shards, or a percentage, got {number}")
     if unit == "%":
         return round(float(number) * sum(lengths) / 100)
     if unit == "shard":

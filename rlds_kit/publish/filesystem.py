@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rlds_kit.publish.checksums import BUFFER, Advance, sha256_of
@@ -34,6 +35,13 @@ class FileSystem:
             raise PublishError(f"{url}: {error}; give a folder, hf://org/name, or what fsspec knows") from error
         self._system: Any = system  # fsspec has no types
         self._root = str(root).rstrip("/")
+
+    @property
+    def local(self) -> Path | None:
+        """The folder that it is, if the file system is this machine's."""
+        from fsspec.implementations.local import LocalFileSystem
+
+        return Path(self._root or "/") if isinstance(self._system, LocalFileSystem) else None
 
     def listing(self) -> Mapping[str, int]:
         """Path and size of every file."""

@@ -1,7 +1,9 @@
 """Looks through a dataset for personal data: names and values of metadata, of provenance, and of the steps' texts."""
 
+import codecs
+import contextlib
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as defaults
 from typing import Any, Final, NamedTuple
@@ -30,10 +32,11 @@ _REPEATED: Final = {"metadata": "run_metadata", "environment": "provenance"}
 
 
 class Text(NamedTuple):
-    """A value somewhere in a dataset: a text, or a number by its name."""
+    """A value somewhere in a dataset: a text, or a number by its name; or a key, which names the field itself."""
 
     path: str
     value: object
+    is_key: bool = False
 
 
 @dataclass(slots=True)
@@ -96,7 +99,10 @@ def _everything(dataset: Dataset, meter: Meter) -> Iterator[Text]:
         if key not in _SAID_FOR_ALL:
             yield from _texts(_REPEATED.get(key, f"dataset.json/{leaves.escape(key)}"), item)
     fields = fields_of(dataset.spec)
-    yield from (Text(each.path, 0) for each in fields)  # by name
+    for each in fields:  # by name
+        yield Text(each.path, 0)
+        for key in _keys(each.path):
+            yield Text(each.path, key, is_key=True)
     numeric = {each.path for each in fields if each.is_numeric}
     size, steps, done = size_of(dataset), sum(dataset.lengths()), 0
     for episode in dataset.episodes:
@@ -133,48 +139,49 @@ def _texts(path: str, value: object) -> Iterator[Text]:
     match value:
         case Mapping():
             for key, item in value.items():
-                yield from _texts(f"{path}/{leaves.escape(str(key))}", item)
+                below = f"{path}/{leaves.escape(str(key))}"
+                yield Text(below, str(key), is_key=True)  # a dict of scores may have the players for its keys
+                yield from _texts(below, item)
         case list() | tuple():
             for item in value:
                 yield from _texts(path, item)
         case np.ndarray() if value.dtype.kind in "US":
             yield from _texts(path, value.ravel().tolist())
         case bytes():
-            if (text := _decoded(value)) is not None:
+            for text in _decoded(value):
                 yield Text(path, text)
         case str():
             yield Text(path, value)
-        case None | bool() | np.ndarray():
+        case None | bool():
             yield Text(path, None)
         case _:
             yield Text(path, 0)
 
 
-def _decoded(data: bytes) -> str | None:
-    """Bytes that are text."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None
-    return text if "\0" not in text else None
+def _decoded(data: bytes) -> list[str]:
+    """Bytes that are text: in UTF-8, perhaps padded with zeros; with a byte order mark; or in Latin-1."""
+    is_marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16" if is_marked else "utf-8", "latin-1"):
+        with contextlib.suppress(UnicodeDecodeError):
+            texts = data.decode(encoding).rstrip("\0").split("\0")
+            if encoding != "latin-1" or all(text.isprintable() for part in texts for text in part.split()):
+                return texts
+    return []
 
 
 @functools.lru_cache(maxsize=1 << 12)  # most texts come again and again
 def _kinds(text: Text) -> frozenset[str]:
-    names = _names(text.path)
+    if text.is_key:
+        return kinds_of_text("", str(text.value))
+    within, name = ["", "", *(_keys(text.path) or [text.path])][-2:]
     if isinstance(text.value, str):
-        return _union(kinds_of_text(name, text.value) for name in names)
-    return frozenset() if text.value is None else _union(kinds_of_name(name) for name in names)
+        return kinds_of_text(name, text.value, within)
+    return frozenset() if text.value is None else kinds_of_name(name, within)
 
 
-def _union(kinds: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*kinds)
-
-
-def _names(path: str) -> list[str]:
-    """A field's own name, and that with the name of what it is in: `user/name` is a user's name."""
-    keys = [leaves.unescape(part) for part in leaves.elements(path) if part[:1] not in ("(", "[")]
-    return [keys[-1], " ".join(keys[-2:])] if keys else [path]
+def _keys(path: str) -> list[str]:
+    """The names on the way to a field."""
+    return [leaves.unescape(part) for part in leaves.elements(path) if part[:1] not in ("(", "[")]
 
 
 def _example(value: Any) -> str:

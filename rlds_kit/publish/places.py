@@ -28,7 +28,10 @@ def destination_of(text: str) -> Destination:
         return hub.Hub(text)
     if text.startswith(_FILE):
         return Folder(Path(unquote(urlsplit(text).path)))
-    return FileSystem(text) if "://" in text or "::" in text else Folder(Path(text))
+    if "://" not in text and "::" not in text:
+        return Folder(Path(text))
+    found = FileSystem(text)
+    return found if found.local is None else Folder(found.local)  # by whatever name: "local://" is one
 
 
 def require_apart(directory: Path, destination: Destination) -> None:

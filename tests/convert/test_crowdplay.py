@@ -117,6 +117,30 @@ def test_missing_trajectory_is_named(tmp_path: Path) -> None:
         read_episodes(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("DELETE FROM environments", "to have an id and a session"),
+        ("UPDATE episodes SET episode_id = x'0102'", "to have an id and a session"),
+        ("UPDATE episodekeyworddata SET value = 'text'", "expected a pickle, got 'text'"),
+        ("UPDATE environmentkeyworddata SET value = 7", "expected a pickle, got 7"),
+    ],
+)
+def test_rows_of_another_form_are_refused(tmp_path: Path, change: str, message: str) -> None:
+    """Above all no episode is left out in silence because its session is missing."""
+    make_sample(tmp_path, SESSIONS[2:3])
+    with sqlite3.connect(tmp_path / "dataset.sqlite") as base:
+        base.execute(change)
+    base.close()
+    with pytest.raises(FormatError, match=f"dataset.sqlite: .*{message}"):
+        read_episodes(tmp_path)
+
+
+def test_sets_of_several_types_are_sorted() -> None:
+    """By type first, for numbers and text have no order among them."""
+    assert crowdplay.plain({3, "b", "a", 20}) == [3, 20, "a", "b"]
+
+
 def test_malicious_pickles_are_refused_with_their_place(tmp_path: Path) -> None:
     """A trajectory or a value in the database that asks for a function is refused by file, and nothing is run."""
 

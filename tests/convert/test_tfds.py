@@ -564,3 +564,12 @@ def test_own_exports_come_back(tmp_path: Path) -> None:
     assert found.end is EpisodeEnd.INTERRUPTED
     assert found.mask("observation").tolist() == found.mask("action").tolist() == [True, True, False]
     assert "observation_valid" not in found.fields
+
+
+def test_lone_surrogates_come_back(tmp_path: Path) -> None:
+    """Text that UTF-8 has no bytes for, as our builders write it."""
+    text = "a\ud800b"
+    episode = filled(steps_of(2)) | {"note": text.encode("utf-8", "surrogatepass")}
+    path = write(tmp_path, transitions_features(note=F.Text()), {"train": [episode]})
+    (found,) = converted(path, tmp_path / "ours").episodes
+    assert found.metadata["note"] == text

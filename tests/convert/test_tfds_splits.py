@@ -56,6 +56,8 @@ def test_sums() -> None:
         ("train[1:2:3]", "expected a slice such as train"),
         ("train[a:]", "expected a slice such as train"),
         ("train[1]", "expected two bounds"),
+        ("train[1.5:]", "whole number of episodes or shards, or a percentage, got 1.5"),
+        ("train[._:]", "expected a slice such as"),
         ("train[:99]", "reaches beyond the 4 episodes of train"),
         ("all[:1]", "there is no 'all'"),
     ],

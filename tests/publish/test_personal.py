@@ -30,6 +30,49 @@ def test_metadata_are_looked_at(tmp_path: Path) -> None:
     assert found(record(tmp_path / "d", metadata=metadata)) == {**expected, "metadata/phone": {"phone number"}}
 
 
+def test_keys_are_looked_at(tmp_path: Path) -> None:
+    """A dict of scores by player has the players for its keys; that a key is called `user` says nothing yet."""
+    metadata = {"scores": {"ada@example.org": 3}, "user": {"is_expert": True}}
+    path = "metadata/scores/ada@example.org"
+    assert found(record(tmp_path / "d", metadata=metadata, info={"ada@example.org": 1.0})) == {
+        path: {"e-mail address"},
+        "info/ada@example.org": {"e-mail address"},
+    }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"ada@example.org\0\0",
+        b"seven\0ada@example.org\0",
+        "Zoë, ada@example.org\n".encode("latin-1"),
+        "ada@example.org".encode("utf-16"),
+    ],
+    ids=repr,
+)
+def test_bytes_that_are_text_are_looked_at(tmp_path: Path, data: bytes) -> None:
+    """Padded with zeros, as C has it, or in another encoding than UTF-8."""
+    assert found(record(tmp_path / "d", metadata={"note": data})) == {"metadata/note": {"e-mail address"}}
+
+
+def test_bytes_that_are_none_are_left_alone(tmp_path: Path) -> None:
+    """Compressed data are not read as Latin-1, in which everything is text."""
+    noise = np.random.default_rng(0).bytes(50) + b" ada@example.org " + b"\x93\xff"
+    assert found(record(tmp_path / "d", metadata={"noise": noise})) == {}
+
+
+def test_arrays_in_metadata_are_judged_by_name(tmp_path: Path) -> None:
+    """As a number is."""
+    metadata = {"phone": np.array([4917012345678])}
+    assert found(record(tmp_path / "d", metadata=metadata)) == {"metadata/phone": {"phone number"}}
+
+
+def test_versions_are_no_addresses(tmp_path: Path) -> None:
+    """Some packages have versions of four numbers; under another name these are an address."""
+    metadata = {"versions": {"opencv-python": "4.11.0.86"}, "from": "4.11.0.86"}
+    assert found(record(tmp_path / "d", metadata=metadata)) == {"metadata/from": {"IP address"}}
+
+
 def test_texts_of_steps_are_looked_at(tmp_path: Path) -> None:
     """Declared ones, and those that turned up in `info`."""
     directory = record(tmp_path / "d", words="ask ada@example.org", info={"log": ["saved in /home/ada/x"]})

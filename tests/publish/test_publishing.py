@@ -168,6 +168,16 @@ def test_folder_must_be_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, t
         publish(record(tmp_path / "d"), to, ABOUT)
 
 
+@pytest.mark.parametrize("scheme", ["file://", "local://"])
+def test_folder_must_be_apart_by_whatever_name(tmp_path: Path, scheme: str) -> None:
+    """A URL may name the dataset's own folder; nothing in it is changed."""
+    directory = record(tmp_path / "d")
+    before = files(directory)
+    with pytest.raises(PublishError, match="in the dataset"):
+        publish(directory, f"{scheme}{directory}", ABOUT, replace_other=True)
+    assert files(directory) == before
+
+
 def test_file_in_the_way(tmp_path: Path) -> None:
     """A file is no folder."""
     (tmp_path / "out").write_text("mine")

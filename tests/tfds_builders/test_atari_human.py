@@ -217,6 +217,17 @@ def test_malicious_trajectory_stops_the_conversion(tmp_path: Path) -> None:
     assert not tfds.builder("atari_human/riverraid_crowdplay", data_dir=tmp_path / "data").is_prepared()
 
 
+def test_frame_of_another_shape_is_named_with_its_file(tmp_path: Path) -> None:
+    """One bad trajectory among thousands can be found."""
+    make_sample(tmp_path, SESSIONS[2:3])
+    (trajectory,) = tmp_path.glob("*.pickle")
+    stored = pickle.loads(trajectory.read_bytes())  # noqa: S301  made here
+    stored[1]["prev_obs"][FIRST]["image"] = np.zeros((3, 3, 3), np.uint8)
+    trajectory.write_bytes(pickle.dumps(stored))
+    with pytest.raises(FormatError, match=rf"{trajectory.name}: {FIRST}: observation: expected uint8"):
+        crowdplay_recording.record(read_episodes(tmp_path), tmp_path / "out", {"name": "sample"})
+
+
 def test_loss_is_found(manual: tuple[Path, Trajectories], tmp_path: Path) -> None:
     """An episode that is missing, was changed, or is there twice fails the conversion by its name."""
     episodes = read_episodes(manual[0] / CROWDPLAY, games=["riverraid"])

@@ -344,6 +344,24 @@ def test_no_dataset_is_an_error(tmp_path: Path) -> None:
         builder_from_directory(tmp_path / "nothing")
 
 
+def test_no_split_is_an_error() -> None:
+    """There is nothing to take features from."""
+    with pytest.raises(ValueError, match="for each split, got none"):
+        builder_from_directory({})
+
+
+def test_a_builder_of_a_relative_path_is_read_elsewhere(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers that unpickle it may have another working directory."""
+    monkeypatch.chdir(directory.parent)
+    for place in (directory.name, {"train": directory.name}):
+        data = pickle.dumps(builder_from_directory(place))
+        monkeypatch.chdir(tmp_path)
+        assert pickle.loads(data).info.splits["train"].num_examples == COUNT  # noqa: S301  our own
+        monkeypatch.chdir(directory.parent)
+
+
 def test_preparing_does_nothing(directory: Path, builder: FixedBuilder) -> None:
     """And nothing is written beside the shards."""
     before = sorted(directory.iterdir())

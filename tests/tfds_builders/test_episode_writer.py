@@ -14,6 +14,7 @@ import tensorflow_datasets as tfds
 
 from rlds_kit.errors import DatasetExistsError
 from rlds_kit.tfds_builders import EpisodeWriter, generate_config_from_spec
+from rlds_kit.tfds_builders.episode_writer import UNFINISHED
 
 STEP = {
     "observation": {"camera": np.zeros((4, 5, 3), np.uint8), "joints": np.zeros(2, np.float32)},
@@ -241,3 +242,51 @@ def test_metadata_is_written_once_a_shard(tmp_path: Path) -> None:
         for number in range(3):
             writer.add_episode(episode(number))
         assert (tmp_path / "dataset_info.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
+@pytest.mark.parametrize("instant", range(1, 21))
+def test_a_writer_killed_at_any_instant_loses_nothing(
+    tmp_path: Path, file_format: str, instant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a writer had just done to a file when it died, also while it took over what another one left."""
+    options: dict[str, Any] = {"max_episodes_per_file": 3, "file_format": file_format}
+    EpisodeWriter(tmp_path, config(), **options).add_episode(episode(0))  # never closed, as if killed
+    added = [0]
+    with monkeypatch.context() as patched:
+        _die_at(instant, patched)
+        with pytest.raises(Killed):
+            for number in range(1, 20):
+                EpisodeWriter(tmp_path, config(), overwrite=False, **options).add_episode(episode(number))
+                added.append(number)
+    EpisodeWriter(tmp_path, config(), overwrite=False, **options).close()
+    # The episode whose `add_episode` did not return may be there or not.
+    assert rewards(tmp_path) in (expected(*added), expected(*added, len(added)))
+    assert not [path for path in tmp_path.iterdir() if path.suffix == UNFINISHED]
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def _die_at(instant: int, patched: pytest.MonkeyPatch) -> None:
+    """Ends the program when it has changed so many files; records that were not flushed are lost."""
+    left = [instant]
+
+    def counting(kind: Any, name: str) -> None:
+        operation = getattr(kind, name)
+
+        def counted(*arguments: Any, **options: Any) -> Any:
+            if left[0] <= 0:
+                raise Killed
+            done = operation(*arguments, **options)
+            left[0] -= 1
+            if not left[0]:
+                raise Killed
+            return done
+
+        patched.setattr(kind, name, counted)
+
+    for kind, names in ((Path, ("replace", "unlink")), (tf.io.TFRecordWriter, ("write", "flush"))):
+        for name in names:
+            counting(kind, name)

@@ -116,6 +116,8 @@ def test_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["new-builder", str(source), "--to", str(tmp_path), "--name", "toy"])
     assert done.exit_code == 0, done.output
     assert f"tfds build --manual_dir {source}" in done.output
+    spaced = ["new-builder", str(record(tmp_path / "my data")), "--to", str(tmp_path / "my builders")]
+    assert f"--manual_dir '{tmp_path / 'my data'}'" in CliRunner().invoke(main, spaced).output
     done = CliRunner().invoke(main, ["new-builder", str(source), "--to", str(tmp_path), "--name", "Toy"])
     assert (done.exit_code, done.output.startswith("Error: name: expected lower-case")) == (1, True)
     done = CliRunner().invoke(main, ["new-builder", str(source), "--to", str(tmp_path), "--name", "other", "--json"])

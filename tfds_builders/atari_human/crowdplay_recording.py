@@ -9,7 +9,7 @@ import numpy as np
 import rlds_kit
 from rlds_kit import spec as specs
 from rlds_kit.convert.crowdplay import ALL_AGENTS, FRAMES_PER_SECOND, Played, Step
-from rlds_kit.errors import FormatError
+from rlds_kit.errors import FormatError, SpecError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.logger.episode_writer import MISSING
 from rlds_kit.step import ACTION, DECLARED_FIELDS, DISCOUNT, OBSERVATION, REWARD
@@ -60,7 +60,10 @@ def record(episodes: Iterable[Played], directory: str | os.PathLike[str], about:
                 if any(step.user_type == PERSON for step in steps):
                     writer = writer or _writer(steps[0], directory, about)
                     rows = [_row(step, is_last=step is steps[-1]) for step in steps]
-                    _record(writer, rows, _metadata(played, agent, steps))
+                    try:
+                        _record(writer, rows, _metadata(played, agent, steps))
+                    except SpecError as error:
+                        raise FormatError(f"{played.path}: {agent}: {error}") from error
                     given[played.episode_id, agent] = digest_of_rows(rows)
     finally:
         if writer is not None:

@@ -1,5 +1,6 @@
 """Builds a dataset in another format or other shards, by as many workers as there are."""
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -10,8 +11,10 @@ from typing import Any, Final, TypeAlias
 
 from rlds_kit.dataset import Dataset, open_dataset
 from rlds_kit.errors import DatasetExistsError
+from rlds_kit.storage import lock
+from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.executor import Run, Task
-from rlds_kit.tfds_builders.shards.finish import finish, move, require_own
+from rlds_kit.tfds_builders.shards.finish import LOCK, finish, move, require_own
 from rlds_kit.tfds_builders.shards.plan import TARGET_BYTES, plan
 from rlds_kit.tfds_builders.shards.processes import on_processes
 from rlds_kit.tfds_builders.shards.spec import Format, ShardInfo, ShardSpec
@@ -78,7 +81,8 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
       ValueError: an argument is out of range.
       NotADatasetError: there is no dataset at `source`.
       DatasetExistsError: something is at `destination`.
-      BuildError: the source is damaged, a worker died, or what was written differs from the source.
+      BuildError: the source is damaged, a worker died, what was written differs from the source, or another process is
+        building at the same destination.
       SpecError: TFDS has no feature for a field.
       OSError: a file cannot be read or written.
 
@@ -93,14 +97,33 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
     limits: dict[str, Any] = {"shards": shards, "target_bytes": target_bytes, "shuffle_seed": shuffle_seed}
     specs = plan(dataset, building, format, name=name, features=features, **limits)
     building.mkdir(parents=True, exist_ok=True)
-    remove_temporary(building)
-    require_own(specs)
-    with on_processes() if executor is None else executor as run:
-        told = _Told(run, progress)
-        infos = finish(specs, told(work, specs), told, version=version)
-    move(building, target)
+    with _alone(building):
+        remove_temporary(building)
+        require_own(specs)
+        with on_processes() if executor is None else executor as run:
+            told = _Told(run, progress)
+            infos = finish(specs, told(work, specs), told, version=version)
+        (building / LOCK).unlink()
+        move(building, target)
     episodes, steps = sum(len(info.episodes) for info in infos), sum(info.steps for info in infos)
     return Report(target, format, episodes, steps, sum(info.size for info in infos), infos)
+
+
+@contextlib.contextmanager
+def _alone(building: Path) -> Iterator[None]:
+    """Keeps other processes of this machine out of an unfinished build; the system does that no more if this one dies.
+
+    Raises:
+      BuildError: another one is in it.
+    """
+    path = building / LOCK
+    with path.open("ab") as file:
+        if not lock.is_held(path):
+            lock.acquire(file.fileno())
+            if path.exists():  # else another process has just finished the build, and its file is gone
+                yield
+                return
+    raise BuildError(f"{building}: another process is building here; wait for it, or build at another destination")
 
 
 def identity(dataset: Dataset, destination: Path) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from rlds_kit.storage.append_file import sync_directory
 from rlds_kit.tfds_builders.shards.errors import BuildError
@@ -12,6 +13,9 @@ from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
 from rlds_kit.tfds_builders.shards.whole_file import info_path, remove_temporary
 from rlds_kit.tfds_builders.shards.work import check
 from rlds_kit.upkeep.copying import copy_description
+
+LOCK: Final = ".lock"
+"""In the directory of an unfinished build; whoever works on the build holds a lock on it."""
 
 
 def finish(
@@ -90,7 +94,7 @@ def require_own(specs: Sequence[ShardSpec]) -> None:
       BuildError: it does.
     """
     directory = specs[0].directory
-    known = {name for spec in specs for name in (spec.file, info_path(spec).name)}
+    known = {LOCK, *(name for spec in specs for name in (spec.file, info_path(spec).name))}
     for path in sorted(directory.iterdir()):
         if path.name not in known:
             raise BuildError(

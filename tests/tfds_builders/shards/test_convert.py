@@ -158,6 +158,23 @@ def test_unfinished_build_of_other_arguments_is_refused(dataset: rlds_kit.Datase
         convert_shards(dataset, tmp_path / "out", "riegeli", executor=serially())
 
 
+def test_two_builds_at_once_do_not_meet(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
+    """The second is refused and harms nothing: it would clear away what the first is writing."""
+    refused: list[str] = []
+
+    def build_again(doing: str, done: int, total: int) -> None:
+        del done, total
+        with pytest.raises(BuildError, match="another process is building here"):
+            convert_shards(dataset, tmp_path / "out", "riegeli", executor=serially(), shards=2)
+        refused.append(doing)
+
+    convert_shards(dataset, tmp_path / "out", "riegeli", executor=serially(), shards=2, progress=build_again)
+    assert refused == ["writing", "writing", "reading back", "reading back"]
+    assert rlds_kit.open(tmp_path / "out").content_digest == dataset.content_digest
+    assert sorted(path.suffix for path in (tmp_path / "out").iterdir()) == [".json", ".riegeli", ".riegeli"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_progress_counts_shards_written_and_read_back(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
     """First all are written, then all are read back."""
     told: list[tuple[str, int, int]] = []
