@@ -466,8 +466,8 @@ def test_processes_may_have_loggers_of_their_own(tmp_path: Path) -> None:
     """Each worker of an AsyncVectorEnv then records into the directory by itself, and nothing is lost at its end."""
     each = [lambda: logger.GymnasiumLogger(Walk(), tmp_path / "each", draw_seeds=False)] * 2
     # Spawned: other tests have started threads of other libraries in this process, which may not survive a fork.
-    envs = AsyncVectorEnv(each, context="spawn")
-    with logger.VectorLogger(envs, tmp_path / "all", draw_seeds=False) as envs:
+    spawned = AsyncVectorEnv(each, context="spawn")
+    with logger.VectorLogger(spawned, tmp_path / "all", draw_seeds=False) as envs:
         envs.reset(seed=1)
         for _ in range(20):
             envs.step(np.ones((2, 2), np.int64))
