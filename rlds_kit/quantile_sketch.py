@@ -60,7 +60,8 @@ class QuantileSketch:
             raise ValueError("expected numbers, got NaN, which has no place in an order; leave it out")
         bits = (numbers + 0.0).view(np.int64)  # the sum makes 0.0 of -0.0
         keys = np.sort(np.where(bits < 0, ~(bits & _MAGNITUDE), bits))
-        return cls(*_in_buckets(0, keys, None), float(numbers.min()), float(numbers.max()))
+        # Which of 0.0 and -0.0 is smaller depends on their order; adding 0.0 makes one of them.
+        return cls(*_in_buckets(0, keys, None), float(numbers.min()) + 0.0, float(numbers.max()) + 0.0)
 
     @property
     def count(self) -> int:

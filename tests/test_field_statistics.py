@@ -175,3 +175,13 @@ def test_different_shapes_do_not_merge() -> None:
     """The message has both."""
     with pytest.raises(ValueError, match=r"shape \(2,\) with those of shape \(3,\)"):
         FieldStatistics.of(np.zeros((1, 2))).merge(FieldStatistics.of(np.zeros((1, 3))))
+
+
+def test_signs_of_zero_do_not_depend_on_the_order() -> None:
+    """0.0 and -0.0 are equal, so whichever comes first must not show in what is saved."""
+    plus, minus = np.zeros((1, 3)), -np.zeros((1, 3))
+    both = FieldStatistics.of(np.concatenate([plus, minus])).to_json()
+    for first, second in ((plus, minus), (minus, plus)):
+        merged = FieldStatistics.of(first).merge(FieldStatistics.of(second)).to_json()
+        assert merged == both
+        assert FieldStatistics.of(np.concatenate([first, second])).to_json() == both
