@@ -35,8 +35,9 @@ native = [
 
 extras = {
     "atari": ["ale-py>=0.10"],
-    "compat": ["brotli>=1.2", "python-snappy>=0.7"],
+    "compat": ["brotli>=1.2", "h5py>=3.11", "python-snappy>=0.7"],
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
+    "pettingzoo": ["pettingzoo>=1.24"],
     "plot": ["matplotlib>=3.8", "pillow"],
     "tf": [
         "tensorflow-cpu>=2.19; sys_platform == 'linux' and platform_machine == 'x86_64'",
@@ -61,10 +62,13 @@ extras["dev"] = [
     "dill",  # which tfds.testing needs and forgets
     "hypothesis",
     "ipykernel",  # notebooks are executed by the tests
+    "minari>=0.5.4",  # its own storage writes and reads what conversions are tested with
     "ml_dtypes",
+    "mpe2",  # environments of PettingZoo
     "mypy",
     "nbclient",
     "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
+    "pygame-ce",  # which PettingZoo's games import and it does not require
     "pytest>=8",
     "pytest-xdist",
     "rlds==0.1.8; sys_platform == 'linux' and platform_machine == 'x86_64'",  # its own tests are run against ours

@@ -29,13 +29,13 @@ def make(environment: Mapping[str, Any], **kwargs: Any) -> Any:
             "expected an environment with a Gymnasium id, but the recording has none; make the environment by hand: "
             f"it was {environment.get('class', 'not described')}"
         )
-    _register(identifier)
+    register(identifier)
     if "spec" in environment:
         return gymnasium.make(EnvSpec.from_json(json.dumps(environment["spec"])), **kwargs)
     return gymnasium.make(identifier, **{**environment.get("kwargs", {}), **kwargs})
 
 
-def _register(identifier: str) -> None:
+def register(identifier: str) -> None:
     """Imports the package whose import registers its environments, where the id names it."""
     if identifier.startswith("ALE/") and identifier not in gymnasium.registry:
         gymnasium.register_envs(importlib.import_module("ale_py"))

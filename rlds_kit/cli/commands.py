@@ -31,7 +31,10 @@ class Source(NamedTuple):
 
 CORE: Final = {
     name: Source(f"rlds_kit.cli.{name}", f"{name}_command")
-    for name in ("info", "plot", "publish", "rechunk", "repair", "stats", "verify")
+    for name in (
+        *("convert", "delete", "diff", "filter", "info", "merge", "plot", "publish"),
+        *("rechunk", "repair", "replay", "split", "stats", "trim", "verify"),
+    )
 }
 
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from uuid import UUID
 
 import click
 import pytest
@@ -73,11 +74,18 @@ def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(CORE))
 def test_path_without_dataset_is_a_short_error(tmp_path: Path, name: str) -> None:
-    """One line on standard error that says what to do, exit code 1, no traceback."""
-    to = {"repair": [], "rechunk": [], "publish": ["--to"]}
+    """One line on standard error that says what to do, no traceback; exit code 2 where 1 is an answer."""
+    to = {"convert": [], "diff": [], "repair": [], "rechunk": [], "publish": ["--to"]}
+    to |= {
+        "filter": ["--where=True"],
+        "merge": [],
+        "trim": [],
+        "split": ["--part=all=1"],
+        "delete": [f"--id={UUID(int=0)}"],
+    }
     copy = [*to[name], str(tmp_path / "copy")] if name in to else []
     result = CliRunner().invoke(main, [name, str(tmp_path / "nothing"), *copy])
-    assert result.exit_code == 1
+    assert result.exit_code == (2 if name in ("diff", "replay") else 1)
     assert result.stderr.startswith("Error: ")
     assert "expected a dataset" in result.stderr
     assert result.stdout == ""

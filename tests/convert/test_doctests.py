@@ -5,7 +5,10 @@ import importlib
 
 import pytest
 
-MODULES = ["crc32c", "tf_record", "tfds_splits", "last_steps", "images"]
+MODULES = [
+    *("crc32c", "tf_record", "tfds_splits", "last_steps", "images"),
+    *("envlogger_reader", "formats", "minari_columns", "minari_spaces", "row_content", "rows"),
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,0 +1,275 @@
+"""Reads D4RL's layout, https://github.com/Farama-Foundation/D4RL: all steps of all episodes in one array per field.
+
+In an HDF5 or NPZ file stand `observations`, `actions`, `rewards`, `terminals`, and maybe `timeouts`,
+`next_observations`, `infos/...`, `metadata/...`. Row k is a transition. An episode ends after a row with `terminals` or
+`timeouts`, and, where there are `next_observations`, after a row whose next observation is not that of the row after.
+Its final observation is the next observation of its own last row; without `next_observations` it is missing.
+"""
+
+import contextlib
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit import spec as specs
+from rlds_kit.convert import hdf5
+from rlds_kit.convert.protocol import RECORDED, Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.rows import Rows
+from rlds_kit.errors import FormatError
+from rlds_kit.step import ACTION, DECLARED_FIELDS, FLAGS, INFO, OBSERVATION, REWARD, STEP_INDEX, TIME_NS, EpisodeEnd
+
+OBSERVATIONS: Final = "observations"
+NEXT: Final = "next_observations"
+TERMINALS: Final = "terminals"
+TIMEOUTS: Final = "timeouts"
+METADATA: Final = "metadata"
+_REQUIRED: Final = (OBSERVATIONS, "actions", "rewards", TERMINALS)
+_NAMES: Final = {OBSERVATIONS: OBSERVATION, "actions": ACTION, "rewards": REWARD, "infos": INFO}
+_TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, INFO, STEP_INDEX, TIME_NS))
+_ROWS_AT_ONCE: Final = 4096
+_HDF5: Final = (".hdf5", ".h5", ".hdf")
+_NPZ: Final = ".npz"
+_BROKEN: Final = (
+    *(ValueError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+
+Tree = dict[str, Any]
+"""Arrays, or datasets of h5py, by name, nested as groups are."""
+
+
+class ArraysReader:
+    """Reads one file. A `Reader`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.size = path.stat().st_size
+        self.about: Mapping[str, str] = {}
+        self.environment: Mapping[str, Any] = {}
+        self.lossy: Mapping[str, str] = {}
+        self.losses: list[Loss] = []
+        with _opened(path) as tree:
+            rows = _count(path, tree)
+            self._steps = {name: each for name, each in _split(tree, rows).items() if each}
+            ended = {name: _flag(path, tree, name, rows) for name in (TERMINALS, TIMEOUTS) if name in tree}
+            self._terminal = ended[TERMINALS]
+            self._timeout = ended.get(TIMEOUTS, np.zeros(rows, np.bool_))
+            cuts = self._terminal | self._timeout
+            if NEXT in tree:
+                _require_alike(path, tree[OBSERVATIONS], tree[NEXT], rows)
+                cuts[:-1] |= _broken(tree[OBSERVATIONS], tree[NEXT], rows)
+            ends = np.flatnonzero(cuts) + 1
+            self._ends = [*ends.tolist(), *([rows] if rows and not cuts[-1] else [])]
+            self.spec = specs.Dict({_NAMES[name]: _spec(tree[name]) for name in _REQUIRED if name in _NAMES})
+            self.metadata: Mapping[str, Any] = _metadata(tree, self._steps)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __iter__(self) -> Iterator[ForeignEpisode]:
+        """Reads the episodes in order."""
+        with _opened(self._path) as tree:
+            begin = 0
+            for end in self._ends:
+                yield self._episode(tree, begin, end)
+                begin = end
+
+    def _episode(self, tree: Tree, begin: int, end: int) -> ForeignEpisode:
+        columns = {
+            _field(name): _map(lambda array: array[begin:end], _chosen(tree[name], kept))
+            for name, kept in self._steps.items()
+        }
+        rows = end - begin
+        if NEXT in tree:
+            final = _map(lambda array: array[end - 1 : end], tree[NEXT])
+            columns[OBSERVATION] = _joined(columns[OBSERVATION], final)
+        acted = {name: columns.pop(name) for name in (ACTION, REWARD)}
+        terminated, truncated = bool(self._terminal[end - 1]), bool(self._timeout[end - 1])
+        ending = EpisodeEnd.TERMINATED if terminated else EpisodeEnd.TRUNCATED
+        return ForeignEpisode(
+            Rows(columns, rows + (NEXT in tree)),
+            Rows(acted, rows),
+            ending if terminated or truncated else EpisodeEnd.INTERRUPTED,
+            terminated=terminated,
+            truncated=truncated,
+        )
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Tree]:
+    if path.suffix.lower() in _HDF5:
+        with hdf5.opened(path) as file:
+            yield _tree(file, str(path))
+        return
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            tree: Tree = {}
+            for name in file.files:
+                *groups, own = name.split("/")
+                inner = tree
+                for group in groups:
+                    inner = inner.setdefault(group, {})
+                inner[own] = file[name]
+    except _BROKEN as error:
+        raise FormatError(f"{path}: expected an NPZ file of arrays without pickled objects: {error}") from error
+    yield tree
+
+
+def _tree(group: Any, place: str) -> Tree:
+    found = hdf5.children(group, place)
+    return {name: _tree(each, f"{place}/{name}") if hasattr(each, "keys") else each for name, each in found.items()}
+
+
+def _count(path: Path, tree: Tree) -> int:
+    """The number of rows."""
+    missing = [name for name in _REQUIRED if name not in tree]
+    if missing:
+        raise FormatError(
+            f"{path}: expected the arrays {', '.join(_REQUIRED)}, but {', '.join(missing)} is missing; there are "
+            f"{', '.join(tree) or 'none'}"
+        )
+    rows = len(tree[TERMINALS]) if np.ndim(tree[TERMINALS]) else 0
+    names = [*_REQUIRED, *(name for name in (NEXT, TIMEOUTS) if name in tree)]
+    lengths = {name: sorted(set(_leaves_of(tree[name], lambda array: array.shape[:1]))) for name in names}
+    if any(found != [(rows,)] for found in lengths.values()):
+        told = ", ".join(f"{name} {[each[0] if each else 'no' for each in found]}" for name, found in lengths.items())
+        raise FormatError(f"{path}: expected as many rows in every array, got {told}")
+    return rows
+
+
+def _split(tree: Tree, rows: int) -> dict[str, Any]:
+    """What belongs to steps: for each name True, or for a group the same of what is in it."""
+
+    def per_step(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {name: kept for name, each in node.items() if (kept := per_step(each))}
+        return node.ndim > 0 and len(node) == rows and node.dtype != np.object_
+
+    return {name: per_step(node) for name, node in tree.items() if name not in (NEXT, TERMINALS, TIMEOUTS, METADATA)}
+
+
+def _chosen(node: Any, kept: Any) -> Any:
+    return {name: _chosen(node[name], each) for name, each in kept.items()} if isinstance(kept, dict) else node
+
+
+def _metadata(tree: Tree, steps: Mapping[str, Any]) -> Tree:
+    """What belongs to no step: numbers, text, the weights of a policy."""
+
+    def rest(node: Any, kept: Any) -> Any:
+        if isinstance(node, dict):
+            kept = kept if isinstance(kept, dict) else {}
+            inner = {name: rest(each, kept.get(name)) for name, each in node.items()}
+            return {name: each for name, each in inner.items() if each is not None}
+        return None if kept else _plain(node)
+
+    found = {
+        name: rest(node, steps.get(name)) for name, node in tree.items() if name not in (NEXT, TERMINALS, TIMEOUTS)
+    }
+    return {name: each for name, each in found.items() if each is not None and each != {}}
+
+
+def _plain(node: Any) -> Any:
+    """An array as it is; text of h5py as str, or bytes where it is no UTF-8."""
+    value = node[()]
+    if isinstance(value, np.ndarray) and value.dtype == np.object_:
+        return [_text(each) for each in value.ravel().tolist()]
+    return _text(value)
+
+
+def _text(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def _flag(path: Path, tree: Tree, name: str, rows: int) -> np.ndarray:
+    values = np.asarray(tree[name][()])
+    if values.size != rows or values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        raise FormatError(
+            f"{path}: {name}: expected a 0 or 1 for each of {rows} rows, got {values.dtype} {values.shape}"
+        )
+    return values.reshape(rows).astype(np.bool_)
+
+
+def _require_alike(path: Path, observations: Any, following: Any, rows: int) -> None:
+    def shape(node: Any) -> Any:
+        return _map(lambda array: (array.shape[1:], array.dtype), node)
+
+    if shape(observations) != shape(following):
+        raise FormatError(f"{path}: expected {OBSERVATIONS} and {NEXT} of one dtype and shape in {rows} rows")
+
+
+def _broken(observations: Any, following: Any, rows: int) -> np.ndarray:
+    """`[rows - 1]` bool: where the next observation of a row is not, bit for bit, the observation of the row after."""
+    found = np.zeros(max(rows - 1, 0), np.bool_)
+    if isinstance(observations, dict):
+        for name, each in observations.items():
+            found |= _broken(each, following[name], rows)
+        return found
+    for begin in range(0, rows - 1, _ROWS_AT_ONCE):
+        end = min(begin + _ROWS_AT_ONCE, rows - 1)
+        found[begin:end] = (_bytes(following[begin:end]) != _bytes(observations[begin + 1 : end + 1])).any(axis=1)
+    return found
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """`[rows, bytes]` uint8."""
+    return np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8).reshape(len(array), -1)
+
+
+def _joined(columns: Any, final: Any) -> Any:
+    if isinstance(columns, dict):
+        return {name: _joined(each, final[name]) for name, each in columns.items()}
+    return np.concatenate([columns, final])
+
+
+def _map(function: Callable[[Any], Any], node: Any) -> Any:
+    return {name: _map(function, each) for name, each in node.items()} if isinstance(node, dict) else function(node)
+
+
+def _leaves_of(node: Any, function: Callable[[Any], Any]) -> Iterator[Any]:
+    if isinstance(node, dict):
+        for each in node.values():
+            yield from _leaves_of(each, function)
+    else:
+        yield function(node)
+
+
+def _spec(node: Any) -> specs.Spec:
+    if isinstance(node, dict):
+        return specs.Dict({name: _spec(each) for name, each in node.items()})
+    return specs.Array(node.shape[1:], node.dtype)
+
+
+def _field(name: str) -> str:
+    own = _NAMES.get(name, name)
+    return f"{RECORDED}{own}" if own in _TAKEN and name not in _NAMES else own
+
+
+def _recognises(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() in (*_HDF5, _NPZ)
+
+
+FORMAT: Final = Format(
+    name="arrays",
+    summary="an HDF5 or NPZ file as of D4RL, with observations, actions, rewards and terminals",
+    recognises=_recognises,
+    open=ArraysReader,
+    capabilities=Capabilities(
+        missing_final_observation=True,
+        gaps=False,
+        other_fields=True,
+        changing_fields=False,
+        discount=False,
+        end=False,
+        episode_metadata=False,
+        seeds=False,
+    ),
+)

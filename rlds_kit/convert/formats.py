@@ -1,0 +1,42 @@
+"""The formats that can be converted from and to."""
+
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.convert import arrays, envlogger_reader, minari, rlds_kit_dataset
+from rlds_kit.convert.protocol import ConversionError, Format
+from rlds_kit.errors import NotADatasetError
+
+FORMATS: Final = {
+    each.name: each for each in (rlds_kit_dataset.FORMAT, envlogger_reader.FORMAT, minari.FORMAT, arrays.FORMAT)
+}
+"""By name; of those that recognise a path, the first counts."""
+WRITABLE: Final = tuple(name for name, each in FORMATS.items() if each.create is not None)
+
+
+def named(name: str) -> Format:
+    """The format of a name.
+
+    Raises:
+      ConversionError: there is none.
+
+    >>> named("minari").create is None
+    False
+    """
+    if name not in FORMATS:
+        raise ConversionError(f"expected one of the formats {', '.join(FORMATS)}, got {name!r}")
+    return FORMATS[name]
+
+
+def recognised(path: Path) -> Format:
+    """The format of what is at a path.
+
+    Raises:
+      NotADatasetError: there is nothing, or nothing that is known.
+    """
+    for each in FORMATS.values():
+        if each.recognises(path):
+            return each
+    what = "there is nothing" if not path.exists() else "what is there is none of them"
+    known = "; ".join(f"{each.name}: {each.summary}" for each in FORMATS.values())
+    raise NotADatasetError(f"{path}: expected a dataset of a known format, but {what}. Known are: {known}")

@@ -1,0 +1,66 @@
+"""Columns seen as rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+from rlds_kit.convert.protocol import Row
+
+
+class Rows(Sequence[Row]):
+    """A view of columns as the fields of one step after the other; nothing is copied.
+
+    Args:
+      columns: by field name: an array `[rows, ...]`, a list, or a dict or tuple of columns.
+      begin: for each field, the row of the view that its first value belongs to; 0 if it is not named.
+      length: number of rows; a row lacks the fields whose columns do not reach it.
+
+    Attributes:
+      columns: as given.
+
+    >>> rows = Rows({"observation": {"x": [1, 2]}, "info": [7]}, 2, {"info": 1})
+    >>> list(rows)
+    [{'observation': {'x': 1}}, {'observation': {'x': 2}, 'info': 7}]
+    """
+
+    def __init__(self, columns: Mapping[str, Any], length: int, begin: Mapping[str, int] | None = None) -> None:
+        self.columns, self._length, self._begin = columns, length, begin or {}
+        self._lengths = {name: length_of(column) for name, column in columns.items()}
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        """A row, or a list of rows."""
+        numbers = range(self._length)[index]
+        return self._row(numbers) if isinstance(numbers, int) else [self._row(number) for number in numbers]
+
+    def _row(self, number: int) -> Row:
+        row = {}
+        for name, column in self.columns.items():
+            place = number - self._begin.get(name, 0)
+            if 0 <= place < self._lengths[name]:
+                row[name] = value_at(column, place)
+        return row
+
+
+def value_at(column: Any, row: int) -> Any:
+    """The value of one row of a column, or of a nest of columns."""
+    if isinstance(column, dict):
+        return {name: value_at(each, row) for name, each in column.items()}
+    if isinstance(column, tuple):
+        return tuple(value_at(each, row) for each in column)
+    return column[row]
+
+
+def length_of(column: Any) -> int:
+    """How many rows a column has; of a nest, the least."""
+    if isinstance(column, dict | tuple):
+        parts = column.values() if isinstance(column, dict) else column
+        return min((length_of(each) for each in parts), default=0)
+    return len(column)

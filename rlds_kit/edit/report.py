@@ -1,0 +1,34 @@
+"""What an edit did."""
+
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is in a new dataset, and what is not.
+
+    Attributes:
+      destination: the new dataset.
+      episodes: in it.
+      steps: in it.
+      bytes: of its shards.
+      digest: its content digest, in hexadecimal.
+      duplicates: episodes that several sources had, and that it has once.
+      removed: episodes of the sources that it does not have.
+      cut: episodes that are shorter in it and so have another id.
+      left_out: episodes that are being recorded; they are not in it.
+      layers_left_out: layers of the sources, which are not carried over.
+    """
+
+    destination: Path
+    episodes: int
+    steps: int
+    bytes: int
+    digest: str
+    duplicates: int = 0
+    removed: int = 0
+    cut: int = 0
+    left_out: tuple[uuid.UUID | None, ...] = ()
+    layers_left_out: tuple[Path, ...] = ()

@@ -1,0 +1,15 @@
+"""The examples in the docstrings."""
+
+import doctest
+import importlib
+
+import pytest
+
+MODULES = ["compare.report", "compare.values", "replay.rebuilt", "cli.replay"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_docstrings(name: str) -> None:
+    """Every example gives what its docstring says."""
+    result = doctest.testmod(importlib.import_module(f"rlds_kit.{name}"))
+    assert (result.failed, result.attempted > 0) == (0, True)

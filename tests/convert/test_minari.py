@@ -1,0 +1,301 @@
+"""Minari's datasets: what its own package wrote is read exactly, and what is written its own package reads exactly."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import rlds_kit
+from rlds_kit import EpisodeEnd
+from rlds_kit import spec as specs
+from rlds_kit.convert import rlds_kit_dataset
+from rlds_kit.convert.conversion import convert
+from rlds_kit.convert.hdf5 import MissingHdf5Error
+from rlds_kit.convert.minari import FORMAT
+from rlds_kit.convert.minari_reader import MinariReader
+from rlds_kit.convert.minari_spaces import from_json, to_json
+from rlds_kit.convert.protocol import ConversionError
+from rlds_kit.convert.row_content import content_of
+from rlds_kit.errors import FormatError
+from rlds_kit.logger import EpisodeWriter
+from tests.convert import minari_samples as samples
+
+SPACES: dict[str, spaces.Space[Any]] = {
+    "box": spaces.Box(-1, np.inf, (2,), np.float32),
+    "bytes": spaces.Box(0, 9, (2, 3), np.uint8),
+    "scalar": spaces.Box(-2.0, 2.0, (), np.float64),
+    "discrete": spaces.Discrete(4, start=2),
+    "multi": spaces.MultiDiscrete([3, 5], start=[1, 0]),
+    "binary": spaces.MultiBinary(4),
+    "text": spaces.Text(8, min_length=1, charset="abcé"),
+    "dict": spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Tuple([spaces.Box(0, 1, (2,)), spaces.MultiBinary(2)])}),
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Where Minari keeps its datasets."""
+    return tmp_path / "minari"
+
+
+@pytest.fixture
+def minari(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Minari's own package."""
+    return samples.minari_at(root, monkeypatch)
+
+
+@pytest.mark.parametrize("kind", SPACES)
+def test_every_space_is_read_as_minari_was_given_it(kind: str, minari: Any, root: Path, tmp_path: Path) -> None:
+    """Observations, actions, rewards, flags, seed and options of each episode, bit for bit."""
+    truth = samples.write(minari, "cart/y-v0", SPACES[kind], SPACES[kind])
+    convert(root / "cart" / "y-v0", tmp_path / "ours")
+    for given, episode in zip(truth, rlds_kit.open(tmp_path / "ours").episodes, strict=True):
+        steps = list(episode.steps)
+        assert samples.equal(tuple(step["observation"] for step in steps), tuple(given["observations"]))
+        assert samples.equal(tuple(step["action"] for step in steps[:-1]), tuple(given["actions"]))
+        assert episode["reward"][:-1].tolist() == given["rewards"]
+        assert episode.mask("action").tolist() == [True, True, True, False]
+        assert (episode.terminated, episode.truncated) == (given["terminations"][-1], given["truncations"][-1])
+        assert (episode.seed, episode.options) == (given["seed"], given["options"])
+
+
+@pytest.mark.parametrize("kind", SPACES)
+def test_there_and_back_is_the_same_dataset(kind: str, minari: Any, root: Path, tmp_path: Path) -> None:
+    """Minari reads from the copy what it reads from its own dataset, and so do we."""
+    samples.write(minari, "own-v0", SPACES[kind], SPACES[kind], infos=True)
+    convert(root / "own-v0", tmp_path / "ours")
+    report = convert(tmp_path / "ours", root / "copy-v1", "minari")
+    assert report.losses == ()
+    own, copy = samples.load(minari, "own-v0"), samples.load(minari, "copy-v1")
+    assert (own.observation_space, own.action_space) == (copy.observation_space, copy.action_space)
+    assert (len(own), own.total_steps) == (len(copy), copy.total_steps)
+    for one, other in zip(own, copy, strict=True):
+        for name in ("observations", "actions", "rewards", "terminations", "truncations", "infos"):
+            assert samples.equal(_plain(getattr(one, name)), _plain(getattr(other, name)))
+    for one, other in zip(*(each.storage.get_episode_metadata(range(4)) for each in (own, copy)), strict=True):
+        assert {name: other[name] for name in one} == one
+
+
+def _plain(value: Any) -> Any:
+    """Lists of text as tuples, in arrays of objects too."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == np.object_):
+        return tuple(each.decode() if isinstance(each, bytes) else each for each in value)
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+def test_infos_stand_beside_the_observation_they_came_with(minari: Any, root: Path, tmp_path: Path) -> None:
+    """Text is text, and the info of the reset is the first."""
+    samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2), infos=True)
+    convert(root / "own-v0", tmp_path / "ours")
+    steps = rlds_kit.open(tmp_path / "ours").episodes[0].steps
+    assert [step["info"] for step in steps] == [{"lives": i, "inner": {"word": f"w{i}é"}} for i in range(4)]
+
+
+def test_ends_are_what_the_flags_say(minari: Any, root: Path, tmp_path: Path) -> None:
+    """Neither flag means that the caller stopped; discounts follow from the flags."""
+    samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2))
+    convert(root / "own-v0", tmp_path / "ours")
+    episodes = rlds_kit.open(tmp_path / "ours").episodes
+    ends = [EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED, EpisodeEnd.INTERRUPTED, EpisodeEnd.TERMINATED]
+    assert [episode.end for episode in episodes] == ends
+    assert [episode["discount"].tolist()[:-1] for episode in episodes][:2] == [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
+
+
+def test_environment_is_recovered_from_the_copy(minari: Any, root: Path, tmp_path: Path) -> None:
+    """The specification travels, and what the dataset says of itself."""
+    space = spaces.Box(-1, 1, (4,), np.float32)
+    samples.write(minari, "own-v0", space, spaces.Discrete(2), env="CartPole-v1")
+    convert(root / "own-v0", tmp_path / "ours")
+    ours = rlds_kit.open(tmp_path / "ours")
+    assert ours.environment["id"] == "CartPole-v1"
+    assert (ours.description["description"], ours.metadata["minari"]["author"]) == ("made for a test", ["Ada"])
+    convert(tmp_path / "ours", root / "copy-v0", "minari")
+    copy = samples.load(minari, "copy-v0")
+    assert copy.spec.env_spec == samples.load(minari, "own-v0").spec.env_spec
+    assert (copy.storage.metadata["author"], copy.storage.metadata["description"]) == ({"Ada"}, "made for a test")
+
+
+@pytest.mark.parametrize("shape", [(40, 32, 3), (40, 32)])
+def test_jpeg_is_decoded_and_said_to_be_lossy(shape: tuple[int, ...], minari: Any, root: Path, tmp_path: Path) -> None:
+    """The pixels are those that Minari itself decodes; the copy is lossless."""
+    samples.write(minari, "own-v0", spaces.Box(0, 255, shape, np.uint8), spaces.Discrete(2), jpeg=True)
+    report = convert(root / "own-v0", tmp_path / "ours")
+    assert report.lossy_at_the_source == {"observation": "jpeg"}
+    assert rlds_kit.open(tmp_path / "ours").metadata["source"]["lossy_at_the_source"] == {"observation": "jpeg"}
+    convert(tmp_path / "ours", root / "copy-v0", "minari")
+    copy = samples.load(minari, "copy-v0")
+    for one, other in zip(samples.load(minari, "own-v0"), copy, strict=True):
+        assert samples.equal(one.observations, other.observations)
+    assert copy.storage.jpeg_encoding is False
+
+
+def test_rewards_are_summed_up_for_minari(minari: Any, root: Path, tmp_path: Path) -> None:
+    """A dataset of ours gets the attributes that Minari's collector writes."""
+    _record(tmp_path / "ours")
+    convert(tmp_path / "ours", root / "copy-v0", "minari")
+    (metadata,) = samples.load(minari, "copy-v0").storage.get_episode_metadata([0])
+    assert (metadata["rewards_sum"], metadata["rewards_max"], metadata["total_steps"]) == (3.0, 2.0, 2)
+    assert (metadata["operator"], metadata["inner"]) == ("ada", {"x": 1.5})
+
+
+def _record(path: Path, **fields: Any) -> None:
+    declared = specs.Dict(
+        {"observation": specs.Array((2,), np.float32), "action": specs.Array((), np.int64, minimum=0, maximum=3)}
+    )
+    metadata = {"operator": "ada", "inner": {"x": 1.5}, **fields.pop("metadata", {})}
+    info, discount = fields.pop("info", [{}, {}, {}]), fields.pop("discount", 0.0)
+    acted = fields.pop("acted", None)
+    with (
+        EpisodeWriter(path, declared, record_time=False) as writer,
+        writer.episode(metadata=metadata, **fields) as episode,
+    ):
+        episode.start(np.zeros(2, np.float32), info=info[0])
+        episode.step(1, 1.0, np.ones(2, np.float32), info=info[1], acted=acted)
+        episode.step(2, 2.0, np.full(2, 2, np.float32), discount=discount, info=info[2], terminated=True, acted=acted)
+
+
+@pytest.mark.parametrize(
+    ("fields", "lost"),
+    [
+        ({"info": [{"a": 1}, {}, {"a": 2}]}, {"info/a": 2}),
+        ({"info": [{"a": 1}, {"a": 1.5}, {"a": None}]}, {"info/a": 3}),
+        ({"info": [{"a": np.zeros(2)}, {"a": np.zeros(3)}, {"a": np.zeros(2)}]}, {"info/a": 3}),
+        ({"info": [{"a": [1]}, {"a": [1]}, {"a": [1]}]}, {"info/a": 3}),
+        ({"info": [{"a/b": 1}, {"a/b": 1}, {"a/b": 1}]}, {"info/a/b": 3}),
+        ({"info": [{"a": "\0"}, {"a": ""}, {"a": ""}]}, {"info/a": 3}),
+        ({"discount": 0.5}, {"discount": 1}),
+        ({"acted": {"torque": 1.0}}, {"torque": 2}),
+        ({"metadata": {"none": None}}, {"metadata/none": 1}),
+        ({"metadata": {"seed": 3}}, {"metadata/seed": 1}),
+        ({"metadata": {"list": [1, 2]}}, {"metadata/list": 1}),
+        ({"seed": "text"}, {"seed": 1}),
+        ({"seed": 2**70}, {"seed": 1}),
+        ({"options": {"deep": {"none": None}, "x": 1}}, {"options/deep/none": 1}),
+        ({"provenance": {"robot": "r2"}}, {"provenance/robot": 1}),
+    ],
+)
+def test_what_minari_cannot_hold_is_refused_or_counted(
+    fields: dict[str, Any], lost: dict[str, int], root: Path, tmp_path: Path
+) -> None:
+    """Without permission nothing is made; with it the report has each field and how many values are gone."""
+    _record(tmp_path / "ours", **fields)
+    with pytest.raises(ConversionError, match="allow-loss"):
+        convert(tmp_path / "ours", root / "copy-v0", "minari")
+    assert list(root.iterdir()) == []
+    report = convert(tmp_path / "ours", root / "copy-v0", "minari", allow_loss=True)
+    assert {loss.field: loss.values for loss in report.losses} == lost
+    assert report.episodes == 1
+
+
+@pytest.mark.parametrize(
+    ("capability", "fields"),
+    [
+        ("other_fields", {"acted": {"torque": 1.0}}),
+        ("changing_fields", {"info": [{"a": 1}, {}, {"a": 2}]}),
+        ("discount", {"discount": 0.5}),
+        ("episode_metadata", {"metadata": {"none": None}}),
+        ("seeds", {"seed": 5, "options": {"low": 0.5}}),
+    ],
+)
+def test_capabilities_say_what_happens(capability: str, fields: dict[str, Any], root: Path, tmp_path: Path) -> None:
+    """Something is lost exactly where the record says that the format cannot hold it."""
+    _record(tmp_path / "ours", **fields)
+    report = convert(tmp_path / "ours", root / "copy-v0", "minari", allow_loss=True)
+    assert getattr(FORMAT.capabilities, capability) is (report.losses == ())
+    assert getattr(rlds_kit_dataset.FORMAT.capabilities, capability)
+
+
+def test_missing_final_observation_costs_the_last_action(minari: Any, root: Path, tmp_path: Path) -> None:
+    """It is not invented: the last action goes, and the episode did not end where it stops now."""
+    declared = specs.Dict({"observation": specs.Array((), np.float64), "action": specs.Array((), np.int64)})
+    with EpisodeWriter(tmp_path / "ours", declared, record_time=False) as writer, writer.episode() as episode:
+        episode.start(0.0)
+        episode.step(1, 1.0, 0.5)
+        episode.step(2, 2.0, terminated=True)
+    report = convert(tmp_path / "ours", root / "copy-v0", "minari", allow_loss=True)
+    assert {loss.field for loss in report.losses} == {"action", "reward", "end"}
+    (copy,) = samples.load(minari, "copy-v0")
+    assert (copy.observations.tolist(), copy.actions.tolist()) == ([0.0, 0.5], [1])
+    assert [each.any() for each in (copy.terminations, copy.truncations)] == [False, False]
+
+
+def test_flags_before_the_last_step_are_kept(minari: Any, root: Path, tmp_path: Path) -> None:
+    """A dataset that goes on after a terminal step comes back as it was."""
+    samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2), flags=[(False, True)])
+    with h5py.File(root / "own-v0" / "data" / "main_data.hdf5", "a") as file:
+        file["episode_0/terminations"][1] = True
+    convert(root / "own-v0", tmp_path / "ours")
+    convert(tmp_path / "ours", root / "copy-v0", "minari")
+    (copy,) = samples.load(minari, "copy-v0")
+    assert copy.terminations.tolist() == [False, True, False]
+    assert copy.truncations.tolist() == [False, False, True]
+
+
+def test_spaces_survive_their_json() -> None:
+    """As Minari's own package writes and reads them."""
+    from minari.serialization import deserialize_space, serialize_space
+
+    for space in SPACES.values():
+        assert json.loads(to_json(space)) == json.loads(serialize_space(space))
+        assert from_json(to_json(space)) == space == deserialize_space(to_json(space))
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"type": "Graph"}', '{"type": "Box"}', '{"type": "Discrete", "n": -1}'])
+def test_spaces_that_are_none_are_refused(text: str) -> None:
+    """With an error of ours."""
+    with pytest.raises(FormatError, match="Minari"):
+        from_json(text)
+
+
+def test_arrow_is_refused_by_name(minari: Any, root: Path) -> None:
+    """It is recognised as Minari's, and said to be unread."""
+    (root / "a-v0" / "data" / "0").mkdir(parents=True)
+    content = {"data_format": "arrow", "observation_space": "", "action_space": ""}
+    (root / "a-v0" / "data" / "metadata.json").write_text(json.dumps(content))
+    assert FORMAT.recognises(root / "a-v0")
+    with pytest.raises(FormatError, match="arrow"):
+        MinariReader(root / "a-v0")
+
+
+@pytest.mark.parametrize("harm", ["short", "missing", "link", "nonsense"])
+def test_harmed_files_are_refused(harm: str, minari: Any, root: Path, tmp_path: Path) -> None:
+    """Each with an error that says what was expected; links to other files are not followed."""
+    samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2))
+    path = root / "own-v0" / "data" / "main_data.hdf5"
+    if harm == "nonsense":
+        path.write_bytes(b"x" * 100)
+    else:
+        with h5py.File(path, "a") as file:
+            group = file["episode_1"]
+            values = group["actions"][:2]
+            del group["actions"]
+            if harm == "short":
+                group["actions"] = values
+            if harm == "link":
+                group["actions"] = h5py.ExternalLink(str(tmp_path / "secret.hdf5"), "/actions")
+    with pytest.raises(FormatError, match="expected"):
+        convert(root / "own-v0", tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
+
+
+def test_missing_h5py_is_an_error_with_the_line_to_install_it(
+    minari: Any, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The core does not need it."""
+    samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2))
+    monkeypatch.setitem(__import__("sys").modules, "h5py", None)
+    with pytest.raises(MissingHdf5Error, match="compat"):
+        MinariReader(root / "own-v0")
+
+
+def test_iterations_are_independent(minari: Any, root: Path) -> None:
+    """Two at once give the same episodes."""
+    samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2))
+    reader = MinariReader(root / "own-v0")
+    assert [content_of(one) == content_of(two) for one, two in zip(reader, reader, strict=True)] == [True] * 4
