@@ -1,9 +1,12 @@
 """Record episodes: wrap an environment and keep every step.
 
-`EnvLogger` wraps dm_env environments, `GymnasiumLogger` and `VectorLogger` those of Gymnasium; `EpisodeWriter` needs no
-environment. `rlds_kit.open` reads what they wrote.
+`EnvLogger` wraps dm_env environments, `GymnasiumLogger` and `VectorLogger` those of Gymnasium, `PettingZooLogger` those
+of PettingZoo, with several agents; `EpisodeWriter` needs no environment. `rlds_kit.open` reads what they wrote.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from rlds_kit.feed.extras import needs
 from rlds_kit.logger.env_logger import EnvLogger
 from rlds_kit.logger.episode_writer import EpisodeWriter, OpenEpisode
 from rlds_kit.logger.gymnasium_logger import GymnasiumLogger
@@ -23,6 +26,10 @@ from rlds_kit.logger.vector_logger import VectorLogger
 from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.policy import FlushPolicy
 
+if TYPE_CHECKING:
+    from rlds_kit.logger.pettingzoo_logger import PettingZooLogger as PettingZooLogger
+
+# PettingZooLogger is not in the list: `import *` would need PettingZoo.
 __all__ = [
     "BernoulliEpisodeScheduler",
     "BernoulliStepScheduler",
@@ -42,3 +49,12 @@ __all__ = [
     "TimeScheduler",
     "VectorLogger",
 ]
+
+
+def __getattr__(name: str) -> Any:  # a module's attributes are of any type
+    """Loads `PettingZooLogger` when it is asked for: PettingZoo is an extra."""
+    if name != "PettingZooLogger":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with needs("pettingzoo"):
+        from rlds_kit.logger.pettingzoo_logger import PettingZooLogger
+    return PettingZooLogger

@@ -150,6 +150,8 @@ class EpisodeLog:
           ending: how the episode ends with this row; None: it goes on.
           flags: Gymnasium's terminated and truncated as they were.
         """
+        if not observed:
+            self._keep_left_out()  # no row comes after it: it is the last one
         # Where the row before was left out, nothing is known to lead from it to here.
         joined = acted if self._left_out is None else None
         try:
@@ -168,8 +170,7 @@ class EpisodeLog:
         if not self._running:
             return
         try:
-            if self._episode is not None and self._left_out is not None:
-                self._episode.append(*self._left_out)
+            self._keep_left_out()
         finally:
             self._end(EpisodeEnd.INTERRUPTED, (False, False), None)
 
@@ -207,6 +208,12 @@ class EpisodeLog:
         else:
             # In case that it turns out to be the last one.
             self._left_out = copy_value(observed), copy_value(acted)
+
+    def _keep_left_out(self) -> None:
+        """Records the row that was left out, if there is one: it turned out to be the last."""
+        if self._episode is not None and self._left_out is not None:
+            self._episode.append(*self._left_out)
+            self._left_out = None
 
     def _end(self, ending: EpisodeEnd, flags: tuple[bool, bool], acted: dict[str, Any] | None) -> None:
         episode, self._episode, self._running = self._episode, None, False

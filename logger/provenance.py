@@ -68,6 +68,21 @@ def of_dm_env(env: dm_env.Environment) -> dict[str, Any]:
     }
 
 
+def of_pettingzoo(env: Any, interface: str) -> dict[str, Any]:  # ParallelEnv and AECEnv alike
+    """What is known about a PettingZoo environment: `interface`, `class`, `name`, `possible_agents` and `versions`."""
+    found: dict[str, Any] = {"interface": interface}
+    with contextlib.suppress(Exception):
+        found["class"] = _name(env.unwrapped)
+    with contextlib.suppress(Exception):
+        found["wrapper_classes"] = [_name(layer) for layer in _layers(env)]
+    with contextlib.suppress(Exception):
+        found["name"] = str(env.metadata["name"])
+    with contextlib.suppress(Exception):
+        found |= recordable({"possible_agents": list(env.possible_agents)})
+    found["versions"] = _versions("pettingzoo", "gymnasium", *_modules(env))
+    return found
+
+
 def _of_spec(spec: EnvSpec | None) -> dict[str, Any]:
     if spec is None:
         return {}

@@ -21,6 +21,17 @@ TIME_NS: Final = "time_ns"
 INFO: Final = "info"
 """What a Gymnasium environment returned beside the observation."""
 
+TERMINATED: Final = "terminated"
+"""With several agents: which of them terminated by the step's action."""
+TRUNCATED: Final = "truncated"
+"""With several agents: which of them were cut off after the step's action."""
+STATE: Final = "state"
+"""With several agents: the global state."""
+AGENT_SELECTION: Final = "agent_selection"
+"""With agents that act in turn: whose turn the step is."""
+CUMULATIVE_REWARD: Final = "cumulative_reward"
+"""With agents that act in turn: what the agent whose turn it is got since its turn before."""
+
 DECLARED_FIELDS: Final = (OBSERVATION, ACTION, REWARD, DISCOUNT)
 """Fields that a spec describes in advance and every step must fit."""
 ACTED_FIELDS: Final = (ACTION, REWARD, DISCOUNT)

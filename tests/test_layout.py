@@ -35,6 +35,10 @@ ROOMS = MAY_IMPORT.keys() - {"core"}
 # What may be imported at the top of a module. Every other library is optional and is imported where it is used.
 CORE_LIBRARIES = {"click", "dm_env", "fsspec", "google", "gymnasium", "numpy", "rich", "xxhash", "zstandard"}
 ROOM_LIBRARIES = {"transformations": {"tensorflow"}, "tfds_builders": {"tensorflow", "tensorflow_datasets"}}
+# Modules that are loaded only where they are used may have a library of their own, whose classes they derive from.
+MODULE_LIBRARIES = {
+    f"rlds_kit.logger.{name}": {"pettingzoo"} for name in ("aec_logger", "parallel_logger", "pettingzoo_logger")
+}
 
 # The only modules of the core that may import a framework, and those inside functions: leaves of `feed` and `convert`.
 FRAMEWORKS = {"grain", "jax", "tensorflow", "tensorflow_datasets", "torch"}
@@ -43,7 +47,7 @@ FRAMEWORK_MODULES = {"rlds_kit.feed.grain", "rlds_kit.feed.tf", "rlds_kit.feed.t
 # What `import rlds_kit` must not load: frameworks, simulators, servers, and the libraries of the extras.
 NOT_LOADED = FRAMEWORKS | {
     *("ale_py", "array_record", "brotli", "cramjam", "h5py", "matplotlib", "ml_dtypes", "pyarrow", "snappy"),
-    *("aiohttp", "starlette", "uvicorn"),
+    *("aiohttp", "pettingzoo", "pygame", "starlette", "uvicorn"),
 }
 
 
@@ -145,6 +149,7 @@ def test_imports_form_no_cycle() -> None:
 def test_module_level_imports_are_dependencies(module: str) -> None:
     """At the top of a module stand the standard library and what every installation of it has, nothing optional."""
     allowed = sys.stdlib_module_names | CORE_LIBRARIES | {"rlds_kit"} | ROOM_LIBRARIES.get(_room_of(module), set())
+    allowed |= MODULE_LIBRARIES.get(module, set())
     assert {name.split(".")[0] for name in _imports(module, typing=False)} <= allowed
 
 

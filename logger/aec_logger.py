@@ -1,0 +1,190 @@
+"""Records a PettingZoo environment in which agents act in turn."""
+
+import os
+import warnings
+from typing import Any, Final, Self, Unpack
+
+from pettingzoo.utils.env import AECIterable
+from pettingzoo.utils.wrappers import BaseWrapper
+
+from rlds_kit.logger.agents_recording import NOT_RECORDED, AgentsRecording, PettingZooOptions, ending_of
+from rlds_kit.logger.episode_log import EpisodeLog
+from rlds_kit.logger.recording import close_both
+from rlds_kit.logger.time_step import GymnasiumTimeStep
+from rlds_kit.logger.value_copy import copy_value
+from rlds_kit.step import ACTION, AGENT_SELECTION, CUMULATIVE_REWARD, TERMINATED, TRUNCATED, EpisodeEnd
+from rlds_kit.storage.recorder import Recorder
+
+_NO_FLAGS: Final = (False, False)
+
+
+class AECLogger(BaseWrapper[Any, Any, Any]):
+    """Wraps a `pettingzoo.AECEnv` and records every turn. Nothing that the caller sees changes.
+
+    One row a turn, the turns of agents that have ended and can only leave included. `agent_selection` says whose turn
+    it is; the observation is a dict with that agent's, and `cumulative_reward` is what `last()` gives it. The row's
+    action is that agent's, an empty dict where it left; its reward, `terminated` and `truncated` are those of all
+    agents after it.
+
+    The episode ends when every agent has ended: as TERMINATED if all of them terminated, as TRUNCATED otherwise. Turns
+    in which agents leave need not be played.
+
+    `last()` is called once more each turn. As PettingZoo expects, that must not change the environment.
+
+    Args:
+      env: to record.
+      directory: of the dataset; made if it is not there.
+      options: see `PettingZooOptions`.
+
+    Raises:
+      SpecError: a space cannot be recorded, or contradicts the dataset that is there; or two agents have one name.
+      DatasetExistsError: the mode forbids the dataset that is there.
+
+    >>> import tempfile
+    >>> import pettingzoo
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     with AECLogger(pettingzoo.make("aec", "classic/tictactoe-v3"), directory) as env:
+    ...         env.reset(seed=1)
+    ...         for agent, move in zip(env.agent_iter(), [0, 3, 1, 4, 2]):
+    ...             env.step(move)
+    ...         env.rewards
+    {'player_1': 1, 'player_2': -1}
+    """
+
+    def __init__(
+        self, env: Any, directory: str | os.PathLike[str], **options: Unpack[PettingZooOptions]
+    ) -> None:  # an environment's agents, observations and actions are of any type
+        super().__init__(env)
+        self._agents = AgentsRecording(self, env, directory, "pettingzoo.aec", **options)
+        self._log = self._agents.log
+        self._end = _KnownEnd(self._log)
+        self._agents.recording.before_close(self._end.finish)
+        self._warned_outside = False
+
+    @property
+    def recorder(self) -> Recorder:
+        """What writes: `flush()`, `durable`."""
+        return self._agents.recording.recorder
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Resets the environment; an episode that is open, with agents that have not ended, ends as INTERRUPTED.
+
+        Args:
+          seed: recorded; None: one is drawn, passed on and recorded, unless `draw_seeds` is off.
+          options: passed on and recorded.
+
+        Raises:
+          RecordingError: nothing can be recorded any more.
+          SpecError: an observation does not fit its space.
+          UnsupportedTypeError: a value cannot be recorded.
+        """
+        self._agents.recording.check()
+        self._end.finish()
+        passed, given = self._agents.seed(seed), copy_value(options)
+        self._log.expect()
+        self.env.reset(seed=passed, options=options)
+        self._agents.follow(seed)
+        observed, time_step = self._turn(is_first=True, flags=_NO_FLAGS)
+        self._log.start(observed, time_step, seed=passed, options=given)
+
+    def step(self, action: Any) -> None:
+        """Steps the environment for the agent whose turn it is, and records what came of it.
+
+        Raises:
+          RecordingError: nothing can be recorded any more; the environment was not stepped.
+          SpecError: an observation or reward does not fit its space.
+          UnsupportedTypeError: a value cannot be recorded.
+        """
+        self._agents.recording.check()
+        if not self._log.is_running:
+            self.env.step(action)
+            self._warn_outside()
+            return
+        agent = self.env.agent_selection
+        acted: dict[str, Any] = {ACTION: {}}
+        if not (self.env.terminations[agent] or self.env.truncations[agent]):  # else it can only leave
+            acted[ACTION] = {self._agents.names(agent): copy_value(action)}
+            if self._agents.check_action is not None:
+                self._agents.check_action(acted[ACTION])
+        self._log.expect()
+        self.env.step(action)
+        self._record(acted)
+
+    def _record(self, acted: dict[str, Any]) -> None:
+        env, end = self.env, self._end
+        acted |= self._agents.answered(env.rewards, env.terminations, env.truncations)
+        terminated, truncated = acted[TERMINATED], acted[TRUNCATED]
+        if not all(terminated[name] or truncated[name] for name in map(self._agents.names, env.agents)):
+            end.ending, end.flags = None, _NO_FLAGS
+        elif end.ending is None:
+            end.ending, end.flags = ending_of(terminated.values(), truncated.values())
+        if not env.agents:  # the last one left
+            end.finish(acted if acted[ACTION] else None)
+            return
+        observed, time_step = self._turn(is_first=False, flags=end.flags)
+        self._log.step(observed, acted, time_step)
+
+    def _turn(self, *, is_first: bool, flags: tuple[bool, bool]) -> tuple[dict[str, Any], GymnasiumTimeStep | None]:
+        """What the agent whose turn it is sees."""
+        agents, agent = self._agents, self.env.agent_selection
+        observation, reward, _, _, info = self.env.last()
+        observed = agents.observed({agent: observation}, self.env.infos)
+        observed |= {AGENT_SELECTION: agents.names(agent), CUMULATIVE_REWARD: reward}
+        if not agents.need_time_steps:
+            return observed, None
+        if is_first:
+            return observed, GymnasiumTimeStep.restart(observation, info)
+        return observed, GymnasiumTimeStep.transition(observation, reward, flags, info)
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """What the wrapped environment says."""
+        return self.env.last(observe)
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[Any, Any, Any]:
+        """What the wrapped environment gives: some check that each turn is played."""
+        return self.env.agent_iter(max_iter)
+
+    def close(self) -> None:
+        """Ends an open episode, writes everything, and closes the environment.
+
+        Raises:
+          RecordingError: steps were lost; the environment is closed nevertheless.
+        """
+        close_both(self._agents.recording.close, self.env.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _warn_outside(self) -> None:
+        if not self._warned_outside:
+            self._warned_outside = True
+            warnings.warn(NOT_RECORDED, UserWarning, stacklevel=3)
+
+
+class _KnownEnd:
+    """How the open episode ends, once that is known; agents may still have to leave, or the caller goes on without.
+
+    Attributes:
+      ending: None: it is not known yet.
+      flags: terminated and truncated, of the episode.
+    """
+
+    def __init__(self, log: EpisodeLog) -> None:
+        self._log = log
+        self.ending: EpisodeEnd | None = None
+        self.flags = _NO_FLAGS
+
+    def finish(self, acted: dict[str, Any] | None = None) -> None:
+        """Ends the episode: as is known, or as INTERRUPTED.
+
+        Args:
+          acted: of a last action after which there was nothing to observe.
+        """
+        ending, flags, self.ending, self.flags = self.ending, self.flags, None, _NO_FLAGS
+        if ending is None or not self._log.is_running:
+            self._log.interrupt()
+        else:
+            self._log.step({}, acted or {}, None, ending=ending, flags=flags)

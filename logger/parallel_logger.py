@@ -1,0 +1,127 @@
+"""Records a PettingZoo environment in which all agents act at once."""
+
+import os
+import warnings
+from typing import Any, Self, Unpack
+
+from pettingzoo.utils.wrappers import BaseParallelWrapper
+
+from rlds_kit.logger.agents_recording import NOT_RECORDED, AgentsRecording, PettingZooOptions, ending_of
+from rlds_kit.logger.recording import close_both
+from rlds_kit.logger.time_step import GymnasiumTimeStep
+from rlds_kit.logger.value_copy import copy_value
+from rlds_kit.step import ACTION
+from rlds_kit.storage.recorder import Recorder
+
+
+class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
+    """Wraps a `pettingzoo.ParallelEnv` and records every step. Nothing that the caller sees changes.
+
+    One row a step. Observation, action, reward, `terminated` and `truncated` are dicts by agent: exactly what went in
+    and came out, so an agent that is not there is not in them. The episode ends when no agent is left: as TERMINATED
+    if every agent of the last step terminated, as TRUNCATED otherwise.
+
+    Args:
+      env: to record.
+      directory: of the dataset; made if it is not there.
+      options: see `PettingZooOptions`.
+
+    Raises:
+      SpecError: a space cannot be recorded, or contradicts the dataset that is there; or two agents have one name.
+      DatasetExistsError: the mode forbids the dataset that is there.
+
+    >>> import tempfile
+    >>> import pettingzoo
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     with ParallelLogger(pettingzoo.make("parallel", "classic/rps-v2"), directory) as env:
+    ...         observations, infos = env.reset(seed=1)
+    ...         _, rewards, _, _, _ = env.step({"player_0": 0, "player_1": 1})
+    >>> dict(rewards)
+    {'player_0': -1, 'player_1': 1}
+    """
+
+    def __init__(
+        self, env: Any, directory: str | os.PathLike[str], **options: Unpack[PettingZooOptions]
+    ) -> None:  # an environment's agents, observations and actions are of any type
+        super().__init__(env)
+        self._agents = AgentsRecording(self, env, directory, "pettingzoo.parallel", **options)
+        self._log = self._agents.log
+        self._agents.recording.before_close(self._log.interrupt)
+        self._warned_outside = False
+
+    @property
+    def recorder(self) -> Recorder:
+        """What writes: `flush()`, `durable`."""
+        return self._agents.recording.recorder
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[Any, Any], dict[Any, dict[str, Any]]]:
+        """Resets the environment; an episode that is open ends as INTERRUPTED.
+
+        Args:
+          seed: recorded; None: one is drawn, passed on and recorded, unless `draw_seeds` is off.
+          options: passed on and recorded.
+
+        Raises:
+          RecordingError: nothing can be recorded any more.
+          SpecError: an observation does not fit its space.
+          UnsupportedTypeError: a value cannot be recorded.
+        """
+        self._agents.recording.check()
+        passed, given = self._agents.seed(seed), copy_value(options)
+        self._log.expect()
+        observations, infos = self.env.reset(seed=passed, options=options)
+        self._agents.follow(seed)
+        time_step = GymnasiumTimeStep.restart(observations, infos) if self._agents.need_time_steps else None
+        self._log.start(self._agents.observed(observations, infos), time_step, seed=passed, options=given)
+        return observations, infos
+
+    def step(
+        self, actions: dict[Any, Any]
+    ) -> tuple[dict[Any, Any], dict[Any, float], dict[Any, bool], dict[Any, bool], dict[Any, dict[str, Any]]]:
+        """Steps the environment and records what it returned.
+
+        Raises:
+          RecordingError: nothing can be recorded any more; the environment was not stepped.
+          SpecError: an observation or reward does not fit its space.
+          UnsupportedTypeError: a value cannot be recorded.
+        """
+        agents = self._agents
+        agents.recording.check()
+        taken = agents.names.keyed(copy_value(actions))  # the environment may change them
+        if agents.check_action is not None and self._log.is_running:
+            agents.check_action(taken)
+        self._log.expect()
+        observations, rewards, terminated, truncated, infos = result = self.env.step(actions)
+        if not self._log.is_running:
+            self._warn_outside()
+            return result
+        ending, flags = None, (False, False)
+        if all(terminated.get(agent) or truncated.get(agent) for agent in self.env.agents):
+            ending, flags = ending_of(map(bool, terminated.values()), map(bool, truncated.values()))
+        time_step = None
+        if agents.need_time_steps:
+            time_step = GymnasiumTimeStep.transition(observations, rewards, flags, infos)
+        acted = {ACTION: taken, **agents.answered(rewards, terminated, truncated)}
+        self._log.step(agents.observed(observations, infos), acted, time_step, ending=ending, flags=flags)
+        return result
+
+    def close(self) -> None:
+        """Ends an open episode as INTERRUPTED, writes everything, and closes the environment.
+
+        Raises:
+          RecordingError: steps were lost; the environment is closed nevertheless.
+        """
+        close_both(self._agents.recording.close, self.env.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _warn_outside(self) -> None:
+        if not self._warned_outside:
+            self._warned_outside = True
+            warnings.warn(NOT_RECORDED, UserWarning, stacklevel=3)
