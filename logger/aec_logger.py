@@ -4,9 +4,7 @@ import os
 import warnings
 from typing import Any, Final, Self, Unpack
 
-from pettingzoo.utils.env import AECIterable
-from pettingzoo.utils.wrappers import BaseWrapper
-
+from rlds_kit.feed.extras import needs
 from rlds_kit.logger.agents_recording import NOT_RECORDED, AgentsRecording, PettingZooOptions, ending_of
 from rlds_kit.logger.episode_log import EpisodeLog
 from rlds_kit.logger.recording import close_both
@@ -14,6 +12,10 @@ from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.step import ACTION, AGENT_SELECTION, CUMULATIVE_REWARD, TERMINATED, TRUNCATED, EpisodeEnd
 from rlds_kit.storage.recorder import Recorder
+
+with needs("pettingzoo"):
+    from pettingzoo.utils.env import AECIterable
+    from pettingzoo.utils.wrappers import BaseWrapper
 
 _NO_FLAGS: Final = (False, False)
 

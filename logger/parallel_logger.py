@@ -4,14 +4,16 @@ import os
 import warnings
 from typing import Any, Self, Unpack
 
-from pettingzoo.utils.wrappers import BaseParallelWrapper
-
+from rlds_kit.feed.extras import needs
 from rlds_kit.logger.agents_recording import NOT_RECORDED, AgentsRecording, PettingZooOptions, ending_of
 from rlds_kit.logger.recording import close_both
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.step import ACTION
 from rlds_kit.storage.recorder import Recorder
+
+with needs("pettingzoo"):
+    from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 
 class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):

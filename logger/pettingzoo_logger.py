@@ -3,11 +3,13 @@
 import os
 from typing import Any, Unpack, overload
 
-from pettingzoo import AECEnv, ParallelEnv
-
+from rlds_kit.feed.extras import needs
 from rlds_kit.logger.aec_logger import AECLogger
 from rlds_kit.logger.agents_recording import PettingZooOptions
 from rlds_kit.logger.parallel_logger import ParallelLogger
+
+with needs("pettingzoo"):
+    from pettingzoo import AECEnv, ParallelEnv
 
 
 @overload
