@@ -21,7 +21,7 @@ from typing import Any, Final
 from pipelines_side import goals, plot
 from pipelines_side.contests import Contest, contests
 from pipelines_side.runner import Runner
-from side_by_side import machine
+from side_by_side import machine, page
 from side_by_side.venvs import PeerMissingError, python_of
 
 BEGIN: Final = "<!-- begin: benchmarks/pipelines.py -->"
@@ -57,8 +57,7 @@ def main() -> None:
     about = _about(results, loads, rounds)
     report = _report(about, chosen, results, missing)
     if arguments.page is not None:
-        before, _, rest = arguments.page.read_text(encoding="utf-8").partition(BEGIN)
-        arguments.page.write_text(f"{before}{BEGIN}\n\n{report}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        page.insert(report, arguments.page, BEGIN, END)
     print(json.dumps({"about": about, "results": results}) if arguments.json else report)
 
 

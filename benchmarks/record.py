@@ -17,7 +17,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
-from side_by_side import machine, tables
+from side_by_side import machine, page, tables
 from side_by_side.contest import Contest, Runner, contests
 from side_by_side.venvs import PeerMissingError, python_of
 from side_by_side.where_time_goes import profile
@@ -63,8 +63,7 @@ def main() -> None:
     }
     report = _report(about, results, left_out)
     if arguments.page is not None:
-        before, _, rest = arguments.page.read_text(encoding="utf-8").partition(BEGIN)
-        arguments.page.write_text(f"{before}{BEGIN}\n\n{report}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        page.insert(report, arguments.page, BEGIN, END)
     print(json.dumps({"about": about, "results": results}) if arguments.json else report)
 
 

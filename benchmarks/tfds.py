@@ -25,7 +25,7 @@ from pipelines_side import inputs
 from pipelines_side.arrays import Arrays
 from pipelines_side.inputs import FIELDS, Input
 from pipelines_side.player import digests
-from side_by_side import machine
+from side_by_side import machine, page
 from side_by_side.stopwatch import bytes_on_disk
 from side_by_side.tables import row, spread
 
@@ -83,8 +83,7 @@ def main() -> None:
                 results.setdefault(f"{way.work}, {given.title}", {}).setdefault(way.name, []).append(result)
     report = _report(results, arguments.rounds)
     if arguments.page is not None:
-        before, _, rest = arguments.page.read_text(encoding="utf-8").partition(BEGIN)
-        arguments.page.write_text(f"{before}{BEGIN}\n\n{report}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        page.insert(report, arguments.page, BEGIN, END)
     print(json.dumps(results) if arguments.json else report)
 
 

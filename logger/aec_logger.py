@@ -1,11 +1,10 @@
 """Records a PettingZoo environment in which agents act in turn."""
 
 import os
-import warnings
 from typing import Any, Final, Self, Unpack
 
 from rlds_kit.feed.extras import needs
-from rlds_kit.logger.agents_recording import NOT_RECORDED, AgentsRecording, PettingZooOptions, ending_of
+from rlds_kit.logger.agents_recording import AgentsRecording, PettingZooOptions, ending_of
 from rlds_kit.logger.episode_log import EpisodeLog
 from rlds_kit.logger.recording import close_both
 from rlds_kit.logger.time_step import GymnasiumTimeStep
@@ -61,7 +60,6 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
         self._log = self._agents.log
         self._end = _KnownEnd(self._log)
         self._agents.recording.before_close(self._end.finish)
-        self._warned_outside = False
 
     @property
     def recorder(self) -> Recorder:
@@ -100,7 +98,7 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
         self._agents.recording.check()
         if not self._log.is_running:
             self.env.step(action)
-            self._warn_outside()
+            self._log.warn_outside()
             return
         agent = self.env.agent_selection
         acted: dict[str, Any] = {ACTION: {}}
@@ -159,11 +157,6 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _warn_outside(self) -> None:
-        if not self._warned_outside:
-            self._warned_outside = True
-            warnings.warn(NOT_RECORDED, UserWarning, stacklevel=3)
 
 
 class _KnownEnd:

@@ -29,7 +29,6 @@ from rlds_kit.step import (
     EpisodeEnd,
 )
 
-NOT_RECORDED: Final = "step() was called outside an episode; such steps are not recorded. This is said only once."
 OWN_FIELDS: Final = frozenset((AGENT_SELECTION, CUMULATIVE_REWARD, STATE, TERMINATED, TRUNCATED))
 """Names that only these loggers keep from `step_fn`."""
 

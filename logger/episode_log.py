@@ -1,6 +1,7 @@
 """Turns what one environment returns, step by step, into recorded episodes."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +23,7 @@ BROKEN_OFF: Final = (
     "The episode ends before this step, as INTERRUPTED; what was recorded of it is kept. Steps up to the next reset "
     "are not recorded."
 )
+NOT_RECORDED: Final = "step() was called outside an episode; such steps are not recorded. This is said only once."
 SPEC_HINT: Final = (
     "Declared fields are recorded only as their spaces and specs say. Mend the space, or put a wrapper that converts "
     "the value between environment and logger, such as gymnasium.wrappers.DtypeObservation or TransformReward."
@@ -76,8 +78,14 @@ class EpisodeLog:
         self._recorder, self._callbacks, self._environment = recorder, callbacks, environment
         self._episodes_only = isinstance(callbacks.scheduler, EpisodeScheduler)
         self._record_time = record_time
-        self._running = self._is_expecting = False
+        self._running = self._is_expecting = self._warned_outside = False
         self._begin()
+
+    def warn_outside(self) -> None:
+        """Says once that a step, of the method that calls this, is not recorded."""
+        if not self._warned_outside:
+            self._warned_outside = True
+            warnings.warn(NOT_RECORDED, UserWarning, stacklevel=3)
 
     def _begin(self) -> None:
         self._episode: EpisodeRecorder | None = None

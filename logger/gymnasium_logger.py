@@ -1,9 +1,8 @@
 """Records a Gymnasium environment."""
 
 import os
-import warnings
 from collections.abc import Mapping
-from typing import Any, Final, SupportsFloat, Unpack
+from typing import Any, SupportsFloat, Unpack
 
 import gymnasium
 import numpy as np
@@ -22,8 +21,6 @@ from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.spec.from_gymnasium import from_gymnasium
 from rlds_kit.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.storage.recorder import Recorder
-
-NOT_RECORDED: Final = "step() was called outside an episode; such steps are not recorded. This is said only once."
 
 
 class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -92,7 +89,6 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._need_time_steps = callbacks.need_time_steps
         self._record_info = record_info
         self._seeds = SeedSource() if draw_seeds else None
-        self._warned_outside = False
 
     @property
     def recorder(self) -> Recorder:
@@ -144,7 +140,7 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._log.expect()
         observation, reward, terminated, truncated, info = result = self.env.step(action)
         if not self._log.is_running:
-            self._warn_outside()
+            self._log.warn_outside()
             return result
         flags = bool(terminated), bool(truncated)
         time_step = GymnasiumTimeStep.transition(observation, reward, flags, info) if self._need_time_steps else None
@@ -163,11 +159,6 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def _observed(self, observation: object, info: dict[str, Any]) -> dict[str, Any]:
         return {OBSERVATION: observation, INFO: info} if self._record_info else {OBSERVATION: observation}
-
-    def _warn_outside(self) -> None:
-        if not self._warned_outside:
-            self._warned_outside = True
-            warnings.warn(NOT_RECORDED, UserWarning, stacklevel=3)
 
 
 def declare(

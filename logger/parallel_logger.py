@@ -1,11 +1,10 @@
 """Records a PettingZoo environment in which all agents act at once."""
 
 import os
-import warnings
 from typing import Any, Self, Unpack
 
 from rlds_kit.feed.extras import needs
-from rlds_kit.logger.agents_recording import NOT_RECORDED, AgentsRecording, PettingZooOptions, ending_of
+from rlds_kit.logger.agents_recording import AgentsRecording, PettingZooOptions, ending_of
 from rlds_kit.logger.recording import close_both
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
@@ -49,7 +48,6 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
         self._agents = AgentsRecording(self, env, directory, "pettingzoo.parallel", **options)
         self._log = self._agents.log
         self._agents.recording.before_close(self._log.interrupt)
-        self._warned_outside = False
 
     @property
     def recorder(self) -> Recorder:
@@ -97,7 +95,7 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
         self._log.expect()
         observations, rewards, terminated, truncated, infos = result = self.env.step(actions)
         if not self._log.is_running:
-            self._warn_outside()
+            self._log.warn_outside()
             return result
         ending, flags = None, (False, False)
         if all(terminated.get(agent) or truncated.get(agent) for agent in self.env.agents):
@@ -122,8 +120,3 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _warn_outside(self) -> None:
-        if not self._warned_outside:
-            self._warned_outside = True
-            warnings.warn(NOT_RECORDED, UserWarning, stacklevel=3)

@@ -135,3 +135,19 @@ def _unfit(value: Any) -> str | None:
 def _is_plain(text: str) -> bool:
     """Whether HDF5 gives a text back as it is."""
     return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
+
+
+def unflattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """A nest, of names with slashes, which are paths.
+
+    >>> unflattened({"a/b": 1, "a/c": 2})
+    {'a': {'b': 1, 'c': 2}}
+    """
+    nest: dict[str, Any] = {}
+    for path, value in attributes.items():
+        *groups, own = path.split("/")
+        inner = nest
+        for group in groups:
+            inner = inner.setdefault(group, {})
+        inner[own] = value
+    return nest

@@ -17,6 +17,7 @@ from gymnasium import spaces
 
 from rlds_kit import spec as specs
 from rlds_kit.convert import hdf5, images
+from rlds_kit.convert.minari_columns import unflattened
 from rlds_kit.convert.minari_spaces import Space, from_json
 from rlds_kit.convert.protocol import RECORDED, ForeignEpisode, Loss
 from rlds_kit.convert.rows import Rows, length_of
@@ -156,7 +157,7 @@ class MinariReader:
 def _with_attributes(
     attributes: Mapping[str, Any], observed: Rows, acted: Rows, is_terminal: bool, is_cut: bool
 ) -> ForeignEpisode:
-    known = _unflattened({name: _attribute(value) for name, value in attributes.items()})
+    known = unflattened({name: _attribute(value) for name, value in attributes.items()})
     cut = EpisodeEnd.TRUNCATED if is_cut else EpisodeEnd.INTERRUPTED
     return ForeignEpisode(
         observed,
@@ -252,15 +253,3 @@ def _lengths(infos: Any, path: str = "") -> Iterator[tuple[str, int]]:
 
 def _attribute(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) and value.dtype == np.object_ else value
-
-
-def _unflattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Names with slashes are paths."""
-    nest: dict[str, Any] = {}
-    for path, value in attributes.items():
-        *groups, own = path.split("/")
-        inner = nest
-        for group in groups:
-            inner = inner.setdefault(group, {})
-        inner[own] = value
-    return nest

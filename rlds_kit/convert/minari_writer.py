@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rlds_kit.convert import hdf5
-from rlds_kit.convert.minari_columns import attributes, column, leaves
+from rlds_kit.convert.minari_columns import attributes, column, leaves, unflattened
 from rlds_kit.convert.minari_reader import (
     DATA,
     DERIVED,
@@ -240,14 +240,7 @@ def _kept(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dict[st
     """What can be an attribute, in its nest."""
     flat, lost = attributes(content, place)
     losses += lost
-    nest: dict[str, Any] = {}
-    for path, value in flat.items():
-        *groups, own = path.split("/")
-        inner = nest
-        for group in groups:
-            inner = inner.setdefault(group, {})
-        inner[own] = value
-    return nest
+    return unflattened(flat)
 
 
 def _statistics(rewards: Any) -> dict[str, float]:
