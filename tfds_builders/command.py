@@ -47,6 +47,13 @@ from rlds_kit.tfds_builders.shards.spec import FORMATS, Format
     is_flag=True,
     help="Give steps this field in the formats of TFDS; data without final observations need it.",
 )
+@click.option(
+    "--metadata",
+    multiple=True,
+    metavar="KEY",
+    help="A key of episode metadata to give in the formats of TFDS; may be repeated. By default all, so every episode "
+    "must have each.",
+)
 @json_option
 def build(  # noqa: PLR0913  click passes every option by its name
     source: str,
@@ -60,6 +67,7 @@ def build(  # noqa: PLR0913  click passes every option by its name
     workers: int | None,
     address: str,
     observation_valid: bool,
+    metadata: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Build SOURCE again at DESTINATION: in a format of TFDS, or in other shards.
@@ -76,7 +84,12 @@ def build(  # noqa: PLR0913  click passes every option by its name
     """  # noqa: D301  the backspace tells click not to wrap
     run = _executor(executor, workers, address)
     dataset = open_dataset(source)
-    features = episode_features(dataset, observation_valid=True) if observation_valid else None
+    chosen = bool(metadata) or observation_valid
+    if chosen and format_ == "riegeli":
+        raise click.UsageError("--metadata and --observation-valid are for the formats of TFDS; riegeli keeps all")
+    features = (
+        episode_features(dataset, metadata=metadata or None, observation_valid=observation_valid) if chosen else None
+    )
     limits: dict[str, Any] = {"shards": shards, "target_bytes": target_bytes, "shuffle_seed": shuffle_seed}
     with shard_bar(hidden=as_json) as progress:
         report = building.convert_shards(
@@ -97,8 +110,14 @@ def build(  # noqa: PLR0913  click passes every option by its name
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--to", type=click.Path(path_type=Path), default=".", help="The folder in which to make the module's.")
 @click.option("--name", help="Of the dataset in TFDS; by default made of its own.")
+@click.option(
+    "--metadata",
+    multiple=True,
+    metavar="KEY",
+    help="A key of episode metadata to publish; may be repeated. By default all, so every episode must have each.",
+)
 @json_option
-def new_builder(directory: Path, to: Path, name: str | None, *, as_json: bool) -> None:
+def new_builder(directory: Path, to: Path, name: str | None, *, metadata: tuple[str, ...], as_json: bool) -> None:
     """Write a builder of TensorFlow Datasets for the recording in DIRECTORY.
 
     It is a folder with the module, its README, citation, tags and checksums, and a test that builds from an excerpt of
@@ -111,7 +130,7 @@ def new_builder(directory: Path, to: Path, name: str | None, *, as_json: bool) -
     Exit codes: 0 done; 1 it could not be written; 2 the command line is wrong.
     """  # noqa: D301  the backspace tells click not to wrap
     try:
-        made = write_builder(directory, to, name=name)
+        made = write_builder(directory, to, name=name, metadata=metadata or None)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     if as_json:

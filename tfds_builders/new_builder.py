@@ -1,7 +1,9 @@
 """Writes a ready module of TensorFlow Datasets for a recorded dataset, which `tfds build` and `pytest` run as it is."""
 
+import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -29,9 +31,7 @@ and `pytest`, which builds from the sample in dummy_data.
 
 from typing import Any
 
-import tensorflow_datasets as tfds
-
-from rlds_kit.tfds_builders import EpisodesBuilder
+$imports
 
 
 class Builder(EpisodesBuilder):
@@ -49,8 +49,17 @@ class Builder(EpisodesBuilder):
         When the recording is on a server: `dl_manager.download_and_extract(url)` in place of `dl_manager.manual_dir`,
         and `tfds build --register_checksums` once.
         """
-        return {"train": dl_manager.manual_dir}
+        return {"train": $train}
 ''')
+
+_IMPORTS: Final = """\
+import tensorflow_datasets as tfds
+
+from rlds_kit.tfds_builders import EpisodesBuilder"""
+_IMPORTS_CHOOSING: Final = """\
+import rlds_kit
+import tensorflow_datasets as tfds
+from rlds_kit.tfds_builders import DatasetSource, EpisodesBuilder"""
 
 _TEST: Final = Template('''\
 """Builds from the sample in dummy_data and reads it back."""
@@ -91,7 +100,11 @@ class NewBuilder:
 
 
 def write_builder(
-    source: str | os.PathLike[str], to: str | os.PathLike[str] = ".", *, name: str | None = None
+    source: str | os.PathLike[str],
+    to: str | os.PathLike[str] = ".",
+    *,
+    name: str | None = None,
+    metadata: Sequence[str] | None = None,
 ) -> NewBuilder:
     """Writes a builder for a recorded dataset, with an excerpt of it for its test.
 
@@ -99,6 +112,7 @@ def write_builder(
       source: the directory of the dataset.
       to: the folder for the module, which is a folder itself.
       name: of the dataset in TFDS; by default made of the name in dataset.json, or of the directory's.
+      metadata: keys of episode metadata to publish; None has all, and then every episode must have each.
 
     Raises:
       NotADatasetError: there is no dataset at `source`.
@@ -115,10 +129,10 @@ def write_builder(
         raise ValueError(f"name: expected lower-case letters, digits and underscores, as TFDS wants it, got {chosen!r}")
     if not len(dataset.episodes):
         raise ValueError(f"{dataset.path}: expected a dataset with episodes, it has none; record some first")
-    features = episode_features(dataset)  # now, not when somebody builds it
+    features = episode_features(dataset, metadata=metadata)  # now, not when somebody builds it
     with new_directory(Path(to) / chosen) as directory:
         sample = _write_sample(dataset, directory / "dummy_data")
-        for file, content in _files(dataset, chosen, features, sample).items():
+        for file, content in _files(dataset, chosen, _module(dataset, chosen, metadata), features, sample).items():
             (directory / file).write_text(content, "utf-8")
     size = sum(path.stat().st_size for path in (directory / "dummy_data").iterdir())
     return NewBuilder(directory, chosen, dataset.path, sample, size)
@@ -132,13 +146,32 @@ def _write_sample(dataset: Dataset, destination: Path) -> int:
     return report.episodes
 
 
-def _files(dataset: Dataset, name: str, features: Any, sample: int) -> dict[str, str]:
-    told = dataset.description
-    title = str(told.get("name") or name)
-    title = title.replace("\\", "/").replace('"', "'").splitlines()[0]
+def _title(dataset: Dataset, name: str) -> str:
+    """One line that can stand in a docstring."""
+    title = str(dataset.description.get("name") or name)
+    return title.replace("\\", "/").replace('"', "'").splitlines()[0]
+
+
+def _module(dataset: Dataset, name: str, metadata: Sequence[str] | None) -> str:
+    directory = "dl_manager.manual_dir"
+    imports, train = _IMPORTS, directory
+    if metadata is not None:
+        keys = ", ".join(_literal(key) for key in metadata)
+        imports, train = _IMPORTS_CHOOSING, f"DatasetSource(rlds_kit.open({directory}), metadata=[{keys}])"
+    licence = _literal(str(dataset.description.get("licence") or ""))
+    return _MODULE.substitute(title=_title(dataset, name), licence=licence, imports=imports, train=train)
+
+
+def _literal(text: str) -> str:
+    """As formatters of code write it: JSON's escapes are Python's too."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _files(dataset: Dataset, name: str, module: str, features: Any, sample: int) -> dict[str, str]:
+    told, title = dataset.description, _title(dataset, name)
     return {
         "__init__.py": f'"""The dataset {name} of TensorFlow Datasets."""\n',
-        f"{name}_dataset_builder.py": _MODULE.substitute(title=title, licence=repr(str(told.get("licence") or ""))),
+        f"{name}_dataset_builder.py": module,
         f"{name}_dataset_builder_test.py": _TEST.substitute(name=name, episodes=sample),
         "README.md": _readme(dataset, title, str(told.get("description") or "")),
         "CITATIONS.bib": str(told.get("citation") or ""),

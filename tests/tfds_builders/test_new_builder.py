@@ -78,7 +78,7 @@ def test_what_the_recording_says_of_itself(tmp_path: Path) -> None:
     assert "1 episode with 2 steps" in files["README.md"]
     assert "content.data-type.image" in files["TAGS.txt"]
     compile(files["a_toy_test_dataset_builder.py"], "builder", "exec")
-    assert repr(about["licence"]) in files["a_toy_test_dataset_builder.py"]
+    assert 'LICENCE = "MIT \\"or\\" \\\\"' in files["a_toy_test_dataset_builder.py"]
 
 
 def test_what_is_there_stays(tmp_path: Path) -> None:
@@ -122,3 +122,19 @@ def test_command(tmp_path: Path) -> None:
     assert (done.exit_code, done.output.startswith("Error: name: expected lower-case")) == (1, True)
     done = CliRunner().invoke(main, ["new-builder", str(source), "--to", str(tmp_path), "--name", "other", "--json"])
     assert json.loads(done.stdout)["name"] == "other"
+
+
+def test_chosen_metadata(tmp_path: Path) -> None:
+    """Keys that not every episode has are left out by naming the others."""
+    with EpisodeWriter(tmp_path / "mixed", record_time=False) as writer:
+        for metadata in ({"score": 1, "note": "first"}, {"score": 2}):
+            with writer.episode(metadata=metadata) as episode:
+                episode.start(0.0)
+                episode.step(action=1, reward=1.0, observation=1.0, terminated=True)
+    command = ["new-builder", str(tmp_path / "mixed"), "--to", str(tmp_path / "out")]
+    assert CliRunner().invoke(main, command).exit_code == 1
+    assert CliRunner().invoke(main, [*command, "--metadata", "score"]).exit_code == 0
+    build = ("tensorflow_datasets.scripts.cli.main", "build", "--manual_dir", str(tmp_path / "mixed"), "--data_dir")
+    run(*build, str(tmp_path / "tfds"), cwd=tmp_path / "out" / "mixed")
+    built = tfds.builder_from_directory(tmp_path / "tfds" / "mixed" / "1.0.0")
+    assert set(built.info.features) == {"steps", "episode_id", "end", "score"}

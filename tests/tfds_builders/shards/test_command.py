@@ -59,3 +59,13 @@ def test_serial_takes_no_workers(recorded: Path, tmp_path: Path) -> None:
     """They would be ignored."""
     arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "riegeli", "--executor", "serial"]
     assert CliRunner().invoke(main, [*arguments, "--workers", "2"]).exit_code == 2
+
+
+def test_metadata_is_chosen_by_key(recorded: Path, tmp_path: Path) -> None:
+    """Only the keys that are named are there; our own format keeps all, and says so."""
+    arguments = ["build", str(recorded), str(tmp_path / "out"), "--executor", "serial", "--metadata", "who"]
+    assert CliRunner().invoke(main, [*arguments, "--format", "array_record"]).exit_code == 0
+    features = tfds.builder_from_directory(tmp_path / "out").info.features
+    assert set(features) == {"steps", "episode_id", "end", "who"}
+    refused = CliRunner().invoke(main, [*arguments, "--format", "riegeli"])
+    assert (refused.exit_code, "riegeli keeps all" in refused.output) == (2, True)
