@@ -11,7 +11,7 @@ from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
-ROOMS = ("logger", "tfds_builders", "transformations")
+ROOMS = ("logger", "tfds_builders", "transformations", "trials")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 

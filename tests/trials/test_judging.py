@@ -1,0 +1,71 @@
+"""Rewards for steps of any age, and messages between seats."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlds_kit.trials import events, messages
+from rlds_kit.trials.judging import aggregate
+from tests.trials.table import Table, clocked, player
+
+
+def played() -> Table:
+    """Five steps."""
+    table = Table(clocked(seats=[player("a"), player("b", is_required=False)], max_steps=5))
+    table.sit("a", "ann", "1")
+    table.wait(1)
+    return table
+
+
+@given(st.lists(st.tuples(st.floats(-10, 10), st.floats(0, 1)), max_size=6))
+def test_judgements_are_weighted_by_confidence(judgements: list[tuple[float, float]]) -> None:
+    """Sum of values times confidences, over the sum of confidences; 0 without any."""
+    weight = sum(confidence for _, confidence in judgements)
+    total = sum(value * confidence for value, confidence in judgements)
+    assert aggregate(judgements) == (total / weight if weight else 0.0)
+
+
+def test_any_step_that_was_done_can_be_judged() -> None:
+    """By several, also when the episode has ended; the latest if none is named."""
+    table = played()
+    table.send(events.RewardGiven, "ann", "a", 1.0, 0.5, 2)
+    table.send(events.Confirm, "a", save=True)
+    table.send(events.RewardGiven, "bob", "a", -1.0, 0.5, 2)
+    table.send(events.RewardGiven, "bob", "b", 3.0)
+    assert [(each.step, each.aggregate) for each in table.all(messages.Amended)] == [(2, 1.0), (2, 0.0), (5, 3.0)]
+
+
+@pytest.mark.parametrize(
+    ("value", "confidence", "step", "seat"),
+    [
+        (1.0, 1.0, 6, "a"),
+        (1.0, 1.0, 0, "a"),
+        (1.0, 1.0, -1, "a"),
+        (float("nan"), 1.0, 1, "a"),
+        (1.0, 1.5, 1, "a"),
+        (1.0, float("nan"), 1, "a"),
+        (1.0, 1.0, 1, "nobody"),
+    ],
+)
+def test_impossible_judgements_are_refused(value: float, confidence: float, step: int, seat: str) -> None:
+    """Future steps, unknown seats, values and confidences that are none."""
+    table = played()
+    assert isinstance(table.send(events.RewardGiven, "ann", seat, value, confidence, step)[0], messages.Refused)
+    assert table.all(messages.Amended) == []
+
+
+def test_before_the_first_step_there_is_nothing_to_judge() -> None:
+    """Not even the latest."""
+    table = Table(clocked(), slow=True)
+    table.sit()
+    assert isinstance(table.send(events.RewardGiven, "ann", "player", 1.0)[0], messages.Refused)
+
+
+def test_messages_go_to_others_and_into_the_record() -> None:
+    """All others, if nobody is named."""
+    table = Table(clocked(seats=[player("a"), player("b", is_required=False)]))
+    table.sit("a", "ann", "1")
+    said = messages.Said("a", ("b",), "left!")
+    assert messages.Forward(said) in table.send(events.MessageSent, "a", (), "left!")
+    table.wait(0.2)
+    assert [step.said for step in table.steps] == [(), (said,), ()]

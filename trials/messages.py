@@ -1,0 +1,222 @@
+"""What a trial wants done. Whoever runs it does it, in this order, and answers with events."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlds_kit.trials.events import Event
+from rlds_kit.trials.phase import Phase, Status
+from rlds_kit.trials.seat import Driver
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Something to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResetEnvironment(Message):
+    """Reset it, and answer with `EnvironmentReady` or `EnvironmentFailed`.
+
+    Attributes:
+      seed: None: any.
+      options: of the reset.
+    """
+
+    seed: int | None
+    options: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Message):
+    """Something that one seat told others, as it is recorded.
+
+    Attributes:
+      sender: name of the seat.
+      to: names of the seats that it is for.
+      content: text.
+    """
+
+    sender: str
+    to: tuple[str, ...]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeatFacts:
+    """What is recorded of a seat with a step.
+
+    Attributes:
+      driver: who acted.
+      keys: that were held or tapped, with their analog values.
+      shown_frame: that the person saw when they last changed.
+      pressed_ns: the person's own clock then.
+      is_default: whether the default action was done, because nobody gave one.
+    """
+
+    driver: Driver
+    keys: Mapping[str, float] = field(default_factory=dict)
+    shown_frame: int | None = None
+    pressed_ns: int | None = None
+    is_default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnvironment(Message):
+    """Do a step, record it, and answer with `EnvironmentStepped` or `EnvironmentFailed`.
+
+    Attributes:
+      step: its number; the first is 1.
+      actions: by seat, of all but those that a policy beside the environment drives.
+      facts: by seat, to record.
+      said: to record.
+      is_last: whether the limit of steps is reached, so that the step is truncated.
+    """
+
+    step: int
+    actions: Mapping[str, Any]
+    facts: Mapping[str, SeatFacts]
+    said: tuple[Said, ...] = ()
+    is_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AskActor(Message):
+    """Ask for an action, and answer with `ActionGiven`.
+
+    Attributes:
+      seat: its name.
+      step: how many steps were done before; to be given back.
+    """
+
+    seat: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class WakeAt(Message):
+    """Send a `Tick` at this time; a later WakeAt takes the place of this one.
+
+    Attributes:
+      time_ns: None: no more.
+    """
+
+    time_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowState(Message):
+    """Show people where the trial stands.
+
+    Attributes:
+      phase: of it.
+      step: how many were done.
+      totals: sum of the environment's rewards by seat.
+      fps: steps a second.
+      reason: why it paused, or waits.
+      until_ns: when the countdown, or the wait, ends.
+    """
+
+    phase: Phase
+    step: int
+    totals: Mapping[str, float]
+    fps: float
+    reason: str = ""
+    until_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowDriver(Message):
+    """Show people that somebody else acts from a seat now.
+
+    Attributes:
+      seat: its name.
+      driver: who.
+    """
+
+    seat: str
+    driver: Driver
+
+
+@dataclass(frozen=True, slots=True)
+class AskConfirmation(Message):
+    """Ask people whether to keep the episode; the answer is `Confirm`, or `Ready` to play on if it is not over.
+
+    Attributes:
+      is_completed: what to suggest.
+      is_over: whether the environment ended it.
+    """
+
+    is_completed: bool
+    is_over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Amended(Message):
+    """Record a judgement, and show it.
+
+    Attributes:
+      judgement: as it was given.
+      step: that it is of.
+      aggregate: of all judgements of that step and seat by now.
+    """
+
+    judgement: Event
+    step: int
+    aggregate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Displaced(Message):
+    """Close a window, for its person has opened another.
+
+    Attributes:
+      seat: its name.
+      connection: identifies the window.
+    """
+
+    seat: str
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forward(Message):
+    """Hand on what a seat said.
+
+    Attributes:
+      said: with the names of those that it is for.
+    """
+
+    said: Said
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Message):
+    """An event changed nothing.
+
+    Attributes:
+      event: which.
+      reason: why, and what to do.
+    """
+
+    event: Event
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish(Message):
+    """The episode is over: finish its recording and let the environment go. Nothing but judgements comes after.
+
+    Attributes:
+      status: what became of it.
+      reason: why, if it was not a person who ended it.
+      steps: how many were done.
+      is_kept: False for one that was abandoned before the first step.
+      facts: to record with the episode.
+    """
+
+    status: Status
+    reason: str
+    steps: int
+    is_kept: bool
+    facts: Mapping[str, Any]
