@@ -11,7 +11,7 @@ from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
-ROOMS = ("logger", "tfds_builders", "transformations", "trials")
+ROOMS = ("logger", "tfds_builders", "studio", "transformations", "trials")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 
@@ -35,15 +35,17 @@ native = [
 
 extras = {
     "atari": ["ale-py>=0.10"],
-    "compat": ["brotli>=1.2", "h5py>=3.11", "python-snappy>=0.7"],
+    "compat": ["brotli>=1.2", "h5py>=3.11", "pyarrow>=16", "python-snappy>=0.7"],
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
     "pettingzoo": ["pettingzoo>=1.24"],
     "plot": ["matplotlib>=3.8", "pillow"],
+    "studio": ["pillow>=11"],
     "tf": [
         "tensorflow-cpu>=2.19; sys_platform == 'linux' and platform_machine == 'x86_64'",
         "tensorflow>=2.19; sys_platform != 'linux' or platform_machine != 'x86_64'",
     ],
     "torch": ["torch>=2.4"],
+    "video": ["av>=13", "pillow"],
 }
 extras["tfds"] = [
     *extras["tf"],

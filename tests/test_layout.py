@@ -34,7 +34,11 @@ ROOMS = MAY_IMPORT.keys() - {"core"}
 
 # What may be imported at the top of a module. Every other library is optional and is imported where it is used.
 CORE_LIBRARIES = {"click", "dm_env", "fsspec", "google", "gymnasium", "numpy", "rich", "xxhash", "zstandard"}
-ROOM_LIBRARIES = {"transformations": {"tensorflow"}, "tfds_builders": {"tensorflow", "tensorflow_datasets"}}
+ROOM_LIBRARIES = {
+    "studio": {"PIL"},
+    "transformations": {"tensorflow"},
+    "tfds_builders": {"tensorflow", "tensorflow_datasets"},
+}
 # Modules that are loaded only where they are used may have a library of their own, whose classes they derive from.
 MODULE_LIBRARIES = {
     f"rlds_kit.logger.{name}": {"pettingzoo"} for name in ("aec_logger", "parallel_logger", "pettingzoo_logger")
@@ -46,7 +50,7 @@ FRAMEWORK_MODULES = {"rlds_kit.feed.grain", "rlds_kit.feed.tf", "rlds_kit.feed.t
 
 # What `import rlds_kit` must not load: frameworks, simulators, servers, and the libraries of the extras.
 NOT_LOADED = FRAMEWORKS | {
-    *("ale_py", "array_record", "brotli", "cramjam", "h5py", "matplotlib", "ml_dtypes", "pyarrow", "snappy"),
+    *("ale_py", "array_record", "av", "brotli", "cramjam", "h5py", "matplotlib", "ml_dtypes", "pyarrow", "snappy"),
     *("aiohttp", "pettingzoo", "pygame", "starlette", "uvicorn"),
 }
 

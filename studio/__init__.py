@@ -1,0 +1,1 @@
+"""Collect, replay, tag and export episodes in a browser."""

@@ -1,0 +1,1 @@
+"""Environments as a worker plays them."""

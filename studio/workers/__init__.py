@@ -1,0 +1,1 @@
+"""Processes in which environments run and are recorded."""

@@ -1,0 +1,184 @@
+"""What a worker is asked to do, and what it answers. Both travel by pipe between processes of one program."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlds_kit.studio.environments.controls import Controls
+from rlds_kit.studio.environments.playable import EnvironmentSpec
+from rlds_kit.studio.frames.picture import Encoded, Quality
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a person wants to see the environment.
+
+    Attributes:
+      camera: number of the view.
+      quality: of the picture; None: no picture at all.
+    """
+
+    camera: int = 0
+    quality: Quality | None = Quality.MEDIUM
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Make an environment, and record it.
+
+    Attributes:
+      environment: which.
+      directory: of the dataset; None: nothing is recorded.
+      about: name, description, citation and licence of the dataset.
+    """
+
+    environment: EnvironmentSpec
+    directory: str | None
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The environment is there.
+
+    Attributes:
+      seats: names of its agents.
+      controls: by seat.
+      cameras: names of the views.
+      rate: steps a second that it was made for; None: it does not say.
+    """
+
+    seats: tuple[str, ...]
+    controls: Mapping[str, Controls]
+    cameras: tuple[str, ...]
+    rate: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Begin an episode.
+
+    Attributes:
+      look: of the first picture.
+      seed: None: one is drawn.
+      options: of the reset.
+      metadata: of the episode, as far as it is known now.
+    """
+
+    look: Look
+    seed: int | None = None
+    options: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An episode has begun.
+
+    Attributes:
+      episode_id: in the recording, 32 hexadecimal digits; "" where nothing is recorded.
+      seed: that was used.
+      picture: what there is to see.
+    """
+
+    episode_id: str
+    seed: int
+    picture: Encoded
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Do a step.
+
+    Attributes:
+      look: of the picture.
+      actions: by seat, of those that no policy drives.
+      play: what is recorded of people: who acted, keys, frames, messages.
+      is_last: whether the step is truncated by a limit of the study.
+    """
+
+    look: Look
+    actions: Mapping[str, Any]
+    play: Mapping[str, Any] = field(default_factory=dict)
+    is_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """A step was done.
+
+    Attributes:
+      step: its number; the first is 1.
+      rewards: by seat.
+      terminated: Gymnasium's flag.
+      truncated: Gymnasium's flag, also true at the limit of the study.
+      picture: what there is to see.
+    """
+
+    step: int
+    rewards: Mapping[str, float | None]
+    terminated: bool
+    truncated: bool
+    picture: Encoded
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Give a picture of what there is to see now; nothing changes.
+
+    Attributes:
+      look: of the picture.
+    """
+
+    look: Look
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The episode is over.
+
+    Attributes:
+      metadata: what is known only now.
+      is_kept: whether to keep the recording.
+    """
+
+    metadata: Mapping[str, Any]
+    is_kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The recording of an episode is complete, and on the disk.
+
+    Attributes:
+      steps: how many were done.
+    """
+
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Let the environment go; an open episode ends as INTERRUPTED."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """It is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request could not be done.
+
+    Attributes:
+      reason: for people to read.
+      is_lost: whether the environment can be used no more.
+    """
+
+    reason: str
+    is_lost: bool
+
+
+Request = Open | Reset | Step | Show | Finish | Close
+Answer = Opened | Begun | Stepped | Encoded | Finished | Closed | Failed

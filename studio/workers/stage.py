@@ -1,0 +1,131 @@
+"""One environment with its recording, inside a worker."""
+
+import secrets
+from collections.abc import Mapping
+from typing import Final
+
+from rlds_kit.logger.recording import Recording
+from rlds_kit.step import EpisodeEnd
+from rlds_kit.storage.episode_recorder import EpisodeRecorder
+from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.studio.environments.gymnasium_playable import GymnasiumPlayable
+from rlds_kit.studio.environments.playable import Outcome, Playable
+from rlds_kit.studio.frames.picture import Encoded, Quality, encode
+from rlds_kit.studio.workers import requests
+
+PLAY: Final = "play"
+"""The field of a step that says who acted, and how."""
+_SEED_BITS: Final = 31
+_DURABLE_SECONDS: Final = 1.0
+"""So much of an open episode may be lost when the machine fails."""
+
+
+class Stage:
+    """An environment that is played and recorded.
+
+    Args:
+      request: which, and where to record it.
+
+    Raises:
+      Whatever making the environment raises.
+    """
+
+    def __init__(self, request: requests.Open) -> None:
+        self._policies = request.environment.policies
+        self._playable: Playable = GymnasiumPlayable(request.environment)
+        self._recording: Recording | None = None
+        self._episode: EpisodeRecorder | None = None
+        self._outcome: Outcome | None = None
+        self._is_limited = False
+        self._steps = 0
+        try:
+            if request.directory is not None:
+                self._recording = self._record(request.directory, request.about)
+        except BaseException:
+            self._playable.close()
+            raise
+
+    def _record(self, directory: str, about: Mapping[str, str]) -> Recording:
+        return Recording(
+            self,
+            directory,
+            self._playable.declared,
+            metadata=None,
+            environment=self._playable.provenance,
+            about=about,
+            policy=FlushPolicy.seconds(_DURABLE_SECONDS),
+        )
+
+    def opened(self) -> requests.Opened:
+        """What there is to know of the environment."""
+        playable = self._playable
+        return requests.Opened(playable.seats, playable.controls, playable.cameras, playable.rate)
+
+    def reset(self, request: requests.Reset) -> requests.Begun:
+        """Begins an episode; one that is open ends as INTERRUPTED."""
+        self._interrupt()
+        seed = secrets.randbits(_SEED_BITS) if request.seed is None else request.seed
+        observed = self._playable.reset(seed, request.options)
+        self._steps, self._outcome, self._is_limited = 0, None, False
+        if self._recording is not None:
+            self._episode = self._recording.recorder.start_episode(
+                metadata=request.metadata, seed=seed, options=request.options
+            )
+            self._episode.append(observed)
+        number = "" if self._episode is None else self._episode.id.hex
+        return requests.Begun(number, seed, self.show(request.look))
+
+    def step(self, request: requests.Step) -> requests.Stepped:
+        """Does a step, and records it before anybody sees it."""
+        if self._outcome is not None and self._outcome.ending is not None:
+            raise ValueError("the episode is over; reset the environment")
+        chosen = {
+            seat: self._playable.act(self._policies.get(seat, "random"), seat)
+            for seat in self._playable.seats
+            if seat not in request.actions
+        }
+        self._outcome = outcome = self._playable.step({**request.actions, **chosen})
+        self._is_limited = request.is_last
+        self._steps += 1
+        if self._episode is not None:
+            self._episode.append(outcome.observed, {**outcome.acted, PLAY: request.play})
+        terminated, truncated = outcome.flags
+        picture = self.show(request.look)
+        return requests.Stepped(self._steps, outcome.rewards, terminated, truncated or request.is_last, picture)
+
+    def show(self, look: requests.Look) -> Encoded:
+        """What there is to see."""
+        if look.quality is None:
+            return encode(None, Quality.LOW)
+        return encode(self._playable.picture(look.camera), look.quality)
+
+    def finish(self, request: requests.Finish) -> requests.Finished:
+        """Completes the recording of the episode; returns when it is on the disk."""
+        if self._episode is not None and self._recording is not None:
+            episode, self._episode = self._episode, None
+            if request.is_kept:
+                ending, terminated, truncated = self._ending()
+                episode.end(ending, terminated=terminated, truncated=truncated, metadata=request.metadata)
+            else:
+                episode.discard()
+            self._recording.flush()
+        return requests.Finished(self._steps)
+
+    def _ending(self) -> tuple[EpisodeEnd, bool, bool]:
+        """How the environment, or the limit of the study, ended the episode; else a person did."""
+        if self._outcome is not None and self._outcome.ending is not None:
+            terminated, truncated = self._outcome.flags
+            return self._outcome.ending, terminated, truncated or self._is_limited
+        return (EpisodeEnd.TRUNCATED, False, True) if self._is_limited else (EpisodeEnd.INTERRUPTED, False, False)
+
+    def _interrupt(self) -> None:
+        if self._episode is not None:
+            self.finish(requests.Finish({}))
+
+    def close(self) -> None:
+        """Ends an open episode as INTERRUPTED, writes everything, and closes the environment."""
+        try:
+            if self._recording is not None:
+                self._recording.close()
+        finally:
+            self._playable.close()
