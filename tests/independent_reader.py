@@ -338,7 +338,7 @@ def column(header: Message, payload: bytes) -> Column:
         shape = tuple(numbers(header, 9))
         require(len(shape) == rank, "rank")
         shapes = [shape] * len(rows)
-        data = unfilter(number(header, 10), payload[at:], len(rows), math.prod(shape) * size, size)
+        data = unfilter(number(header, 10), payload[at:], len(rows), math.prod(shape) * size, size, shape)
     values, at = [], 0
     for each in shapes:
         values.append(data[at : at + math.prod(each) * size])
@@ -347,8 +347,11 @@ def column(header: Message, payload: bytes) -> Column:
     return Column(raw(header, 1).decode(), kind, dtype, rank, rows, shapes, values)
 
 
-def unfilter(name: int, data: bytes, n: int, row_bytes: int, s: int) -> bytes:
+def unfilter(name: int, data: bytes, n: int, row_bytes: int, s: int, shape: tuple[int, ...]) -> bytes:
     """The inverse of a filter."""
+    if name == 7:
+        require(s == 1, "elements of one byte")
+        return _predicted(data, n, row_bytes, shape)
     if name == 5:
         require(len(data) == row_bytes, "one row is stored")
         return data * n
@@ -384,6 +387,34 @@ def _dense(data: bytes, n: int, row_bytes: int) -> bytes:
                 at += 1
     require(at == len(data), "every byte is in the bitmap")
     return bytes(differ)
+
+
+SHIFTS = ((0, 0), (0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+def _predicted(data: bytes, n: int, row_bytes: int, shape: tuple[int, ...]) -> bytes:
+    """The rows that PREDICT left the differences of."""
+    c = shape[-1] if len(shape) >= 3 and shape[-1] <= 16 else 1
+    w = shape[-1] * shape[-2] if len(shape) >= 3 and shape[-1] <= 16 else shape[-1] if shape else 1
+    h = row_bytes // w
+    require(len(data) == n * (h + row_bytes), "rows are complete")
+    values = bytearray(data[n * h :])
+    for i in range(n):
+        for y in range(h):
+            m = data[i * h + y]
+            require(m <= 27, "mode of a line")
+            for x in range(w):
+                at = (i * h + y) * w + x
+                above = values[at - w] if y else 0
+                expected = above
+                if m < 27:
+                    dy, dx = SHIFTS[m % 9]
+                    v, u = min(max(y + dy, 0), h - 1), x + dx * c if 0 <= x + dx * c < w else x
+                    same = values[((i - 1) * h + v) * w + u] if i else 0
+                    below = values[((i - 1) * h + min(v + 1, h - 1)) * w + u] if i else 0
+                    expected = (same, (above + same + 1) // 2, ((above + below + 1) // 2 + same + 1) // 2)[m // 9]
+                values[at] = (values[at] + expected) % 256
+    return bytes(values)
 
 
 # -- episodes (sections 3, 4, 8) ---------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-/* The sparse XOR filter of rlds_kit.storage.filters, which runs over every byte of every frame.
- * filters.py has the same two functions in NumPy; tests compare them. docs/format.md, "Filters".
+/* The filters SPARSE_XOR and PREDICT, which run over every byte of every frame. filters.py and predict.py beside this
+ * file have the same functions in NumPy; tests compare them. docs/format.md, "Filters".
  *
  * Decoding trusts nothing: the payload comes from files that anyone may have made. */
 
@@ -102,6 +102,124 @@ static const uint8_t *decode(const uint8_t *bits, const uint8_t *values, const u
   return values;
 }
 
+/* PREDICT: the lines of images less what is expected of them. */
+
+typedef struct {
+  Py_ssize_t lines, width, pixel; /* of a row; bytes of a line and of a pixel */
+  const uint8_t *zeros;           /* a line: what stands above the first line and before the first row */
+} Image;
+
+#define SHIFTS 9
+#define ABOVE (3 * SHIFTS) /* the last way of predicting */
+
+/* By how many lines and pixels the row before is shifted. */
+static const signed char shifts[SHIFTS][2] = {
+    {0, 0}, {0, -1}, {0, 1}, {-1, 0}, {1, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1},
+};
+
+/* A line whose pixels are those `dx` further on, written `to` if need be; beyond its ends the last one is repeated. */
+static const uint8_t *shift(const Image *image, const uint8_t *line, int dx, uint8_t *to) {
+  size_t pixel = (size_t)image->pixel, rest = (size_t)image->width - pixel;
+  if (dx == 0) return line;
+  memcpy(dx < 0 ? to + pixel : to, dx < 0 ? line : line + pixel, rest);
+  memcpy(dx < 0 ? to : to + rest, dx < 0 ? line : line + rest, pixel);
+  return to;
+}
+
+FOR_EACH_CPU
+static void mean(const uint8_t *a, const uint8_t *b, Py_ssize_t count, uint8_t *to) {
+  for (Py_ssize_t i = 0; i < count; ++i) to[i] = (uint8_t)((a[i] + b[i] + 1) >> 1);
+}
+
+FOR_EACH_CPU
+static void subtract(const uint8_t *a, const uint8_t *b, Py_ssize_t count, uint8_t *to) {
+  for (Py_ssize_t i = 0; i < count; ++i) to[i] = (uint8_t)(a[i] - b[i]);
+}
+
+FOR_EACH_CPU
+static void add(const uint8_t *a, Py_ssize_t count, uint8_t *to) {
+  for (Py_ssize_t i = 0; i < count; ++i) to[i] = (uint8_t)(to[i] + a[i]);
+}
+
+/* The sum of absolute differences. */
+FOR_EACH_CPU
+static uint64_t distance(const uint8_t *a, const uint8_t *b, Py_ssize_t count) {
+  uint64_t total = 0;
+  while (count > 0) { /* in parts whose sums 32 bits hold, so that wide registers hold many of them */
+    Py_ssize_t part = count < 1 << 16 ? count : 1 << 16;
+    uint32_t sum = 0;
+    for (Py_ssize_t i = 0; i < part; ++i) sum += (uint32_t)abs(a[i] - b[i]);
+    total += sum, a += part, b += part, count -= part;
+  }
+  return total;
+}
+
+/* What a mode expects of line `y` of `row`, from the line above and from the row before, NULL if there is none. It is
+ * found somewhere in these, or written to `scratch`, two lines. */
+static const uint8_t *predict_line(const Image *image, const uint8_t *row, const uint8_t *before, Py_ssize_t y,
+                                   int mode, uint8_t *scratch) {
+  Py_ssize_t width = image->width, last = image->lines - 1;
+  const uint8_t *above = y ? row + (y - 1) * width : image->zeros;
+  if (mode == ABOVE) return above;
+  const signed char *by = shifts[mode % SHIFTS];
+  Py_ssize_t at = y + by[0] < 0 ? 0 : y + by[0] > last ? last : y + by[0];
+  const uint8_t *same = shift(image, before ? before + at * width : image->zeros, by[1], scratch);
+  if (mode < SHIFTS) return same;
+  if (mode >= 2 * SHIFTS) {
+    uint8_t *spare = scratch + width;
+    mean(above, shift(image, before ? before + (at < last ? at + 1 : last) * width : image->zeros, by[1], spare), width,
+         spare);
+    above = spare;
+  }
+  mean(above, same, width, scratch);
+  return scratch;
+}
+
+/* The mode that comes closest to a line: the best shift, then what is best done with it. */
+static int best_mode(const Image *image, const uint8_t *row, const uint8_t *before, Py_ssize_t y, uint8_t *scratch) {
+  const uint8_t *line = row + y * image->width;
+  uint64_t least = UINT64_MAX;
+  int best = 0;
+  for (int mode = 0; mode < (before ? SHIFTS : 1) && least; ++mode) { /* without a row before they are all the same */
+    uint64_t here = distance(line, predict_line(image, row, before, y, mode, scratch), image->width);
+    if (here < least) least = here, best = mode;
+  }
+  const int others[3] = {best + SHIFTS, best + 2 * SHIFTS, ABOVE};
+  for (int i = 0; i < 3 && least; ++i) {
+    uint64_t here = distance(line, predict_line(image, row, before, y, others[i], scratch), image->width);
+    if (here < least) least = here, best = others[i];
+  }
+  return best;
+}
+
+/* Writes the mode of every line to `modes` and what is left of the lines to `left`. */
+static void encode_images(const Image *image, const uint8_t *rows, Py_ssize_t count, uint8_t *modes, uint8_t *left,
+                          uint8_t *scratch) {
+  Py_ssize_t size = image->lines * image->width;
+  for (Py_ssize_t i = 0; i < count; ++i, rows += size) {
+    const uint8_t *before = i ? rows - size : NULL;
+    for (Py_ssize_t y = 0; y < image->lines; ++y, left += image->width) {
+      int mode = best_mode(image, rows, before, y, scratch);
+      *modes++ = (uint8_t)mode;
+      subtract(rows + y * image->width, predict_line(image, rows, before, y, mode, scratch), image->width, left);
+    }
+  }
+}
+
+/* Undoes `encode_images` where the lines are; returns 0 if a mode does not exist. */
+static int decode_images(const Image *image, const uint8_t *modes, Py_ssize_t count, uint8_t *rows, uint8_t *scratch) {
+  Py_ssize_t size = image->lines * image->width;
+  for (Py_ssize_t i = 0; i < count; ++i, rows += size) {
+    const uint8_t *before = i ? rows - size : NULL;
+    for (Py_ssize_t y = 0; y < image->lines; ++y) {
+      int mode = *modes++;
+      if (mode > ABOVE) return 0;
+      add(predict_line(image, rows, before, y, mode, scratch), image->width, rows + y * image->width);
+    }
+  }
+  return 1;
+}
+
 static int check_sizes(Py_ssize_t length, Py_ssize_t count, Py_ssize_t width) {
   if (count > 0 && width > 0 && length / count == width && length % count == 0) return 1;
   PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd bytes, got %zd bytes", count, width, length);
@@ -158,16 +276,80 @@ static PyObject *unsparse_xor(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+static int check_image(Py_ssize_t length, Py_ssize_t count, const Image *image) {
+  Py_ssize_t lines = image->lines, width = image->width, pixel = image->pixel;
+  if (count > 0 && lines > 0 && width > 0 && pixel > 0 && width % pixel == 0 && length % count == 0 &&
+      length / count % lines == 0 && length / count / lines == width)
+    return 1;
+  PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd lines of %zd bytes, %zd each pixel, got %zd bytes", count,
+               lines, width, pixel, length);
+  return 0;
+}
+
+static PyObject *predict(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer rows;
+  Py_ssize_t count;
+  Image image;
+  if (!PyArg_ParseTuple(args, "y*nnnn", &rows, &count, &image.lines, &image.width, &image.pixel)) return NULL;
+  PyObject *result = NULL;
+  if (check_image(rows.len, count, &image)) {
+    uint8_t *scratch = calloc((size_t)image.width, 3);
+    if (scratch) result = PyBytes_FromStringAndSize(NULL, count * image.lines + rows.len);
+    else PyErr_NoMemory();
+    if (result) {
+      uint8_t *modes = (uint8_t *)PyBytes_AsString(result);
+      image.zeros = scratch + 2 * image.width;
+      Py_BEGIN_ALLOW_THREADS
+      encode_images(&image, rows.buf, count, modes, modes + count * image.lines, scratch);
+      Py_END_ALLOW_THREADS
+    }
+    free(scratch);
+  }
+  PyBuffer_Release(&rows);
+  return result;
+}
+
+static PyObject *unpredict(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer modes, rows;
+  Py_ssize_t count;
+  Image image;
+  if (!PyArg_ParseTuple(args, "y*w*nnnn", &modes, &rows, &count, &image.lines, &image.width, &image.pixel)) return NULL;
+  int is_right = 0;
+  if (check_image(rows.len, count, &image)) {
+    uint8_t *scratch = calloc((size_t)image.width, 3);
+    if (!scratch) {
+      PyErr_NoMemory();
+    } else if (modes.len != count * image.lines) {
+      PyErr_Format(PyExc_ValueError, "expected a mode for each of %zd lines, got %zd", count * image.lines, modes.len);
+    } else {
+      image.zeros = scratch + 2 * image.width;
+      Py_BEGIN_ALLOW_THREADS
+      is_right = decode_images(&image, modes.buf, count, rows.buf, scratch);
+      Py_END_ALLOW_THREADS
+      if (!is_right) PyErr_SetString(PyExc_ValueError, "a line is predicted in a way that does not exist");
+    }
+    free(scratch);
+  }
+  PyBuffer_Release(&modes);
+  PyBuffer_Release(&rows);
+  if (!is_right) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"sparse_xor", sparse_xor, METH_VARARGS, "Return bitmap and values of `rows` (a buffer) in `count` rows."},
     {"unsparse_xor", unsparse_xor, METH_VARARGS, "Write the `count` rows of `stored` into the buffer `rows`."},
+    {"predict", predict, METH_VARARGS, "Return modes and residuals of `rows` in `count` images."},
+    {"unpredict", unpredict, METH_VARARGS, "Turn residuals in the buffer `rows` back into rows, given the modes."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_native", "C twin of rlds_kit.storage.filters.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_native", "C twins of filters.py and predict.py.", 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&module); }

@@ -19,11 +19,12 @@ from rlds_kit.storage.compression import FAST_LEVEL, compressor, decompress_into
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.predict import lines_of, unpredict
 
 _IN_PLACE_BYTES: Final = 1 << 14
 """Smaller columns are decompressed faster in one call than through a reader."""
-_FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
-"""Those that leave every value where it was."""
+_FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR, pb.PREDICT})
+"""Those that leave every element where it was, behind the modes of `PREDICT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
         if layout.codec == pb.ZSTD and layout.filter in _FILTERS_IN_PLACE and out.nbytes >= _IN_PLACE_BYTES:
             _decompress_into(layout, payload, out, until)
         else:
-            filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, out)
+            filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out)
     except (ValueError, OverflowError, zstandard.ZstdError) as error:
         raise FormatError(f"{place}: column {layout.path} is not as its header says: {error}") from error
 
@@ -163,9 +164,9 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice
         plain = prefix + values.tobytes()
     else:
         rows = values.view(np.uint8).reshape(len(values), -1)
-        choice = choose(column.key, rows, values.dtype)
+        choice = choose(column.key, rows, values.dtype, values.shape[1:])
         header.filter, level = choice.filter, choice.level  # type: ignore[assignment]  # the stub's own enum
-        filtered = filters.APPLY[header.filter](rows, values.dtype.itemsize)
+        filtered = filters.APPLY[header.filter](rows, values.dtype.itemsize, values.shape[1:])
         plain = prefix + filtered.tobytes() if prefix else filtered.reshape(-1).data
     header.decoded_length = len(plain)
     compressed = compressor(level).compress(plain)
@@ -200,18 +201,21 @@ def _dense(layout: ColumnLayout, stored: np.ndarray, count: int) -> np.ndarray:
     if layout.row_bytes == 0 or count == 0:
         return np.zeros(shape, layout.dtype)
     out = np.empty((count, layout.row_bytes), np.uint8)
-    filters.undo(layout.filter, stored, layout.dtype.itemsize, out)
+    filters.undo(layout.filter, stored, layout.dtype.itemsize, layout.shape, out)
     return _as_dtype(out, layout.dtype).reshape(shape)
 
 
 def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
     """Large columns are copied once less, and decompressed no further than is wanted."""
-    if layout.decoded_length != out.nbytes:
-        raise ValueError(f"{out.nbytes} bytes were expected, {layout.decoded_length} announced")
-    wanted = out[:until]
-    decompress_into(payload, wanted.reshape(-1).data, is_all=until >= len(out))
+    lines = lines_of(layout.shape).height if layout.filter == pb.PREDICT else 0
+    if layout.decoded_length != len(out) * lines + out.nbytes:
+        raise ValueError(f"{len(out) * lines + out.nbytes} bytes were expected, {layout.decoded_length} announced")
+    modes, wanted = np.empty(len(out) * lines, np.uint8), out[:until]
+    decompress_into(payload, modes.data, wanted.reshape(-1).data, is_all=until >= len(out))
     if layout.filter == pb.XOR:
         filters.unxor(wanted, wanted)
+    elif layout.filter == pb.PREDICT:
+        unpredict(modes[: len(wanted) * lines], wanted, layout.shape)
 
 
 def _as_dtype(stored: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -6,8 +6,8 @@ import numpy as np
 
 from rlds_kit.storage import filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL, compressor
-from rlds_kit.storage.filters import Rows
+from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compressor
+from rlds_kit.storage.filters import Rows, Shape
 from rlds_kit.storage.leaf import ColumnKey
 
 THOROUGH_RATIO: Final = 8
@@ -36,31 +36,39 @@ class FilterChoice:
     def __init__(self) -> None:
         self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
 
-    def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any]) -> Choice:
-        """What to do with `rows`, `[n, bytes]`, n >= 1."""
+    def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
+        """What to do with `rows`, `[n, bytes]`, n >= 1, each a value of a dtype and shape."""
         if _all_equal(rows):
             return Choice(pb.REPEAT, FAST_LEVEL)
         choice, left = self._chosen.get(key, (None, 0))
         if choice is None or left == 0:
-            choice, left = self._try(rows, dtype), self.TRY_EVERY
+            choice, left = self._try(rows, dtype, shape), self.TRY_EVERY
         self._chosen[key] = (choice, left - 1)
         return choice
 
-    def _try(self, rows: Rows, dtype: np.dtype[Any]) -> Choice:
+    def _try(self, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
 
-        def size(candidate: int, part: Rows) -> int:
-            filtered = filters.APPLY[candidate](part, dtype.itemsize)
-            return len(compressor(FAST_LEVEL).compress(filtered.reshape(-1).data))
+        def size(choice: Choice, part: Rows) -> int:
+            filtered = filters.APPLY[choice.filter](part, dtype.itemsize, shape)
+            return len(compressor(choice.level).compress(filtered.reshape(-1).data))
 
-        def expected(candidate: int) -> float:
+        def expected(choice: Choice) -> float:
             """The first row has nothing before it: it is counted once, however few rows the sample has."""
-            first = size(candidate, sample[:1])
-            return first + (size(candidate, sample) - first) * (len(rows) - 1) / (len(sample) - 1)
+            first = size(choice, sample[:1])
+            return first + (size(choice, sample) - first) * (len(rows) - 1) / (len(sample) - 1)
 
-        sizes = {candidate: expected(candidate) for candidate in filters.candidates(dtype.kind, dtype.itemsize)}
+        choices = [Choice(number, FAST_LEVEL) for number in filters.candidates(dtype.kind, dtype.itemsize)]
+        sizes = {choice: expected(choice) for choice in choices}
         best = min(sizes, key=sizes.__getitem__)
-        return Choice(best, THOROUGH_LEVEL if sizes[best] * THOROUGH_RATIO < rows.nbytes else FAST_LEVEL)
+        if sizes[best] * THOROUGH_RATIO < rows.nbytes:
+            return Choice(best.filter, THOROUGH_LEVEL)
+        prediction = Choice(pb.PREDICT, NOISE_LEVEL)  # takes longer to find than frames of a game take altogether
+        return prediction if _may_be_image(dtype, shape) and expected(prediction) < sizes[best] else best
+
+
+def _may_be_image(dtype: np.dtype[Any], shape: Shape) -> bool:
+    return dtype == np.uint8 and len(shape) > 1
 
 
 def _all_equal(rows: Rows) -> bool:

@@ -4,31 +4,21 @@ All work on rows of equal size: an array `[rows, bytes per row]` of uint8, where
 Inverses write into an array of that shape.
 """
 
-import os
 from collections.abc import Callable
-from types import ModuleType
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from rlds_kit.storage import predict
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.native import native
 
-Rows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
-Stored: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
+Rows: TypeAlias = predict.Rows
+Stored: TypeAlias = predict.Stored
+Shape: TypeAlias = tuple[int, ...]
 
-
-def _load_native() -> ModuleType | None:
-    """The C extension, unless it was not built or RLDS_KIT_PURE=1 keeps it out."""
-    if os.environ.get("RLDS_KIT_PURE") == "1":
-        return None
-    try:
-        from rlds_kit.storage import _native
-    except ImportError:  # no compiler when this was installed: the twins do the work
-        return None
-    return _native
-
-
-native = _load_native()
+_NARROW: Final = 256
+"""Bytes of a row up to which `ufunc.accumulate` is faster than a loop: it walks down the columns."""
 
 
 def xor(rows: Rows) -> Rows:
@@ -45,8 +35,10 @@ def xor(rows: Rows) -> Rows:
 
 def unxor(rows: Rows, out: Rows) -> None:
     """The inverse of `xor`."""
+    if rows.shape[1] <= _NARROW:
+        np.bitwise_xor.accumulate(rows, axis=0, out=out)
+        return
     out[:1] = rows[:1]
-    # Row by row, as `ufunc.accumulate` walks down the columns, which is ten times slower on images.
     for index in range(1, len(rows)):
         np.bitwise_xor(rows[index], out[index - 1], out=out[index])
 
@@ -123,20 +115,28 @@ def undelta(rows: Rows, itemsize: int, out: Rows) -> None:
     np.cumsum(numbers, axis=0, dtype=numbers.dtype, out=out.view(numbers.dtype))
 
 
-APPLY: Final[dict[int, Callable[[Rows, int], np.ndarray]]] = {
-    pb.IDENTITY: lambda rows, _: rows,
-    pb.XOR: lambda rows, _: xor(rows),
-    pb.SHUFFLE: shuffle,
-    pb.XOR_SHUFFLE: lambda rows, itemsize: shuffle(xor(rows), itemsize),
-    pb.DELTA_SHUFFLE: lambda rows, itemsize: shuffle(delta(rows, itemsize), itemsize),
-    pb.REPEAT: lambda rows, _: rows[:1],
-    pb.SPARSE_XOR: lambda rows, _: sparse_xor(rows),
+APPLY: Final[dict[int, Callable[[Rows, int, Shape], np.ndarray]]] = {
+    pb.IDENTITY: lambda rows, _, __: rows,
+    pb.XOR: lambda rows, _, __: xor(rows),
+    pb.SHUFFLE: lambda rows, itemsize, _: shuffle(rows, itemsize),
+    pb.XOR_SHUFFLE: lambda rows, itemsize, _: shuffle(xor(rows), itemsize),
+    pb.DELTA_SHUFFLE: lambda rows, itemsize, _: shuffle(delta(rows, itemsize), itemsize),
+    pb.REPEAT: lambda rows, _, __: rows[:1],
+    pb.SPARSE_XOR: lambda rows, _, __: sparse_xor(rows),
+    pb.PREDICT: lambda rows, _, shape: predict.predict(rows, shape),
 }
-"""Each takes rows and the size of a value."""
+"""Each takes rows, and the size of an element and the shape of a value."""
 
 
-def undo(number: int, stored: Stored, itemsize: int, out: Rows) -> None:
+def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) -> None:
     """Writes the rows that a filter made `stored` of into `out`.
+
+    Args:
+      number: of the filter.
+      stored: what it made.
+      itemsize: bytes of an element.
+      shape: of a value; a row is one.
+      out: where the rows go.
 
     Raises:
       ValueError: there is no such filter, or `stored` has not the size that it would have.
@@ -156,12 +156,19 @@ def undo(number: int, stored: Stored, itemsize: int, out: Rows) -> None:
             unxor(unshuffle(stored.reshape(out.shape), itemsize), out)
         case pb.DELTA_SHUFFLE:
             undelta(unshuffle(stored.reshape(out.shape), itemsize), itemsize, out)
+        case pb.PREDICT if itemsize == 1:
+            modes = len(out) * predict.lines_of(shape).height
+            out[...] = stored[modes:].reshape(out.shape)
+            predict.unpredict(stored[:modes], out, shape)
         case _:
-            raise ValueError(f"filter {number} is not known to this version")
+            raise ValueError(
+                f"filter {number} of elements of {itemsize} bytes is not known to this version; "
+                "a newer rlds_kit wrote it: run `pip install --upgrade rlds-kit`"
+            )
 
 
 def candidates(kind: str, itemsize: int) -> tuple[int, ...]:
-    """The filters worth a try for values of a NumPy dtype kind ("f", "i", "u", "b", ...) and size in bytes."""
+    """The filters that are quick to try for a NumPy dtype kind ("f", "i", "u", "b", ...) and size in bytes."""
     if itemsize == 1:
         return (pb.SPARSE_XOR, pb.XOR, pb.IDENTITY)
     if kind in "iu":

@@ -32,6 +32,7 @@ class Filter(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELTA_SHUFFLE: _ClassVar[Filter]
     REPEAT: _ClassVar[Filter]
     SPARSE_XOR: _ClassVar[Filter]
+    PREDICT: _ClassVar[Filter]
 
 class Codec(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -65,6 +66,7 @@ XOR_SHUFFLE: Filter
 DELTA_SHUFFLE: Filter
 REPEAT: Filter
 SPARSE_XOR: Filter
+PREDICT: Filter
 STORED: Codec
 ZSTD: Codec
 UNKNOWN: Ending

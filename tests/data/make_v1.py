@@ -2,9 +2,9 @@
 
 `PYTHONPATH=. python tests/data/make_v1.py` writes it and its truth.
 
-The dataset has every kind, dtype, filter and codec, and every way in which an episode can end; the script fails if one
-of them is missing. UUIDs and times are fixed, so the same code with the same zstd writes the same bytes. The truth is
-made from what is given to the recorder, not from what is read back.
+The dataset has every kind, dtype, codec and filter (but `PREDICT`, see `make_v1_predict.py`), and every way in which an
+episode can end; the script fails if one of them is missing. UUIDs and times are fixed, so the same code with the same
+zstd writes the same bytes. The truth is made from what is given to the recorder, not from what is read back.
 """
 
 import contextlib
@@ -418,14 +418,14 @@ def main() -> None:
     os.truncate(torn, torn.stat().st_size - TORN)
     lines = [json.dumps(episode, separators=(",", ":")) for episode in truth]
     (HOME / "truth.json").write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
-    check_coverage(directory)
+    check_coverage(directory, HOME.with_name("v1_predict") / "dataset")
 
 
-def check_coverage(directory: Path) -> None:
-    """Fails when something that the format has is not in the dataset."""
+def check_coverage(*directories: Path) -> None:
+    """Fails when something that the format has is in none of the datasets."""
     seen: dict[str, set[str]] = {name: set() for name in ("Kind", "Filter", "Codec", "Ending", "Spec", "Record")}
     flags = set()
-    for path in sorted(directory.glob("*.riegeli")):
+    for path in itertools.chain.from_iterable(directory.glob("*.riegeli") for directory in directories):
         with path.open("rb") as file, warnings.catch_warnings(action="ignore"), RecordReader(file) as reader:
             for data in itertools.takewhile(lambda data: data[:1] == b"\x08", reader):  # up to the footer
                 record = pb.Record.FromString(data)
@@ -440,13 +440,13 @@ def check_coverage(directory: Path) -> None:
                     flags.add((column.partial, column.ragged))
     for name, enum in (("Kind", pb.Kind), ("Filter", pb.Filter), ("Codec", pb.Codec), ("Ending", pb.Ending)):
         if missing := set(enum.keys()) - seen[name]:
-            raise SystemExit(f"{name}: {missing} are not in the dataset")
+            raise SystemExit(f"{name}: {missing} are in no dataset")
     for name, message in (("Spec", pb.Spec), ("Record", pb.Record)):
         kinds_of_it = {field.name for field in message.DESCRIPTOR.oneofs_by_name["kind"].fields}
         if missing := kinds_of_it - seen[name]:
-            raise SystemExit(f"{name}: {missing} are not in the dataset")
+            raise SystemExit(f"{name}: {missing} are in no dataset")
     if len(flags) != 4:
-        raise SystemExit(f"only these of partial and ragged are in the dataset: {flags}")
+        raise SystemExit(f"only these of partial and ragged are in a dataset: {flags}")
 
 
 def _specs(spec: pb.Spec) -> Iterator[pb.Spec]:
