@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rlds_kit.episode import Episode
+from rlds_kit.feed.aligned import aligned_zeros
 from rlds_kit.feed.metadata import metadata_columns
 from rlds_kit.loader.kept import Kept
-from rlds_kit.loader.layout import Leaf, layout, nested, require_cast
+from rlds_kit.loader.layout import Leaf, layout, nested, read_leaf, require_cast
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import Weights
-from rlds_kit.loader.pool import Pool
+from rlds_kit.loader.pool import Pool, cast, require_leaf
 from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.loader.segments import Segments
 from rlds_kit.loader.source import Source
@@ -21,6 +22,8 @@ from rlds_kit.rlds_types import EPISODE_ID, STEPS
 from rlds_kit.step import ACTION, DISCOUNT, FLAGS, REWARD, STEP_INDEX
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_pool import ArrayPool
+from rlds_kit.storage.episode_reader import fields
+from rlds_kit.storage.restore import Stack
 
 END: Final = "end"
 """How an episode ended: the value of its `EpisodeEnd`; empty while it is being recorded."""
@@ -103,11 +106,21 @@ class WholeEpisodes:
           DamagedError: one of them is damaged.
           SpecError: a value is of another dtype or shape than its field.
         """
-        steps = np.arange(rows.start, rows.stop) + self.source.bases[number]
-        pool = Pool(self.source, self.layouts, dict.fromkeys(self.layouts, steps))
-        for run in pool.runs():
-            pool.load(run)
-        return self._with_discounts(pool.arrays())
+        leaves = [leaf for found in self.layouts.values() for leaf in found]
+        wanted = fields(leaf.path for leaf in leaves)
+        stacks = self.source.reader(number).stacks(rows.start, rows.stop, wanted, allocate=aligned_zeros)
+        return self._with_discounts({leaf: self._values(leaf, stacks, number, rows) for leaf in leaves})
+
+    def _values(
+        self, leaf: Leaf, stacks: Mapping[str, Stack], number: int, rows: range
+    ) -> tuple[np.ndarray, np.ndarray]:
+        found = read_leaf(leaf, stacks, rows.start, rows.stop)
+        if found is None:
+            empty = np.zeros if leaf.spec is not None else np.empty  # of None
+            return empty((len(rows), *leaf.shape), leaf.dtype), np.zeros(len(rows), np.bool_)
+        values, defined = found
+        require_leaf(self.source.name, leaf, values, number, rows)
+        return cast(leaf, values), defined
 
     def _with_discounts(self, stretch: Stretch) -> Stretch:
         """A discount that was not given with an action is 1: zero would say that the next step is terminal."""

@@ -43,15 +43,15 @@ def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def small_episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
-        steps = tf.data.Dataset.from_tensor_slices(reader.rows(number, bounds[0], bounds[-1]))
-        return {STEPS: reader.in_shape(steps), **facts}
+        whole = tf.data.Dataset.from_tensors(reader.rows(number, bounds[0], bounds[-1]))
+        return {STEPS: _counted(reader.one_by_one(whole), bounds[-1]), **facts}
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
         stretches = tf.data.Dataset.from_tensor_slices((bounds[:-1], bounds[1:]))
         steps = reader.one_by_one(stretches.map(lambda begin, end: reader.rows(number, begin, end)).prefetch(1))
-        return {STEPS: steps.apply(tf.data.experimental.assert_cardinality(bounds[-1])), **facts}
+        return {STEPS: _counted(steps, bounds[-1]), **facts}
 
     if arrays.table.largest <= SMALL_EPISODE_BYTES:
         return _numbers(arrays, numbers).map(small_episode, num_parallel_calls=EPISODES_AHEAD)
@@ -109,6 +109,13 @@ def batches(loader: Iterable[Batch], example: Batch, size: int | None) -> Any:
     return made.prefetch(PREFETCHED_BATCHES)
 
 
+def _counted(steps: Any, count: Any) -> Any:
+    """A dataset of known cardinality."""
+    import tensorflow as tf
+
+    return steps.apply(tf.data.experimental.assert_cardinality(count))
+
+
 def _numbers(arrays: StepArrays, chosen: Any) -> Any:
     import tensorflow as tf
 
@@ -152,8 +159,8 @@ class _Reader:
         """A dataset of single steps, made of one of stretches as `rows` gives them."""
         import tensorflow as tf
 
-        columns = self.arrays.columns.values()
-        if any(0 in each.shape for each in columns):  # of values without elements `unbatch` crashes
+        # `unbatch` copies each step: one that somebody keeps, as a shuffle does, must not keep the whole episode.
+        if any(0 in each.shape for each in self.arrays.columns.values()):  # of values without elements it crashes
             steps = stretches.flat_map(tf.data.Dataset.from_tensor_slices)
         else:
             steps = stretches.unbatch()

@@ -31,6 +31,9 @@ class Leaf:
     spec: specs.Array | None
     is_cast: bool = False
 
+    def __hash__(self) -> int:
+        return hash(self.path)  # that of the spec takes longer than all else that is done with a small leaf
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of the values of many steps."""

@@ -4,7 +4,7 @@ import copy
 import functools
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -14,6 +14,7 @@ from rlds_kit.errors import SpecError
 from rlds_kit.loader.kept import Kept, taken
 from rlds_kit.loader.layout import Leaf, nested, read_leaf
 from rlds_kit.loader.source import Source
+from rlds_kit.storage.ahead import fetch_ahead
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import fields
@@ -135,6 +136,16 @@ class Pool:
             found += [Run(episode, *run) for run in _runs(rows, source.entries[episode], limit)]
         return found
 
+    def fetch(self, runs: Sequence[Run]) -> None:
+        """Brings what runs need near, many at once, if it is elsewhere; `load` fetches what this leaves out.
+
+        Raises:
+          RemoteError: it cannot be fetched.
+        """
+        reader = self._source.reader
+        if runs and reader(runs[0].episode).remote is not None:
+            fetch_ahead([(reader(run.episode), run.begin, run.last + 1) for run in runs], self._wanted_with_kept)
+
     def _unread(self, name: str) -> np.ndarray:
         """The steps at which a field is to be read, those at which all of it is kept left out."""
         steps = self._steps[name]
@@ -172,8 +183,8 @@ class Pool:
                 found = read_leaf(leaf, stacks, run.begin, run.end)
                 if found is not None:
                     values, defined = found
-                    self._check(leaf, values, run)
-                    self._put(leaf, slice(first, last), _cast(leaf, values[rows]))
+                    require_leaf(self._source.name, leaf, values, run.episode, range(run.begin, run.last + 1))
+                    self._put(leaf, slice(first, last), cast(leaf, values[rows]))
                     self._defined[leaf][first:last] = defined[rows]
 
     def _keep(self, run: Run, stacks: Mapping[str, Stack]) -> None:
@@ -183,8 +194,8 @@ class Pool:
             found = read_leaf(leaf, stacks, run.begin, run.end)
             if found is not None:
                 values, defined = found
-                self._check(leaf, values, run)
-                self._kept.put(leaf, begin, _cast(leaf, values[:count]), defined[:count])
+                require_leaf(self._source.name, leaf, values, run.episode, range(run.begin, run.last + 1))
+                self._kept.put(leaf, begin, cast(leaf, values[:count]), defined[:count])
         self._kept.finish(begin, begin + count)
 
     def _allocate(self, begin: int, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
@@ -201,18 +212,6 @@ class Pool:
         there = self._values[leaf][where]
         if values.ctypes.data != there.ctypes.data:  # else they were decoded into place
             there[...] = values
-
-    def _check(self, leaf: Leaf, values: np.ndarray, run: Run) -> None:
-        shape, dtype = values.shape[1:], values.dtype
-        if shape == leaf.shape and (dtype == leaf.dtype or (leaf.is_cast and dtype.kind != "O")):
-            return
-        cure = "leave the field out with `select`"
-        if shape == leaf.shape and dtype.kind != "O":
-            cure = f"name the dtype that it should have, for instance dtypes={{{leaf.path!r}: '{dtype}'}}, or {cure}"
-        raise SpecError(
-            f"{self._source.name}: expected {leaf.path} of dtype {leaf.dtype} and shape {leaf.shape}, but episode "
-            f"{run.episode} has dtype {dtype} and shape {shape} between its steps {run.begin} and {run.last}; {cure}"
-        )
 
     def arrays(self) -> dict[Leaf, tuple[np.ndarray, np.ndarray]]:
         """The values of every leaf at its steps, in ascending order and not copied, and which of them are defined."""
@@ -244,7 +243,33 @@ def _copied(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
     return out.reshape(slots.shape)
 
 
-def _cast(leaf: Leaf, values: np.ndarray) -> np.ndarray:
+def require_leaf(name: str, leaf: Leaf, values: np.ndarray, episode: int, rows: range) -> None:
+    """Refuses values that are not what the leaf has.
+
+    Args:
+      name: of the dataset, for messages.
+      leaf: what is expected.
+      values: that were found, `[rows, ...]`.
+      episode: in which.
+      rows: at which steps.
+
+    Raises:
+      SpecError: they are of another dtype or shape.
+    """
+    shape, dtype = values.shape[1:], values.dtype
+    if shape == leaf.shape and (dtype == leaf.dtype or (leaf.is_cast and dtype.kind != "O")):
+        return
+    cure = "leave the field out with `select`"
+    if shape == leaf.shape and dtype.kind != "O":
+        cure = f"name the dtype that it should have, for instance dtypes={{{leaf.path!r}: '{dtype}'}}, or {cure}"
+    raise SpecError(
+        f"{name}: expected {leaf.path} of dtype {leaf.dtype} and shape {leaf.shape}, but episode "
+        f"{episode} has dtype {dtype} and shape {shape} between its steps {rows[0]} and {rows[-1]}; {cure}"
+    )
+
+
+def cast(leaf: Leaf, values: np.ndarray) -> np.ndarray:
+    """Values in the dtype of their leaf, as `converted` gives them, if the caller chose one."""
     return converted(leaf.path, values, leaf.dtype) if leaf.is_cast else values
 
 
