@@ -3,17 +3,20 @@
 import hashlib
 import os
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
 from rlds_kit.convert.cache import cache_directory
 from rlds_kit.errors import DamagedError, FormatError, NotADatasetError
 from rlds_kit.feed.extras import needs
+from rlds_kit.layers.folder import PATTERN as LAYER_FILES
 from rlds_kit.storage.directory import DESCRIPTION, SHARD_PATTERN
 
 CHECKSUMS: Final = "checksums.txt"
 """What `rlds-kit publish` writes beside a dataset: lines of SHA-256 and path, as `sha256sum` has them."""
-PATTERNS: Final = (SHARD_PATTERN, DESCRIPTION, CHECKSUMS)
+DATA: Final = (SHARD_PATTERN, DESCRIPTION, LAYER_FILES)
+PATTERNS: Final = (*DATA, CHECKSUMS)
 """What is downloaded of a dataset. Cards and pictures are not."""
 _LOCATION: Final = re.compile(r"hf://(datasets/)?(?P<name>[\w.-]+/[\w.-]+)(@(?P<revision>[^@]+))?")
 _LINE: Final = re.compile(r"(?P<sha256>[0-9a-f]{64}) [ *](?P<path>.+)")
@@ -62,7 +65,7 @@ def _check_once(directory: Path) -> None:
     if not checksums.is_file():
         return
     files = [path for pattern in PATTERNS for path in sorted(directory.glob(pattern))]
-    looks = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
+    looks = [f"{_name(directory, path)} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
     digest = hashlib.sha256("\n".join([str(directory), *looks]).encode()).hexdigest()
     checked = cache_directory() / "hub" / f"{digest[:32]}.checked"
     if not checked.is_file():
@@ -72,20 +75,15 @@ def _check_once(directory: Path) -> None:
 
 
 def check(directory: Path, checksums: Path) -> None:
-    """Compares the shards and the description of a dataset with their checksums.
+    """Compares the shards, the layers and the description of a dataset with their checksums.
 
     Raises:
       FormatError: `checksums` is not what `sha256sum` writes.
       DamagedError: a file does not match, or there is one without a checksum, or one is missing.
     """
-    expected = {}
-    for number, line in enumerate(checksums.read_text("utf-8").splitlines(), 1):
-        matched = _LINE.fullmatch(line)
-        if matched is None:
-            raise FormatError(f"{checksums}, line {number}: expected a SHA-256, two spaces and a path, got {line!r}")
-        expected[matched["path"].removeprefix("./")] = matched["sha256"]
-    there = {path.name: path for pattern in (SHARD_PATTERN, DESCRIPTION) for path in directory.glob(pattern)}
-    listed = {name for name in expected if Path(name).match(SHARD_PATTERN) or name == DESCRIPTION}
+    expected = listed_checksums(checksums.read_text("utf-8"), checksums)
+    there = {_name(directory, path): path for pattern in DATA for path in directory.glob(pattern)}
+    listed = {name for name in expected if any(fnmatchcase(name, pattern) for pattern in DATA)}
     for name in sorted(there.keys() | listed):
         if name not in expected or name not in there:
             where = "is in the dataset, but not in" if name in there else "is missing, but is in"
@@ -95,6 +93,29 @@ def check(directory: Path, checksums: Path) -> None:
                 f"{there[name]}: does not match its SHA-256 in {CHECKSUMS}; delete the file, open the dataset again, "
                 "and if that does not help, ask those who published it"
             )
+
+
+def listed_checksums(text: str, place: object) -> dict[str, str]:
+    """The SHA-256 of each file that `checksums.txt` names, by its path.
+
+    Args:
+      text: the content.
+      place: of the file, for messages.
+
+    Raises:
+      FormatError: it is not what `sha256sum` writes.
+    """
+    found = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        matched = _LINE.fullmatch(line)
+        if matched is None:
+            raise FormatError(f"{place}, line {number}: expected a SHA-256, two spaces and a path, got {line!r}")
+        found[matched["path"].removeprefix("./")] = matched["sha256"]
+    return found
+
+
+def _name(directory: Path, path: Path) -> str:
+    return path.relative_to(directory).as_posix()
 
 
 def _sha256(path: Path) -> str:

@@ -1,19 +1,22 @@
-"""Opens a dataset wherever it is: a directory of ours, one that TFDS has prepared, the Hugging Face Hub."""
+"""Opens a dataset wherever it is: a directory of ours, one that TFDS has prepared, the Hugging Face Hub, any URL."""
 
 import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from rlds_kit.dataset import Dataset, open_dataset
+from rlds_kit.remote.address import is_url
+from rlds_kit.remote.path import RemotePath, as_path
 from rlds_kit.storage.directory import is_dataset
 
 TFDS: Final = "tfds:"
 HUB: Final = "hf://"
-_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://")
+HUB_DATASETS: Final = "hf://datasets/"
 
 
 def open_location(
@@ -22,53 +25,86 @@ def open_location(
     split: str | None = None,
     data_dir: str | os.PathLike[str] | None = None,
     include_open: bool = False,
+    download: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
+    cache_bytes: int | None = None,
 ) -> Dataset:
     """Opens a dataset, as it is now.
 
     What TFDS has prepared is converted when it is opened for the first time, into the directory that `RLDS_KIT_CACHE`
     names, or ~/.cache/rlds_kit; neither TFDS nor TensorFlow is needed for that.
 
+    Of what a URL names only those bytes are fetched that are needed, through a cache on disk, which is in the same
+    directory.
+
     Args:
       location: a directory; "tfds:name/config:version" or "tfds:/path/to/name/1.0.0", with "?split=train" at its end if
-        you like; "hf://org/name@revision".
+        you like; "hf://org/name@revision"; any URL that fsspec knows, as in "https://host/pong", "s3://bucket/pong",
+        "zip://pong::https://host/pong.zip".
       split: of a dataset of TFDS, as in "train", "train[:10%]", "train+test", "all"; None: the only one.
       data_dir: where TFDS keeps its datasets; None: as `TFDS_DATA_DIR` says, or ~/tensorflow_datasets.
       include_open: also list episodes that are being recorded; their `end` is None.
+      download: whether to download all of a dataset of the Hub, or to read it there.
+      storage_options: of the URL's file system, as fsspec takes them: credentials, for instance.
+      cache_bytes: what the cache may take on disk for the data of all URLs, 0 for nothing; None: as
+        `RLDS_KIT_CACHE_BYTES` says, or 4 GiB.
 
     Raises:
       NotADatasetError: there is no dataset.
+      RemoteError: a URL cannot be read.
+      MissingExtraError: the library that reads such URLs is not installed.
       FormatError: it is not what it should be, or of a newer major version.
       SpecError: a dataset of TFDS has features of a kind that is not known.
       DamagedError: a dataset of TFDS, or of the Hub, does not match its checksums.
       ValueError: the location is of no known kind, or there is no such split.
     """
-    return open_dataset(local_directory(location, split=split, data_dir=data_dir), include_open=include_open)
+    directory = directory_of(
+        location,
+        split=split,
+        data_dir=data_dir,
+        download=download,
+        storage_options=storage_options,
+        cache_bytes=cache_bytes,
+    )
+    return open_dataset(directory, include_open=include_open)
 
 
-def local_directory(
-    location: str | os.PathLike[str], *, split: str | None = None, data_dir: str | os.PathLike[str] | None = None
+def directory_of(
+    location: str | os.PathLike[str],
+    *,
+    split: str | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
+    cache_bytes: int | None = None,
 ) -> Path:
     """The directory of ours that a location stands for; datasets are downloaded and converted as need be.
 
     Args and errors are those of `open_location`; whether there is a dataset in a directory is not looked at.
     """
-    text = os.fspath(location)
+    text = str(location) if isinstance(location, RemotePath) else os.fspath(location)
+    options = {"storage_options": storage_options, "cache_bytes": cache_bytes}
     if text.startswith(TFDS):
+        _refuse(text, "URLs", options)
         return _of_tfds(text.removeprefix(TFDS), split, data_dir)
-    path = Path(location)
-    if not _SCHEME.match(text) and _is_of_tfds(path):
-        return _converted(path, split)
-    if split is not None or data_dir is not None:
-        raise ValueError(f"split and data_dir belong to datasets of TFDS, which {text!r} is not")
-    if text.startswith(HUB):
-        from rlds_kit.hub import download
+    if not is_url(text) and _is_of_tfds(Path(text)):
+        _refuse(text, "URLs", options)
+        return _converted(Path(text), split)
+    _refuse(text, "datasets of TFDS", {"split": split, "data_dir": data_dir})
+    if text.startswith(HUB) and download and not isinstance(location, RemotePath):
+        from rlds_kit.hub import download as downloaded
 
-        return download(text)
-    if _SCHEME.match(text):
-        raise ValueError(
-            f"expected a directory, tfds:name or hf://org/name, got {text!r}; copy the dataset to a directory"
-        )
-    return path
+        _refuse(text, "URLs that are read where they are (download=False)", options)
+        return downloaded(text)
+    if text.startswith(HUB) and not text.startswith(HUB_DATASETS) and not isinstance(location, RemotePath):
+        location = HUB_DATASETS + text.removeprefix(HUB)  # as its file system calls them
+    return as_path(location, storage_options=storage_options, cache_bytes=cache_bytes)
+
+
+def _refuse(location: str, what: str, given: Mapping[str, object]) -> None:
+    """Refuses arguments that mean nothing there."""
+    if any(value is not None for value in given.values()):
+        raise ValueError(f"{' and '.join(given)} belong to {what}, which {location!r} is not")
 
 
 def _is_of_tfds(path: Path) -> bool:

@@ -3,9 +3,12 @@
 import os
 import threading
 import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from rlds_kit.remote.directory import Want
+from rlds_kit.remote.path import RemotePath
 from rlds_kit.storage.block_cache import CACHE_BYTES, BlockCache, ColumnStore
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import EpisodeReader
@@ -13,6 +16,8 @@ from rlds_kit.storage.shard_file import ShardFile
 
 OPEN_FILES: Final = 128
 """Shards that are kept open at once."""
+RECORD_BYTES: Final = 2 << 10
+"""Of an episode's start or end: about what it takes with its metadata."""
 
 
 class OpenFiles:
@@ -32,6 +37,12 @@ class OpenFiles:
             if len(self._open) > OPEN_FILES:
                 del self._open[next(iter(self._open))]  # closed when nobody reads it any more
         return file, BlockCache(self._store, name)
+
+    def fetch_records(self, directory: Path, chosen: Iterable[tuple[str, EpisodeEntry]]) -> None:
+        """Brings the starts and ends of episodes near, if they are elsewhere: many at once."""
+        if isinstance(directory, RemotePath):
+            places = [(name, at) for name, entry in chosen for at in (entry.start, entry.end) if at]
+            directory.directory.fetch(Want(name, at, at + RECORD_BYTES) for name, at in places)
 
     def renew(self) -> None:
         """Called in a forked child: a thread that is not there any more may have held the locks."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rlds_kit.errors import DamageWarning
+from rlds_kit.remote.path import RemotePath
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.contents import ShardContents, contents
 from rlds_kit.storage.episode_entry import EpisodeEntry
@@ -13,8 +14,12 @@ from rlds_kit.storage.shard_file import ShardFile
 
 def look(directory: Path, known: dict[str, ShardContents]) -> dict[str, ShardContents]:
     """What is in every shard; one that was closed when it was last looked at cannot have changed."""
-    found = {}
-    for path in directories.shards_in(directory):
+    if known and isinstance(directory, RemotePath):
+        directory.relist()
+    found, paths = {}, directories.shards_in(directory)
+    if isinstance(directory, RemotePath):
+        directory.fetch_indexes(path for path in paths if path.name not in known)
+    for path in paths:
         before = known.get(path.name)
         found[path.name] = before if before is not None and before.is_indexed else contents(ShardFile(path))
         if found[path.name].skipped and before is None:

@@ -216,7 +216,15 @@ class _Handler(BaseHTTPRequestHandler):
             return
         entry = self._entry(path, files[path])
         etag = entry["lfs"]["oid"] if "lfs" in entry else entry["oid"]
-        self._send(HTTPStatus.OK, files[path], {"X-Repo-Commit": sha, "ETag": f'"{etag}"'})
+        headers = {"X-Repo-Commit": sha, "ETag": f'"{etag}"'}
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if wanted is None:
+            self._send(HTTPStatus.OK, files[path], headers)
+            return
+        part = files[path][int(wanted[1]) : int(wanted[2]) + 1]
+        last = int(wanted[1]) + len(part) - 1
+        headers["Content-Range"] = f"bytes {wanted[1]}-{last}/{len(files[path])}"
+        self._send(HTTPStatus.PARTIAL_CONTENT, part, headers)
 
     def who(self, _body: bytes) -> None:
         self._send(HTTPStatus.OK, {"type": "user", "name": "org", "orgs": []})

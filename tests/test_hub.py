@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import rlds_kit
+from rlds_kit import layers
 from rlds_kit.errors import DamagedError, FormatError, NotADatasetError
 from rlds_kit.logger import EpisodeWriter
 from tests.hub import Hub, running_hub
@@ -41,6 +42,17 @@ def test_opens_a_revision(hub: Hub, tmp_path: Path) -> None:
     hub.add("org/pong", files_of(tmp_path / "new", 2))
     assert scores("hf://org/pong") == scores("hf://datasets/org/pong") == scores("hf://org/pong@main") == [2]
     assert scores("hf://org/pong@v1") == scores(f"hf://org/pong@{old}") == [1]
+
+
+def test_reads_a_dataset_where_it_is(hub: Hub, tmp_path: Path) -> None:
+    """Without a download: only what is asked for is fetched, and no file gets into the Hub's own cache."""
+    sha = hub.add("org/pong", files_of(tmp_path / "old", 1))
+    hub.add("org/pong", files_of(tmp_path / "new", 2))
+    for location, score in (("hf://org/pong", 2), (f"hf://org/pong@{sha}", 1), ("hf://datasets/org/pong", 2)):
+        dataset = rlds_kit.open(location, download=False)
+        assert [episode.metadata["score"] for episode in dataset.episodes] == [score]
+        assert str(dataset.path).startswith("hf://datasets/org/pong")
+    assert list((tmp_path / "hub").rglob("*.riegeli")) == []
 
 
 def test_downloads_what_is_needed_once(hub: Hub, tmp_path: Path) -> None:
@@ -111,3 +123,21 @@ def test_checksums_are_not_needed(hub: Hub, tmp_path: Path) -> None:
     del files["checksums.txt"]
     hub.add("org/plain", files)
     assert scores("hf://org/plain") == [4]
+
+
+def test_layers_are_downloaded_and_checked(hub: Hub, tmp_path: Path) -> None:
+    """What was said of the episodes comes with them, and its bytes are compared like those of shards."""
+    files_of(tmp_path / "data", 1)
+    local = rlds_kit.open(tmp_path / "data")
+    local.annotate("review", [layers.tag(local.episodes[0], "good")], source="anna")
+    paths = sorted(path for path in (tmp_path / "data").rglob("*") if path.is_file())
+    files = {path.relative_to(tmp_path / "data").as_posix(): path.read_bytes() for path in paths}
+    lines = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items())]
+    files["checksums.txt"] = "".join(lines).encode()
+    hub.add("org/pong", files, tag="good")
+    assert rlds_kit.open("hf://org/pong@good").episodes[0].tags == ("good",)
+    (name,) = (name for name in files if name.startswith("layers/"))
+    files[name] = files[name][:-1] + b"x"
+    hub.add("org/pong", files, tag="bad")
+    with pytest.raises(DamagedError, match="SHA-256"):
+        rlds_kit.open("hf://org/pong@bad")

@@ -16,6 +16,8 @@ import rlds_kit
 from rlds_kit.convert import tfds_conversion as converter
 from rlds_kit.convert.cache import cache_directory, made_once
 from rlds_kit.errors import FormatError, NotADatasetError
+from rlds_kit.remote.errors import RemoteError
+from rlds_kit.whole_directory import new_directory
 from tests.convert.tfds_writing import FLAGS, steps_of, write
 
 F = tfds.features
@@ -131,8 +133,8 @@ def test_several_configurations_want_a_choice(tmp_path: Path) -> None:
 
 def test_locations_of_no_known_kind(tmp_path: Path) -> None:
     """Schemes that are not known, and arguments that belong to others, are refused."""
-    with pytest.raises(ValueError, match="expected a directory, tfds:name or hf://org/name, got 'gs://bucket/x'"):
-        rlds_kit.open("gs://bucket/x")
+    with pytest.raises(RemoteError, match="nonsense://bucket/x: Protocol not known: nonsense; check the URL"):
+        rlds_kit.open("nonsense://bucket/x")
     with pytest.raises(ValueError, match="split and data_dir belong to datasets of TFDS"):
         rlds_kit.open(tmp_path, split="train")
     with pytest.raises(ValueError, match="split and data_dir belong to datasets of TFDS"):
@@ -231,9 +233,9 @@ def test_made_once(cache: Path) -> None:
     """A directory is made the first time, is there the next, and an error leaves nothing."""
 
     def fails(path: Path) -> None:
-        path.mkdir()
-        (path / "half").touch()
-        raise KeyError("broken")
+        with new_directory(path) as made:
+            (made / "half").touch()
+            raise KeyError("broken")
 
     with pytest.raises(KeyError):
         made_once("key", fails)

@@ -11,7 +11,7 @@ import numpy as np
 
 from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.nests import concatenated
-from rlds_kit.loader.pool import Pool
+from rlds_kit.loader.pool import Pool, Run
 from rlds_kit.storage.array_pool import ArrayPool
 
 Batch: TypeAlias = dict[str, Any]
@@ -41,6 +41,11 @@ class _Piece:
     @property
     def left(self) -> int:
         return len(self.items) - self.taken
+
+
+def _load(fetching: Future[None], pool: Pool, run: Run) -> None:
+    fetching.result()
+    pool.load(run)
 
 
 class ReadAhead:
@@ -93,5 +98,8 @@ class ReadAhead:
         for items in self._pieces:
             if len(items):
                 pool = self._samples.pool(items, self._memory, self._kept)
-                self._queue.append(_Piece(items, pool, [self._executor.submit(pool.load, run) for run in pool.runs()]))
+                runs = pool.runs()
+                fetching = self._executor.submit(pool.fetch, runs)  # begun before all that wait for it
+                loading = [self._executor.submit(_load, fetching, pool, run) for run in runs]
+                self._queue.append(_Piece(items, pool, loading))
                 return

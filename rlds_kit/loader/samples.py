@@ -141,7 +141,9 @@ class Samples(Sequence[Batch]):
         items = numbers.astype(np.int64)
         items = np.where(items < 0, items + len(self), items)
         pool = self.pool(items)
-        for run in pool.runs():
+        runs = pool.runs()
+        pool.fetch(runs)
+        for run in runs:
             pool.load(run)
         return self.batch(pool, items)
 

@@ -8,6 +8,7 @@ import numpy as np
 from rlds_kit.loader.source import Source
 from rlds_kit.step import STEP_INDEX
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.ahead import fetch_ahead
 from rlds_kit.storage.episode_reader import fields
 
 
@@ -74,6 +75,10 @@ def _whole(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _cut_at_gaps(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     parts = [np.empty((3, 0), np.int64)]
+    fetch_ahead(
+        ((source.reader(number), 0, length) for number, length in enumerate(source.lengths.tolist())),
+        fields((STEP_INDEX,)),
+    )
     for number, length in enumerate(source.lengths.tolist()):
         stack = source.reader(number).stacks(0, length, fields((STEP_INDEX,))).get(STEP_INDEX)
         bounds = np.concatenate([[0], [] if stack is None else _after_gaps(*stack.result()), [length]]).astype(np.int64)

@@ -13,7 +13,7 @@ from rlds_kit.riegeli.chunk import ChunkHeader
 from rlds_kit.riegeli.chunk_reader import Truncation, read_header
 from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
 from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion
-from rlds_kit.storage import block, lock, resync
+from rlds_kit.storage import block, resync
 from rlds_kit.storage import episode_entry as entries
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.episode_entry import EpisodeBuilder, EpisodeEntry
@@ -52,9 +52,11 @@ def contents(file: ShardFile) -> ShardContents:
       FormatError: it is no rlds_kit shard, or of a newer major version.
     """
     # Asked before the scan: of a writer that closes in between everything is found, its lock counts as held.
-    is_locked = lock.is_held(file.path)
+    is_locked = file.is_being_written()
     index = None if is_locked else read_index(file)
     if index is None:
+        if file.remote is not None:
+            file.remote.fetch_all()
         return scan(file, is_locked=is_locked)
     return ShardContents(
         header=index.header,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rlds_kit import spec as specs
 from rlds_kit.errors import DatasetExistsError, FormatError, SpecError
+from rlds_kit.remote.address import require_local
 from rlds_kit.spec import from_json, to_json
 from rlds_kit.spec.compatibility import compatible
 from rlds_kit.storage import rlds_kit_pb2 as pb
@@ -51,11 +52,13 @@ def prepare(directory: Path, mode: str, declared: specs.Dict, about: Mapping[str
     Raises:
       ValueError: `mode` is not one of MODES.
       DatasetExistsError: mode is "error" and a dataset is there.
+      NotLocalError: it is a URL.
       SpecError: the dataset that is there has another spec.
       OSError: the directory cannot be made or written.
     """
     if mode not in MODES:
         raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
+    require_local(directory)
     directory = directory.absolute()  # a program may change its working directory while it records
     if mode == "new":
         directory = _free_name(directory)

@@ -4,7 +4,9 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from rlds_kit.errors import DamagedError
+from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.remote.file import RemoteFile
+from rlds_kit.remote.ranges import GAP, Range
 from rlds_kit.riegeli import blocks
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
@@ -26,10 +28,19 @@ Wanted: TypeAlias = Callable[[str], bool]
 _ONE_READ_SHARE: Final = 0.5
 """Above this share of the bytes that they span one read of all columns beats one for each."""
 
+_BLOCKS_AHEAD: Final = 256
+"""Of a file that is elsewhere: blocks whose headers are fetched together."""
+_BYTES_AHEAD: Final = 16 << 20
+"""And bytes of columns, as soon as they are so many."""
+
 
 def everything(_: str) -> bool:
     """Wants every column."""
     return True
+
+
+def _nothing(_: str) -> bool:
+    return False
 
 
 def fields(names: Iterable[str]) -> Wanted:
@@ -94,7 +105,7 @@ class EpisodeReader:
           DamagedError: a column that is wanted is damaged, or its block is missing.
         """
         found: dict[str, list[Column]] = {}
-        for number in self._numbers(begin, end):
+        for number in self._near(self._numbers(begin, end), wanted):
             for column in self._block(number, wanted, range(begin, end)):
                 if len(column.rows) and column.rows[0] < end and column.rows[-1] >= begin:
                     found.setdefault(column.key.path, []).append(column)
@@ -106,7 +117,7 @@ class EpisodeReader:
         Raises:
           DamagedError: a column that is wanted is damaged, or its block is missing.
         """
-        for number in self._numbers(begin, end):
+        for number in self._near(self._numbers(begin, end), wanted):
             yield self._block(number, wanted)
 
     def stacks(
@@ -134,7 +145,7 @@ class EpisodeReader:
         """
         found: dict[str, Stack] = {}
         until = end if last is None else last + 1
-        for number in self._numbers(begin, until):
+        for number in self._near(self._numbers(begin, until), wanted):
             block, position = self._layout(number), int(self._entry.blocks[number])
             block.require(wanted)
             cached = self._cache.columns(position)
@@ -176,9 +187,72 @@ class EpisodeReader:
         Raises:
           DamagedError: a block's header is damaged.
         """
-        numbers = self._entry.overlapping(begin, min(end + 1, self._entry.rows))
+        numbers = self._near(self._entry.overlapping(begin, min(end + 1, self._entry.rows)), _nothing)
         found = {path: None for number in numbers for path in self._layout(number).paths}
         return list(found)
+
+    @property
+    def remote(self) -> RemoteFile | None:
+        """What reads the shard if it is elsewhere."""
+        return self._file.remote
+
+    def header_ranges(self, begin: int, end: int) -> list[Range]:
+        """Where the headers are of the blocks that touch rows `[begin, end)`, those left out that are known."""
+        return self._header_ranges(self._entry.overlapping(begin, min(end + 1, self._entry.rows)))
+
+    def payload_ranges(self, begin: int, end: int, wanted: Wanted) -> list[Range]:
+        """Where the wanted columns of these blocks are, those left out that are decoded already."""
+        numbers = self._entry.overlapping(begin, min(end + 1, self._entry.rows))
+        return [each for number in numbers for each in self._payload_ranges(number, wanted)]
+
+    def _header_ranges(self, numbers: Sequence[int]) -> list[Range]:
+        found = [(int(self._entry.blocks[number]), self._next_position(number)) for number in numbers]
+        return [
+            # A small block comes as a whole: asking again for its columns would take longer.
+            Range(position, max(position + shard_file.FIRST_READ, after if after - position <= GAP else 0))
+            for position, after in found
+            if self._cache.layout(position) is None
+        ]
+
+    def _next_position(self, number: int) -> int:
+        """Where the episode's next record begins; between it and a block may be other episodes'."""
+        blocks = self._entry.blocks
+        return int(blocks[number + 1]) if number + 1 < len(blocks) else self._entry.end
+
+    def _payload_ranges(self, number: int, wanted: Wanted) -> list[Range]:
+        try:
+            block, position = self._layout(number), int(self._entry.blocks[number])
+        except (DamagedError, FormatError):
+            return []  # said when it is read
+        cached = self._cache.columns(position)
+        chosen = [column for column in block.columns if wanted(column.path) and column.offset not in cached]
+        base = block.payload_base
+        places = [(base + column.offset, base + column.offset + column.length) for column in chosen if column.length]
+        if len(chosen) == len(block.columns) and places:
+            return [Range(position, blocks.physical(position, max(places, key=lambda place: place[1])[1] - 1) + 1)]
+        return [
+            Range(blocks.physical(position, first), blocks.physical(position, last - 1) + 1) for first, last in places
+        ]
+
+    def _near(self, numbers: range, wanted: Wanted) -> Iterable[int]:
+        """Blocks; of those that are elsewhere, what is wanted is fetched first, many ranges at once."""
+        return numbers if self._file.remote is None else self._fetched(self._file.remote, numbers, wanted)
+
+    def _fetched(self, remote: RemoteFile, numbers: range, wanted: Wanted) -> Iterator[int]:
+        for first in range(0, len(numbers), _BLOCKS_AHEAD):
+            group, ranges, size = list[int](), list[Range](), 0
+            remote.fetch(self._header_ranges(numbers[first : first + _BLOCKS_AHEAD]))
+            for number in numbers[first : first + _BLOCKS_AHEAD]:
+                found = self._payload_ranges(number, wanted)
+                group.append(number)
+                ranges += found
+                size += sum(each.end - each.begin for each in found)
+                if size >= _BYTES_AHEAD:
+                    remote.fetch(ranges)
+                    yield from group
+                    group, ranges, size = [], [], 0
+            remote.fetch(ranges)
+            yield from group
 
     def _numbers(self, begin: int, end: int) -> range:
         """The blocks that touch rows `[begin, end)`."""

@@ -6,26 +6,34 @@ from pathlib import Path
 from typing import Final
 
 from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.remote.file import RemoteFile
 from rlds_kit.riegeli import blocks, codec, simple, varint
 from rlds_kit.riegeli import chunk as chunks
 from rlds_kit.riegeli.chunk import ChunkHeader
 from rlds_kit.riegeli.chunk_reader import Chunk, read_chunk
 from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
 from rlds_kit.riegeli.recovery import ChunkDamage
-from rlds_kit.storage import block
+from rlds_kit.storage import block, lock
 from rlds_kit.storage.block import PREFIX_BYTES, BlockPrefix, PrefixTooShortError
 from rlds_kit.storage.place import Place
 
-_FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
+FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
+"""Of a chunk: its header, and what is fairly sure to have a block's."""
 
 
 class ShardFile:
-    """An open shard. Reads are positional, so that threads do not disturb each other. Closed when nobody has it."""
+    """An open shard. Reads are positional, so that threads do not disturb each other. Closed when nobody has it.
+
+    Attributes:
+      path: of the file.
+      remote: what reads it if it is elsewhere; None for a file of this machine.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
         self._file = path.open("rb", buffering=0)
+        self.remote = self._file if isinstance(self._file, RemoteFile) else None
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):  # it could be opened
@@ -33,6 +41,8 @@ class ShardFile:
 
     def read(self, begin: int, size: int) -> bytes:
         """Up to `size` bytes at file position `begin`; fewer only at the end of the file."""
+        if self.remote is not None:
+            return self.remote.read_at(begin, size)
         raw = self._read(begin, size)
         while len(raw) < size and (more := self._read(begin + len(raw), size - len(raw))):
             raw += more
@@ -52,7 +62,11 @@ class ShardFile:
 
     def size(self) -> int:
         """Bytes in the file now."""
-        return os.fstat(self._file.fileno()).st_size
+        return os.fstat(self._file.fileno()).st_size if self.remote is None else self.remote.size()
+
+    def is_being_written(self) -> bool:
+        """Whether some process of this machine has it open for writing; of files that are elsewhere nobody can tell."""
+        return self.remote is None and lock.is_held(self.path)
 
     def reaches(self, position: int) -> bool:
         """Whether the file has so many bytes by now."""
@@ -106,7 +120,7 @@ def read_prefix(file: ShardFile, position: int) -> tuple[ChunkHeader, int, bytes
     Raises:
       DamagedError: the chunk's header is damaged, or the file ends before it does.
     """
-    payload = blocks.unframe(file.read(position, _FIRST_READ), position)
+    payload = blocks.unframe(file.read(position, FIRST_READ), position)
     place = file.place(position)
     try:
         header = ChunkHeader.parse(payload[: blocks.CHUNK_HEADER_SIZE])

@@ -1,0 +1,50 @@
+"""Bytes of remote files that were fetched lately, in memory: what is read next has mostly just come."""
+
+import threading
+from collections import deque
+from typing import Final
+
+from rlds_kit.remote.range_map import Piece, RangeMap, joined
+from rlds_kit.remote.ranges import Range
+
+HELD_BYTES: Final = 128 << 20
+
+
+class Held:
+    """Ranges of files, bounded in bytes, safe to share between threads; those that came first go first."""
+
+    def __init__(self, limit: int = HELD_BYTES) -> None:
+        self._limit, self._bytes = limit, 0
+        self._lock = threading.Lock()
+        self._files: dict[str, RangeMap[bytes]] = {}
+        self._order: deque[tuple[str, int]] = deque()
+
+    def add(self, name: str, begin: int, data: bytes) -> None:
+        """Keeps bytes of a file."""
+        with self._lock:
+            file = self._files.setdefault(name, RangeMap())
+            gone = file.add(begin, begin + len(data), data)
+            self._bytes += len(data) - sum(len(piece.value) for piece in gone)
+            self._order.append((name, begin))
+            while self._bytes > self._limit:
+                first_name, first = self._order.popleft()
+                piece = self._files[first_name].remove(first)
+                self._bytes -= 0 if piece is None else len(piece.value)
+
+    def get(self, name: str, begin: int, end: int) -> bytes | None:
+        """Bytes of a file; None if some of them are not here."""
+        with self._lock:
+            file = self._files.get(name)
+            return None if file is None else joined(file, begin, end)
+
+    def pieces(self, name: str, begin: int, end: int) -> list[Piece[bytes]]:
+        """What is here of a range."""
+        with self._lock:
+            file = self._files.get(name)
+            return [] if file is None else file.pieces(begin, end)
+
+    def missing(self, name: str, begin: int, end: int) -> list[Range]:
+        """What is not."""
+        with self._lock:
+            file = self._files.get(name)
+            return [Range(begin, end)] if file is None else file.missing(begin, end)

@@ -1,0 +1,35 @@
+"""Tries again what may go well a moment later."""
+
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from rlds_kit.remote.errors import RemoteError, TransientError
+
+T = TypeVar("T")
+
+WAITS: Final = (0.1, 0.4, 1.6, 6.4)
+"""Seconds between one attempt and the next."""
+
+
+def retried(attempt: Callable[[], T], place: str) -> T:
+    """What `attempt` returns, as soon as it does.
+
+    Args:
+      attempt: raises TransientError if it is worth another try.
+      place: for people: what is read.
+
+    Raises:
+      RemoteError: the last attempt failed, too.
+    """
+    for wait in WAITS:
+        try:
+            return attempt()
+        except TransientError:
+            time.sleep(wait)
+    try:
+        return attempt()
+    except TransientError as error:
+        raise RemoteError(
+            f"{place}: {error}; tried {len(WAITS) + 1} times: check the network and the server, then try again"
+        ) from None

@@ -1,0 +1,170 @@
+"""A web server on this machine that counts what it is asked for, and misbehaves as tests want it to."""
+
+import contextlib
+import hashlib
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+CHECKSUMS = "checksums.txt"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request: the file, the first byte and one past the last that were asked for, and the bytes of the answer."""
+
+    name: str
+    begin: int | None
+    end: int | None
+    sent: int
+
+
+@dataclass
+class Server:
+    """The server's state.
+
+    Attributes:
+      url: of the directory.
+      directory: what is served.
+      requests: answered so far.
+      has_ranges: whether byte ranges are understood.
+      failures: how many of the coming requests fail, with `failing_status`.
+      failing_status: of these; 0 closes the connection.
+      cut: how many of the coming answers end early.
+      seconds: that each answer takes.
+      token: what `Authorization` must be; empty: anything.
+      before: called with the name of a file before an answer is made.
+    """
+
+    url: str
+    directory: Path
+    requests: list[Request] = field(default_factory=list)
+    has_ranges: bool = True
+    failures: int = 0
+    failing_status: int = HTTPStatus.SERVICE_UNAVAILABLE
+    cut: int = 0
+    seconds: float = 0.0
+    token: str = ""
+    before: Callable[[str], None] = lambda _: None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def sent(self) -> int:
+        """Bytes of all answers."""
+        return sum(request.sent for request in self.requests)
+
+    def spent(self, name: str) -> bool:
+        """Whether a number of requests, `failures` or `cut`, is not used up; takes one of it."""
+        with self.lock:
+            left: int = getattr(self, name)
+            setattr(self, name, max(0, left - 1))
+            return left > 0
+
+
+def handler_of(server: Server) -> type[BaseHTTPRequestHandler]:
+    """The class that answers."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the parent's name
+            """Says nothing."""
+
+        def do_GET(self) -> None:
+            """Answers."""
+            name = unquote(urlsplit(self.path).path).lstrip("/")
+            server.before(name)
+            time.sleep(server.seconds)
+            if server.token and self.headers.get("Authorization") != server.token:
+                self.answer(HTTPStatus.UNAUTHORIZED, name, b"")
+            elif server.spent("failures"):
+                if server.failing_status:
+                    self.answer(server.failing_status, name, b"")
+                else:
+                    self.close_connection = True
+            elif not (server.directory / name).is_file():
+                self.answer(HTTPStatus.NOT_FOUND, name, b"")
+            else:
+                self.file(name)
+
+        def file(self, name: str) -> None:
+            path = server.directory / name
+            found = path.stat()
+            size, tag = found.st_size, {"ETag": f'"{found.st_mtime_ns:x}-{found.st_size:x}"'}
+            matched = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            if matched is None or not server.has_ranges:
+                self.answer(HTTPStatus.OK, name, path.read_bytes(), tag)
+                return
+            begin, end = int(matched[1]), min(int(matched[2]) + 1, size)
+            if begin >= size:
+                self.answer(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, name, b"", {**tag, **_range(f"*/{size}")})
+                return
+            with path.open("rb") as file:
+                file.seek(begin)
+                content = file.read(end - begin)
+            headers = {**tag, **_range(f"{begin}-{end - 1}/{size}")}
+            self.answer(HTTPStatus.PARTIAL_CONTENT, name, content, headers, (begin, end))
+
+        def answer(
+            self,
+            status: int,
+            name: str,
+            data: bytes,
+            headers: dict[str, str] | None = None,
+            wanted: tuple[int | None, int | None] = (None, None),
+        ) -> None:
+            sent = data[: len(data) // 2] if data and server.spent("cut") else data
+            with server.lock:
+                server.requests.append(Request(name, *wanted, len(sent)))
+            self.send_response(status)
+            for key, value in {**(headers or {}), "Content-Length": str(len(data))}.items():
+                self.send_header(key, value)
+            self.end_headers()
+            with contextlib.suppress(ConnectionError):
+                self.wfile.write(sent)
+            self.close_connection = len(sent) < len(data)
+
+    return Handler
+
+
+def _range(text: str) -> dict[str, str]:
+    return {"Content-Range": f"bytes {text}"}
+
+
+class _Running(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Says nothing of clients that hang up."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # as it came
+
+
+@contextlib.contextmanager
+def serving(directory: Path) -> Iterator[Server]:
+    """Serves a directory."""
+    server = Server("", directory)
+    with _Running(("127.0.0.1", 0), handler_of(server)) as running:
+        server.url = f"http://127.0.0.1:{running.server_address[1]}"
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            running.shutdown()
+            thread.join()
+
+
+def list_files(directory: Path) -> None:
+    """Writes `checksums.txt`, as publishing does."""
+    files = sorted(path for path in directory.iterdir() if path.name != CHECKSUMS)
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    (directory / CHECKSUMS).write_text("".join(lines))

@@ -1,0 +1,329 @@
+"""Datasets on a web server: what is asked for, and what happens when the server misbehaves."""
+
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rlds_kit
+from rlds_kit.errors import FormatError, NotADatasetError
+from rlds_kit.remote.errors import RemoteChangedError, RemoteError
+from rlds_kit.remote.path import RemotePath
+from tests.remote.conftest import SHARDS
+from tests.remote.datasets import record, require_same
+from tests.remote.server import CHECKSUMS, Server, list_files, serving
+
+REWARD = "reward"
+
+
+def spent(server: Server, work: Callable[[], object]) -> tuple[int, int]:
+    """Requests and bytes that some work takes."""
+    requests, sent = len(server.requests), server.sent
+    work()
+    return len(server.requests) - requests, server.sent - sent
+
+
+def total(directory: Path) -> int:
+    """Bytes of the dataset."""
+    return sum(path.stat().st_size for path in directory.iterdir())
+
+
+def test_it_is_the_same_dataset(recorded: Path, server: Server) -> None:
+    """Every value, the spec, the description and the digest."""
+    here, there = rlds_kit.open(recorded), rlds_kit.open(server.url)
+    require_same(here, there)
+    assert (here.spec, here.description, here.content_digest) == (there.spec, there.description, there.content_digest)
+    assert repr(there) == repr(here).replace(str(recorded), server.url)
+
+
+def test_what_opening_takes(server: Server) -> None:
+    """Two requests for each shard, its head and its tail, and one for the list; no more bytes than these have."""
+    requests, sent = spent(server, lambda: rlds_kit.open(server.url))
+    assert requests <= 2 * SHARDS + 1
+    assert sent <= SHARDS * 145_000
+    requests, sent = spent(server, lambda: rlds_kit.open(server.url))  # tails are in the cache
+    assert requests <= SHARDS + 1
+    assert sent <= SHARDS * 10_000
+
+
+def test_what_a_column_takes(recorded: Path, server: Server) -> None:
+    """Rewards cost the headers of blocks and the rewards, not the pixels between them."""
+    here, there = rlds_kit.open(recorded), rlds_kit.open(server.url)
+    blocks = sum(len(entry.blocks) for entry in there.source().entries)
+    rewards: list[np.ndarray] = []
+    requests, sent = spent(server, lambda: rewards.extend(episode[REWARD] for episode in there.episodes))
+    for found, expected in zip(rewards, here.episodes, strict=True):
+        np.testing.assert_array_equal(found, expected[REWARD])
+    assert requests <= 2 * blocks
+    assert sent < 0.05 * total(recorded)
+
+
+def test_what_the_first_batch_takes(recorded: Path, server: Server) -> None:
+    """Windows of eight steps cost their blocks, and a second time nothing."""
+    here, there = rlds_kit.open(recorded), rlds_kit.open(server.url)
+    samples = there.windows(4)
+    chosen = [5, 300, 777]
+    found: list[dict[str, np.ndarray]] = []
+    requests, sent = spent(server, lambda: found.append(samples.gather(chosen)))
+    expected = here.windows(4).gather(chosen)
+    np.testing.assert_array_equal(found[0]["observation"], expected["observation"])
+    assert requests <= 2 * 2 * len(chosen)  # header and columns of at most two blocks for each
+    assert sent < 0.2 * total(recorded)
+    assert spent(server, lambda: rlds_kit.open(server.url).windows(4).gather(chosen))[0] <= SHARDS + 1
+
+
+def test_neighbours_come_together(recorded: Path, server: Server) -> None:
+    """A whole episode comes in few requests of at most 4 MiB."""
+    there = rlds_kit.open(server.url)
+    blocks = len(there.source().entries[0].blocks)
+    requests, _ = spent(server, lambda: there.episodes[0]["observation"])
+    assert requests <= blocks + 1  # headers one by one, then all columns at once
+    assert max(request.sent for request in server.requests) <= 4 << 20
+
+
+def test_where_asks_for_all_metadata_at_once(server: Server) -> None:
+    """Starts and ends of episodes are small, and many."""
+    there = rlds_kit.open(server.url)
+    chosen: list[rlds_kit.Dataset] = []
+    requests, sent = spent(server, lambda: chosen.append(there.where(lambda metadata: metadata["number"] == 2)))
+    assert [episode.metadata["number"] for episode in chosen[0].episodes] == [2]
+    assert requests <= 2 * len(there.episodes)
+    assert sent <= 4_096 * len(there.episodes)
+
+
+@pytest.mark.parametrize("shuffle", [None, "blocks", "global"])
+def test_batches_are_the_same(recorded: Path, server: Server, shuffle: str) -> None:
+    """Whatever the order, batch by batch."""
+    here, there = rlds_kit.open(recorded), rlds_kit.open(server.url)
+    options: Any = {"shuffle": shuffle, "seed": 3, "memory": 4 << 20}
+    batches = zip(here.transitions().batches(64, **options), there.transitions().batches(64, **options), strict=True)
+    count = 0
+    for a, b in batches:
+        count += 1
+        for name in ("observation", "next_observation", "action", "reward", "episode", "step"):
+            np.testing.assert_array_equal(a[name], b[name])
+    assert count > 10
+
+
+def test_no_byte_is_fetched_twice(server: Server, recorded: Path) -> None:
+    """An epoch after another costs nothing, and the first no byte that is wanted twice."""
+    there = rlds_kit.open(server.url)
+    loader = there.windows(8, stride=8).batches(16, shuffle="blocks", seed=0)
+    spent(server, lambda: list(loader))
+    assert spent(server, lambda: list(loader)) == (0, 0)
+    assert server.sent < 1.2 * total(recorded)
+
+
+def test_without_a_cache_on_disk(server: Server, recorded: Path, cache: Path) -> None:
+    """Everything is there, and nothing is left behind."""
+    require_same(rlds_kit.open(recorded), rlds_kit.open(server.url, cache_bytes=0))
+    assert not cache.exists()
+
+
+def test_the_environment_limits_the_cache(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small cache costs requests, and is never larger than it may be."""
+    monkeypatch.setenv("RLDS_KIT_CACHE_BYTES", "1000000")
+    for episode in rlds_kit.open(server.url).episodes:
+        assert len(episode["observation"]) == 130
+    assert sum(path.stat().st_size for path in cache.rglob("*") if path.is_file()) <= 1_000_000
+
+
+def test_a_damaged_cache_is_fetched_again(server: Server, recorded: Path, cache: Path) -> None:
+    """Flipped bits in every entry cost requests and nothing else."""
+    there = rlds_kit.open(server.url)
+    require_same(rlds_kit.open(recorded), there)
+    for entry in cache.rglob("*.ranges"):
+        raw = bytearray(entry.read_bytes())
+        raw[len(raw) // 2] ^= 0x40
+        entry.write_bytes(raw)
+    again = pickle.loads(pickle.dumps(there))  # noqa: S301  our own, with nothing in memory
+    assert spent(server, lambda: require_same(rlds_kit.open(recorded), again))[0] > 0
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 0])
+def test_what_fails_once_is_tried_again(recorded: Path, server: Server, status: int) -> None:
+    """A server that is busy, or breaks the connection, is asked again."""
+    server.failures, server.failing_status = 3, status
+    there = rlds_kit.open(server.url)
+    server.failures = 3
+    np.testing.assert_array_equal(there.episodes[1][REWARD], rlds_kit.open(recorded).episodes[1][REWARD])
+    assert server.failures == 0
+
+
+def test_answers_that_end_early_are_asked_for_again(recorded: Path, server: Server) -> None:
+    """Half an answer is none."""
+    server.cut = 3
+    there = rlds_kit.open(server.url)
+    server.cut = 3
+    np.testing.assert_array_equal(there.episodes[1][REWARD], rlds_kit.open(recorded).episodes[1][REWARD])
+    assert server.cut == 0
+
+
+def test_what_goes_on_failing_is_an_error(server: Server) -> None:
+    """It says what was read, how often it was tried, and what to do."""
+    there = rlds_kit.open(server.url)
+    server.failures = 1_000
+    with pytest.raises(RemoteError, match=r"riegeli, bytes \d+ to \d+: HTTP status 503; tried 5 times: check the net"):
+        there.episodes[0][REWARD]
+    server.failures, server.cut = 0, 1_000
+    with pytest.raises(RemoteError, match=r"bytes \d+ to \d+: .*; tried 5 times"):
+        there.episodes[0][REWARD]
+    server.cut = 0
+    assert len(there.episodes[0][REWARD]) == 130
+
+
+def test_no_server_is_an_error(recorded: Path) -> None:
+    """Nobody listens."""
+    with serving(recorded) as server:
+        url = server.url
+    with pytest.raises(RemoteError, match="tried 5 times: check the network and the server"):
+        rlds_kit.open(url)
+
+
+def test_no_list_is_an_error_that_says_what_to_do(recorded: Path, tmp_path: Path) -> None:
+    """A web server does not list its files."""
+    directory = Path(shutil.copytree(recorded, tmp_path / "copy"))
+    (directory / CHECKSUMS).unlink()
+    with serving(directory) as server, pytest.raises(RemoteError, match=r"rlds-kit publish.*sha256sum episodes-\*"):
+        rlds_kit.open(server.url)
+
+
+def test_a_list_that_is_none_is_an_error(tmp_path: Path) -> None:
+    """A server that answers everything with a page."""
+    (tmp_path / CHECKSUMS).write_text("<html>hello</html>")
+    with serving(tmp_path) as server, pytest.raises(FormatError, match=r"checksums.txt, line 1: expected a SHA-256"):
+        rlds_kit.open(server.url)
+
+
+def test_a_list_of_other_files_is_no_dataset(tmp_path: Path) -> None:
+    """There is a list, but no shard in it."""
+    (tmp_path / "notes.txt").write_text("hello")
+    list_files(tmp_path)
+    with serving(tmp_path) as server, pytest.raises(NotADatasetError, match="expected a dataset"):
+        rlds_kit.open(server.url)
+
+
+def test_a_file_that_is_listed_and_not_there(recorded: Path, tmp_path: Path) -> None:
+    """The error names it."""
+    directory = Path(shutil.copytree(recorded, tmp_path / "copy"))
+    shard = sorted(directory.glob("episodes-*"))[1]
+    shard.unlink()
+    with serving(directory) as server, pytest.raises((RemoteError, FileNotFoundError), match=shard.name):
+        rlds_kit.open(server.url)
+
+
+def test_servers_without_ranges_are_refused(server: Server) -> None:
+    """Nobody downloads a dataset for each reward."""
+    server.has_ranges = False
+    with pytest.raises(RemoteError, match=r"sends whole files only.*download it and open the directory"):
+        rlds_kit.open(server.url)
+    assert all(request.sent < 1_000_000 for request in server.requests if request.name == CHECKSUMS)
+
+
+@pytest.mark.parametrize("same_size", [True, False])
+def test_a_file_that_changes_is_an_error(recorded: Path, tmp_path: Path, *, same_size: bool) -> None:
+    """Old bytes and new ones are never mixed, also when they come from the cache."""
+    directory = Path(shutil.copytree(recorded, tmp_path / "copy"))
+    with serving(directory) as server:
+        there = rlds_kit.open(server.url)
+        shard = there.shards()[0]
+        raw = (directory / shard.name).read_bytes()
+        assert len(there.episodes[0][REWARD]) == 130
+        (directory / shard.name).write_bytes(raw[:-1] + b"x" if same_size else raw[: len(raw) // 2])
+        with pytest.raises(RemoteChangedError, match=f"{shard.name} changed while it was being read.*open the dataset"):
+            there.episodes[0]["observation"]
+
+
+def test_a_file_that_changes_between_ranges_is_an_error(recorded: Path, tmp_path: Path) -> None:
+    """Of ranges that are fetched together, none may be of another version."""
+    directory = Path(shutil.copytree(recorded, tmp_path / "copy"))
+    with serving(directory) as server:
+        there = rlds_kit.open(server.url)
+        shard = directory / there.shards()[0].name
+        seen: list[str] = []
+
+        def change(name: str) -> None:
+            seen.append(name)
+            if name == shard.name and len(seen) == 4:
+                shard.write_bytes(shard.read_bytes()[:-1] + b"x")
+
+        server.before = change
+        with pytest.raises(RemoteChangedError, match="changed while it was being read"):
+            there.episodes[0]["observation"]
+
+
+def test_a_new_version_is_another_one(tmp_path: Path) -> None:
+    """After a file changed, opening again gives what is there now, whatever the cache has of the old one."""
+    directory = record(tmp_path / "data", 1, steps=20)
+    list_files(directory)
+    with serving(directory) as server:
+        require_same(rlds_kit.open(directory), rlds_kit.open(server.url))
+        (shard,) = directory.glob("episodes-*")
+        (other,) = record(tmp_path / "other", 1, first=7, steps=20).glob("episodes-*")
+        shutil.copyfile(other, shard)
+        list_files(directory)
+        require_same(rlds_kit.open(directory), rlds_kit.open(server.url))
+
+
+def test_credentials_are_used_and_not_shown(recorded: Path, server: Server) -> None:
+    """They go to the server, and to workers, and into no text."""
+    server.token = "Bearer very-secret"  # noqa: S105  a test's own
+    options = {"headers": {"Authorization": server.token}}
+    with pytest.raises(RemoteError, match="may not be read: HTTP status 401; give credentials with storage_options"):
+        rlds_kit.open(server.url)
+    there = rlds_kit.open(server.url, storage_options=options)
+    require_same(rlds_kit.open(recorded), pickle.loads(pickle.dumps(there)))  # noqa: S301  our own
+    server.token = "Bearer changed"  # noqa: S105
+    with pytest.raises(RemoteError) as error:
+        rlds_kit.open(server.url, storage_options=options)
+    assert isinstance(there.path, RemotePath)
+    for text in (str(error.value), repr(there), repr(there.path), repr(there.path.directory), str(there.path)):
+        assert "secret" not in text
+    assert error.value.__cause__ is None
+
+
+def test_queries_go_to_every_file_and_are_not_shown(recorded: Path, server: Server) -> None:
+    """Signed URLs."""
+    there = rlds_kit.open(f"{server.url}/?signature=very-secret")
+    require_same(rlds_kit.open(recorded), there)
+    assert isinstance(there.path, RemotePath)
+    assert there.path.directory.address.of("a b.txt") == f"{server.url}/a%20b.txt?signature=very-secret"
+    server.failures = 1_000
+    with pytest.raises(RemoteError) as error:
+        rlds_kit.open(f"{server.url}/?signature=very-secret")
+    assert "secret" not in repr(there) + str(error.value)
+
+
+def test_new_shards_come_with_refresh(tmp_path: Path) -> None:
+    """When the list names them; known episodes keep their numbers."""
+    directory = record(tmp_path / "data", 1, steps=20)
+    list_files(directory)
+    with serving(directory) as server:
+        before = rlds_kit.open(server.url)
+        record(directory, 1, first=10, steps=20)
+        assert len(before.refresh().episodes) == 2
+        list_files(directory)
+        after = before.refresh()
+        assert [episode.metadata["number"] for episode in after.episodes] == [0, 1, 10, 11]
+        assert [len(before.episodes), len(after.episodes)] == [2, 4]
+        assert after.episodes[3][REWARD].shape == (20,)
+
+
+def test_a_shard_that_was_not_closed_is_scanned(tmp_path: Path) -> None:
+    """Without an index the whole file is fetched, once."""
+    directory = record(tmp_path / "data", 2, steps=20)
+    shard = min(directory.glob("episodes-*"))
+    raw = shard.read_bytes()
+    shard.write_bytes(raw[: len(raw) - 140_000])
+    list_files(directory)
+    with serving(directory) as server:
+        there = rlds_kit.open(server.url)
+        fetched = server.sent
+        here = rlds_kit.open(directory)
+        assert [episode.end for episode in there.episodes] == [episode.end for episode in here.episodes]
+        assert [episode.length for episode in there.episodes] == [episode.length for episode in here.episodes]
+        assert fetched < 1.5 * total(directory)
