@@ -17,6 +17,9 @@ from rlds_kit.episode import Episode
 from rlds_kit.episodes import DatasetSteps, Episodes
 from rlds_kit.errors import DamagedError, NotADatasetError
 from rlds_kit.feed.episode_feeds import EpisodeFeeds
+from rlds_kit.layers.amended import Amended
+from rlds_kit.layers.annotated_dataset import AnnotatedDataset
+from rlds_kit.layers.open_layers import OpenLayers
 from rlds_kit.loader.arguments import integer
 from rlds_kit.loader.arguments import offsets as checked
 from rlds_kit.loader.samples import Samples
@@ -24,6 +27,7 @@ from rlds_kit.loader.source import Source
 from rlds_kit.loader.transitions import Transitions
 from rlds_kit.loader.windows import Chunks, Pad, Windows
 from rlds_kit.open_files import OpenFiles
+from rlds_kit.remote.path import as_path
 from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.selection import path_of
 from rlds_kit.snapshot import listed, look
@@ -51,14 +55,14 @@ def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) ->
       NotADatasetError: there is no dataset at `path`.
       FormatError: a shard is not one of ours, or of a newer major version.
     """
-    directory = Path(path).absolute()  # what is opened stays open when the working directory changes
+    directory = as_path(path).absolute()  # what is opened stays open when the working directory changes
     if not directories.is_dataset(directory):
         what = "is no directory" if not directory.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
         raise NotADatasetError(f"{directory}: expected a dataset, but it {what}; check the path")
     return Dataset(directory, look(directory, {}), include_open=include_open)
 
 
-class Dataset(EpisodeFeeds):
+class Dataset(EpisodeFeeds, AnnotatedDataset):
     """A snapshot of the episodes in a directory. Made by `rlds_kit.open`.
 
     Safe to use from several threads, and cheap to pickle: what travels is where the episodes are, not what they hold.
@@ -81,6 +85,8 @@ class Dataset(EpisodeFeeds):
         self.path = path
         self._shards, self._include_open, self._selected = shards, include_open, selected
         self._files = files or OpenFiles()
+        self._open_layers = OpenLayers(path)
+        self._amended: Amended | None = None
         self._declared: dict[str, specs.Dict] = {}
         self._all = listed(shards, known, include_open=include_open)
         self._order = np.arange(len(self._all))
@@ -107,7 +113,8 @@ class Dataset(EpisodeFeeds):
             if shard.header is not None:
                 parts.append(specs.from_message(shard.header.spec))
             parts += [specs.from_message(amendment) for amendment in shard.amendments]
-        return union(parts or [specs.from_json(self.description.get("spec") or {})])
+        recorded = union(parts or [specs.from_json(self.description.get("spec") or {})])
+        return recorded if self._amended is None else self._amended.spec(recorded, [entry for _, entry in self._all])
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -139,6 +146,7 @@ class Dataset(EpisodeFeeds):
 
         >>> ds.where(lambda metadata: metadata["score"] > 200)  # doctest: +SKIP
         """
+        self._files.fetch_records(self.path, (self._all[int(index)] for index in self._order))
         chosen = [
             index for index, episode in zip(self._order, self.episodes, strict=True) if predicate(episode.metadata)
         ]
@@ -208,6 +216,8 @@ class Dataset(EpisodeFeeds):
             selected=self._selected,
             files=self._files,
         )
+        if self._amended is not None:
+            fresh._amended = fresh._amendments(self._amended.names, self._amended.rules)
         if not self._is_chosen:
             return fresh
         # By id: an open episode may have been discarded since, and then the numbers after it are others.
@@ -314,7 +324,7 @@ class Dataset(EpisodeFeeds):
             entries=[entry for _, entry in chosen],
             numbers=np.arange(len(chosen)),
             ended=~np.array(is_open, np.bool_),
-            reader=_Readers(OpenFiles(LOADER_CACHE_BYTES), self.path, chosen),
+            reader=_Readers(OpenFiles(LOADER_CACHE_BYTES), self.path, chosen, self._amended),
             spec=specs.Dict({**spec.fields, **fields.fields}),
             fields=(*fields.fields, *FLAGS),
         )
@@ -369,6 +379,12 @@ class Dataset(EpisodeFeeds):
         view._selected = self._selected if selected is None else selected
         return view
 
+    def _with_amended(self, amended: Amended | None) -> "Dataset":
+        view = object.__new__(Dataset)
+        view.__dict__.update(self.__dict__)
+        view._amended = amended
+        return view
+
     def episode(self, index: int) -> Episode:
         """An episode by its number in the snapshot, whatever this view leaves out."""
         name, entry = self._all[index]
@@ -377,12 +393,20 @@ class Dataset(EpisodeFeeds):
         return Episode(
             entry,
             shard.header,
-            functools.partial(self._files.reader, self.path, name, entry),
+            functools.partial(_reader, self._files, self.path, name, entry, self._amended),
             self._selected_of(self._declared_in(name)),
             self._selected,
             range(entry.rows),
             is_open=not entry.end and shard.is_locked,
+            layers=self._open_layers,
         )
+
+
+def _reader(
+    files: OpenFiles, directory: Path, name: str, entry: EpisodeEntry, amended: Amended | None
+) -> EpisodeReader:
+    recorded = files.reader(directory, name, entry)
+    return recorded if amended is None else amended.reader(recorded, entry)
 
 
 @dataclass(frozen=True)
@@ -392,6 +416,7 @@ class _Readers:
     files: OpenFiles
     directory: Path
     chosen: list[tuple[str, EpisodeEntry]]
+    amended: Amended | None
 
     def __call__(self, index: int) -> EpisodeReader:
-        return self.files.reader(self.directory, *self.chosen[index])
+        return _reader(self.files, self.directory, *self.chosen[index], self.amended)

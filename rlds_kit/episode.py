@@ -9,6 +9,8 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.errors import DamagedError
+from rlds_kit.layers.annotation import Annotation, Kind
+from rlds_kit.layers.open_layers import OpenLayers
 from rlds_kit.stacking import spec_at, stack_field
 from rlds_kit.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL, EpisodeEnd
 from rlds_kit.storage import leaf as leaves
@@ -45,8 +47,9 @@ class Episode:
         rows: range,
         *,
         is_open: bool,
+        layers: OpenLayers,
     ) -> None:
-        self._entry, self._header, self._reader = entry, header, reader
+        self._entry, self._header, self._reader, self._layers = entry, header, reader, layers
         self._declared, self._selected, self._rows, self._is_open = declared, selected, rows, is_open
 
     def __repr__(self) -> str:
@@ -65,6 +68,36 @@ class Episode:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def rows(self) -> range:
+        """Which steps of the episode these are, counted from its start: all, but of a slice."""
+        return self._rows
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all steps of the episode."""
+        return self._rows == range(self._entry.rows)
+
+    def annotations(self, *names: str) -> tuple[Annotation, ...]:
+        """What was said of the episode later, in order of time; of a slice, what is about one of its steps.
+
+        Args:
+          *names: layers; none: all there are.
+
+        Raises:
+          KeyError: there is no such layer.
+          DamagedError: a layer is damaged.
+          FormatError: the episode has changed since it was annotated.
+        """
+        layers = [self._layers.get(name) for name in names or self._layers.names()]
+        found = {each.id: each for layer in layers for each in layer.annotations(self)}
+        return tuple(sorted(found.values(), key=lambda each: each.order))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The labels that the episode, or one of its steps, has in some layer; sorted. Errors are `annotations`'s."""
+        return tuple(sorted({each.value for each in self.annotations() if each.kind is Kind.TAG}))
 
     @property
     def end(self) -> EpisodeEnd | None:
@@ -200,7 +233,14 @@ class Episode:
         if rows.step != 1:
             raise IndexError(f"expected consecutive steps, got a step of {rows.step}; slice the stacked field instead")
         return Episode(
-            self._entry, self._header, self._reader, self._declared, self._selected, rows, is_open=self._is_open
+            self._entry,
+            self._header,
+            self._reader,
+            self._declared,
+            self._selected,
+            rows,
+            is_open=self._is_open,
+            layers=self._layers,
         )
 
     def _stacked(self, name: str) -> tuple[Any, np.ndarray]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from rlds_kit import spec as specs
+from rlds_kit.compare.layers import layer_differences
 from rlds_kit.compare.matching import Match, pair
 from rlds_kit.compare.report import Report
 from rlds_kit.compare.steps import step_differences, stretches
@@ -31,7 +32,7 @@ def diff(
     limit: int = LIMIT,
     progress: Progress | None = None,
 ) -> Report:
-    """Compares two datasets: values and types, shapes, which steps have a value, ends, metadata, order.
+    """Compares two datasets: values and types, shapes, which steps have a value, ends, metadata, order, layers.
 
     Values are compared bit for bit, and Python's numbers, NumPy's scalars and arrays are told apart. Episodes whose
     content digests are equal are not decoded. Ids, clock times (`time_ns`, unless it is named in `fields`), package
@@ -43,7 +44,7 @@ def diff(
       a: one dataset.
       b: the other one.
       fields: to compare, by name or path into a nest; then nothing else of episodes is looked at but their length,
-        nor anything of the datasets. None: everything.
+        nor anything of the datasets and their layers. None: everything.
       match: which episodes to compare with each other; None: those of the same id if there are any, else those of the
         same place.
       limit: how many first differences to list; all are counted.
@@ -84,6 +85,7 @@ def diff(
         reordered=matching.reordered,
         fields=tally.fields(),
         first=tally.first(),
+        layers=layer_differences(a, b, matching.pairs) if names is None else (),
     )
 
 

@@ -64,6 +64,21 @@ class FieldDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerDifference:
+    """How a layer differs in the episodes that were compared.
+
+    Attributes:
+      name: of the layer.
+      only_a: annotations that A alone has; ids play no part, and those that were retracted do not count.
+      only_b: annotations that B alone has.
+    """
+
+    name: str
+    only_a: int
+    only_b: int
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What `diff` found.
 
@@ -79,6 +94,7 @@ class Report:
       reordered: pairs that come in another order in B; only where episodes are paired by id.
       fields: every field that differs, in the order in which they were found to.
       first: the first differences, in order.
+      layers: layers that differ; they are not looked at where fields were chosen.
     """
 
     a: str
@@ -92,8 +108,9 @@ class Report:
     reordered: int
     fields: tuple[FieldDifference, ...]
     first: tuple[Divergence, ...]
+    layers: tuple[LayerDifference, ...] = ()
 
     @property
     def equal(self) -> bool:
         """Whether nothing differs."""
-        return not (self.fields or self.only_a or self.only_b or self.reordered)
+        return not (self.fields or self.only_a or self.only_b or self.reordered or self.layers)

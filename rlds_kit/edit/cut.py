@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from rlds_kit.edit.output import Output
 from rlds_kit.edit.source import SourceEpisode
+from rlds_kit.layers.carry import Piece
 from rlds_kit.storage import block, shard_file, value
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
@@ -69,7 +70,8 @@ def write_cut(output: Output, episode: SourceEpisode, cut: Cut, acted: AbstractS
     if end is not None:
         end.content_digest = content
         writer.end(end)
-    output.changed(start.episode_id, cut.end - cut.begin, content, has_end=end is not None)
+    piece = Piece(cut.begin, cut.end, 0)
+    output.changed(episode, start.episode_id, piece, content, has_end=end is not None)
 
 
 class _Block(NamedTuple):

@@ -7,6 +7,7 @@ import numpy as np
 
 from rlds_kit.edit.source import SourceEpisode
 from rlds_kit.errors import SpecError
+from rlds_kit.layers.annotation import Kind
 from rlds_kit.step import REWARD, EpisodeEnd
 from rlds_kit.storage import restore, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
@@ -66,6 +67,11 @@ def _seed(episode: SourceEpisode) -> Any:  # whatever the environment takes
     return value.decode(start_of(episode.shard.file(), episode.entry).seed)
 
 
+def _tags(episode: SourceEpisode) -> list[str]:
+    """The labels of the episode and its steps, in all layers."""
+    return sorted({each.value for each in episode.annotations() if each.kind is Kind.TAG})
+
+
 FACTS: Final[dict[str, Callable[[SourceEpisode], Any]]] = {
     "end": _end,
     "id": _id,
@@ -73,5 +79,6 @@ FACTS: Final[dict[str, Callable[[SourceEpisode], Any]]] = {
     METADATA: metadata_of,
     "return": return_of,
     "seed": _seed,
+    "tags": _tags,
 }
 """What is known of every episode, by name. Every other name is a key of its metadata."""

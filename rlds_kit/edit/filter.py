@@ -29,7 +29,8 @@ def filter(  # noqa: A001  what people call it; it is used as `edit.filter`
       destination: for the new dataset; must not exist, or be an empty directory.
       where: a condition, in a small part of Python. Names are keys of the episode's metadata, None where it has no such
         key, and `length`, `end` ("terminated", "truncated", "interrupted", "incomplete"), `return` (the sum of its
-        rewards), `seed` and `id`; `metadata["key"]` is for keys that are no names, or are one of these.
+        rewards), `seed`, `id`, and `tags` (the labels that layers give it or its steps, as in `"crash" in tags`);
+        `metadata["key"]` is for keys that are no names, or are one of these.
       progress: told of bytes; they are read twice.
 
     Raises:

@@ -58,7 +58,19 @@ def describe(directory: Path, sources: Sequence[Source], spec: specs.Dict, made:
         header = pb.ShardHeader(metadata=_NO_ENTRIES, environment=_NO_ENTRIES)
     directories.prepare(directory, "append", spec, _about(sources), header)
     # Entries that others put into the first source's file stay.
-    content = {**sources[0].description, **directories.description(directory), LINEAGE: made}
+    _write(directory, {**sources[0].description, **directories.description(directory), LINEAGE: made})
+
+
+def note(directory: Path, made: Mapping[str, Any]) -> None:
+    """Adds its lineage to the dataset.json that a new dataset has.
+
+    Raises:
+      OSError: it cannot be written.
+    """
+    _write(directory, {**directories.description(directory), LINEAGE: made})
+
+
+def _write(directory: Path, content: Mapping[str, Any]) -> None:
     with (directory / directories.DESCRIPTION).open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=2, ensure_ascii=False)
         file.flush()

@@ -8,12 +8,13 @@ from typing import Any
 
 from rlds_kit import spec as specs
 from rlds_kit.edit.lineage import describe
-from rlds_kit.edit.new_directory import new_directory
 from rlds_kit.edit.one_spec import one_spec
 from rlds_kit.edit.output import Output
 from rlds_kit.edit.report import Report
 from rlds_kit.edit.source import Source, SourceEpisode
+from rlds_kit.layers.carry import carry
 from rlds_kit.upkeep.report import Meter, Progress
+from rlds_kit.whole_directory import new_directory
 
 
 def new_dataset(
@@ -51,13 +52,15 @@ def new_dataset(
 def finished(
     directory: Path, output: Output, sources: Sequence[Source], spec: specs.Dict, made: Mapping[str, Any]
 ) -> Report:
-    """Compares what was written with what was meant, and describes it in dataset.json.
+    """Compares what was written with what was meant, takes layers along, and describes it all in dataset.json.
 
     Raises:
       DamagedError: they differ.
+      FormatError: an episode has changed since it was annotated.
       OSError: something cannot be read or written.
     """
     size = output.verify()
+    carried = carry([source.path for source in sources], directory, output.moved)
     describe(directory, sources, spec, made)
     return Report(
         destination=directory,
@@ -66,5 +69,6 @@ def finished(
         bytes=size,
         digest=output.digest().hex(),
         left_out=tuple(each for source in sources for each in source.left_out),
-        layers_left_out=tuple(layer for source in sources for layer in source.layers()),
+        annotations=carried.annotations,
+        annotations_left_out=carried.left_out,
     )

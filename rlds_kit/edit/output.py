@@ -10,6 +10,7 @@ import xxhash
 
 from rlds_kit.edit.source import Shard, SourceEpisode
 from rlds_kit.errors import DamagedError
+from rlds_kit.layers.carry import Moved, Piece
 from rlds_kit.storage import block
 from rlds_kit.storage import digest as digests
 from rlds_kit.storage import directory as directories
@@ -38,11 +39,13 @@ class Output:
       steps: written so far.
       cut: episodes that were written with other content than their sources'.
       digests: the content digest of each episode; empty for an INCOMPLETE one.
+      moved: by the id of each episode of a source, what became of it.
     """
 
     def __init__(self, directory: Path, meter: Meter) -> None:
         self.steps = self.cut = 0
         self.digests: list[bytes] = []
+        self.moved: dict[bytes, Moved] = {}
         self.meter = meter
         self._directory = directory
         self._names = directories.shard_paths(directory)
@@ -91,13 +94,16 @@ class Output:
         if end is not None:
             writer.end(end)
         self._copied[entry.episode_id] = _with_ends(records, start, end)
+        self.moved[entry.episode_id] = Moved(entry.content_digest, entry.episode_id, entry.content_digest)
         self._note(entry.rows, entry.content_digest)
 
-    def changed(self, episode_id: bytes, rows: int, digest: bytes, *, has_end: bool) -> None:
+    def changed(self, source: SourceEpisode, episode_id: bytes, piece: Piece, digest: bytes, *, has_end: bool) -> None:
         """Notes an episode that was written with other content than its source's, to be read back in full."""
+        stored = digest if has_end else b""
+        self.moved[source.entry.episode_id] = Moved(source.entry.content_digest, episode_id, stored, (piece,))
         self._changed[episode_id] = digest
         self.cut += 1
-        self._note(rows, digest if has_end else b"")
+        self._note(piece.end - piece.begin, stored)
 
     def _note(self, rows: int, digest: bytes) -> None:
         self.steps += rows

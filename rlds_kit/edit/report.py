@@ -19,7 +19,9 @@ class Report:
       removed: episodes of the sources that it does not have.
       cut: episodes that are shorter in it and so have another id.
       left_out: episodes that are being recorded; they are not in it.
-      layers_left_out: layers of the sources, which are not carried over.
+      annotations: of its layers, those that were retracted and retractions included.
+      annotations_left_out: of its episodes, but of steps that it does not have, or of the return of episodes that it
+        has parts of.
     """
 
     destination: Path
@@ -31,4 +33,5 @@ class Report:
     removed: int = 0
     cut: int = 0
     left_out: tuple[uuid.UUID | None, ...] = ()
-    layers_left_out: tuple[Path, ...] = ()
+    annotations: int = 0
+    annotations_left_out: int = 0

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rlds_kit.errors import DamagedError
+from rlds_kit.layers.annotation import Annotation
+from rlds_kit.layers.layer import AnnotatedEntry
+from rlds_kit.layers.open_layers import OpenLayers
 from rlds_kit.open_files import OpenFiles
 from rlds_kit.storage import digest
 from rlds_kit.storage import directory as directories
@@ -27,12 +30,14 @@ class Shard:
       header: its first record.
       amendments: specs of fields that were not declared.
       files: opens it.
+      layers: of the dataset.
     """
 
     path: Path
     header: pb.ShardHeader
     amendments: tuple[pb.Spec, ...]
     files: OpenFiles
+    layers: OpenLayers
 
     def file(self) -> ShardFile:
         """The open file."""
@@ -50,6 +55,15 @@ class SourceEpisode:
     def id(self) -> uuid.UUID:
         """Identifies the episode."""
         return uuid.UUID(bytes=self.entry.episode_id)
+
+    def annotations(self) -> Iterator[Annotation]:
+        """What was said of the episode later, in all layers.
+
+        Raises:
+          FormatError: the episode has changed since it was annotated.
+        """
+        layers = self.shard.layers
+        return (each for name in layers.names() for each in layers.get(name).annotations(AnnotatedEntry(self.entry)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,23 +94,21 @@ class Source:
         """As `rlds_kit.Dataset.content_digest`."""
         return digest.combine(episode.entry.content_digest for episode in self.episodes)
 
-    def layers(self) -> list[Path]:
-        """The layers beside the shards."""
-        return sorted((self.path / "layers").glob("*"))
-
 
 def read_source(directory: str | os.PathLike[str]) -> Source:
     """Finds the episodes of a dataset.
 
     Raises:
       NotADatasetError: there is none.
-      DamagedError: a shard is damaged.
+      DamagedError: a shard or a layer is damaged.
       FormatError: a shard is not one of ours, or of a newer major version.
     """
     path = require_dataset(directory).absolute()
-    files = OpenFiles()
+    files, layers = OpenFiles(), OpenLayers(path)
+    for name in layers.names():
+        layers.get(name).require_whole()
     shards = directories.shards_in(path)
-    found = [_episodes(shard, files) for shard in shards]
+    found = [_episodes(shard, files, layers) for shard in shards]
     return Source(
         path=path,
         episodes=tuple(episode for episodes, _ in found for episode in episodes),
@@ -106,13 +118,13 @@ def read_source(directory: str | os.PathLike[str]) -> Source:
     )
 
 
-def _episodes(path: Path, files: OpenFiles) -> tuple[list[SourceEpisode], list[uuid.UUID | None]]:
+def _episodes(path: Path, files: OpenFiles, layers: OpenLayers) -> tuple[list[SourceEpisode], list[uuid.UUID | None]]:
     found = contents(files.get(path.parent, path.name)[0])
     if found.skipped or (found.header is None and found.episodes):
         raise DamagedError(f"{path}: the shard is damaged; run `rlds-kit repair` first, then edit its copy")
     if found.header is None:
         return [], []  # its writer died before the first record
-    shard = Shard(path, found.header, found.amendments, files)
+    shard = Shard(path, found.header, found.amendments, files, layers)
     ended = [entry for entry in found.episodes if entry.end or not found.is_locked]
     going = [entry for entry in found.episodes if not entry.end and found.is_locked]
     return [SourceEpisode(shard, entry) for entry in ended], [uuid_of(entry.episode_id) for entry in going]

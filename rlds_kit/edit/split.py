@@ -7,7 +7,6 @@ from pathlib import Path
 
 from rlds_kit.edit.lineage import lineage
 from rlds_kit.edit.new_dataset import finished
-from rlds_kit.edit.new_directory import new_directory
 from rlds_kit.edit.one_spec import one_spec
 from rlds_kit.edit.output import Output
 from rlds_kit.edit.report import Report
@@ -15,6 +14,7 @@ from rlds_kit.edit.source import read_source
 from rlds_kit.edit.unique import unique
 from rlds_kit.split import ends_of, key_of, part_of
 from rlds_kit.upkeep.report import Meter, Progress
+from rlds_kit.whole_directory import new_directory
 
 
 def split(

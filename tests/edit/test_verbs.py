@@ -134,13 +134,6 @@ def test_episodes_being_recorded_are_left_out(tmp_path: Path) -> None:
     assert (report.left_out, report.episodes) == ((going.id,), 1)
 
 
-def test_layers_are_named(tmp_path: Path) -> None:
-    """What is not carried over is not passed over in silence."""
-    source = record_one(tmp_path / "d")
-    (source / "layers" / "tags").mkdir(parents=True)
-    assert edit.merge([source], tmp_path / "copy").layers_left_out == (source / "layers" / "tags",)
-
-
 def test_progress_counts_every_byte_twice(tmp_path: Path) -> None:
     """Once copied, once compared."""
     source, seen = record(tmp_path / "d"), list[tuple[int, int]]()

@@ -1,0 +1,141 @@
+"""An episode as it is amended: values of annotations stand in place of those that were recorded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from rlds_kit.errors import SpecError
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.episode_reader import EpisodeReader, Wanted
+from rlds_kit.storage.restore import Allocate, Stack, exact, zeros
+
+
+class Overlay:
+    """Values that stand in place of recorded ones.
+
+    Args:
+      columns: by the path of the amended field, which may be a part of one; each leaf's rows are ascending.
+      rows: by that path, `[n]` the rows that are amended.
+
+    Attributes:
+      columns: as given.
+      paths: of all these columns.
+    """
+
+    def __init__(self, columns: Mapping[str, Sequence[Column]], rows: Mapping[str, np.ndarray]) -> None:
+        self.columns, self._rows = columns, rows
+        self.paths = tuple(dict.fromkeys(each.key.path for group in columns.values() for each in group))
+
+    def touches(self, begin: int, end: int) -> bool:
+        """Whether a row of `[begin, end)` is amended."""
+        return any(bool(np.searchsorted(rows, begin) < np.searchsorted(rows, end)) for rows in self._rows.values())
+
+    def covers(self, path: str) -> bool:
+        """Whether a column lies at, below or above the path of an amended field."""
+        return any(f"{path}/".startswith(f"{field}/") or f"{field}/".startswith(f"{path}/") for field in self._rows)
+
+    def put(self, found: Mapping[str, list[Column]], wanted: Wanted) -> dict[str, list[Column]]:
+        """Recorded columns without the rows that are amended, and with those of the amendments."""
+        made: dict[str, list[Column]] = {}
+        for path, parts in found.items():
+            amended = self._amended_rows(path)
+            self._require_parts(path, parts, amended)
+            kept = [part for part in (_without(part, amended) for part in parts) if len(part.rows)]
+            if kept:
+                made[path] = kept
+        for column in (each for group in self.columns.values() for each in group if wanted(each.key.path)):
+            made.setdefault(column.key.path, []).append(column)
+        return made
+
+    def _amended_rows(self, path: str) -> np.ndarray:
+        """The rows in which what lies at a path is amended, be it as a whole or in part."""
+        found = [
+            rows
+            for field, rows in self._rows.items()
+            if f"{path}/".startswith(f"{field}/") or f"{field}/".startswith(f"{path}/")
+        ]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+    def _require_parts(self, path: str, parts: Sequence[Column], rows: np.ndarray) -> None:
+        """What was recorded as one value has no part to amend; the empty dictionary loses nothing."""
+        field = next((each for each in self._rows if each.startswith(f"{path}/")), None)
+        for part in parts if field is not None else ():
+            inside = np.isin(part.rows, rows)
+            if any(item != {} for item, is_in in zip(exact(part), inside.tolist(), strict=True) if is_in):
+                raise SpecError(
+                    f"{field}: expected {path} to be recorded part by part, but some of these steps have it as one "
+                    f"value; amend {path} as a whole"
+                )
+
+
+class AmendedReader(EpisodeReader):
+    """Reads an episode with an overlay. Otherwise like `EpisodeReader`."""
+
+    def __init__(self, recorded: EpisodeReader, overlay: Overlay) -> None:
+        vars(self).update(vars(recorded))  # whatever no amendment has a part in is as it is there
+        self._recorded, self._overlay = recorded, overlay
+
+    def columns(self, begin: int, end: int, wanted: Wanted) -> dict[str, list[Column]]:
+        """The columns that have values in rows `[begin, end)`, by path."""
+        found = self._overlay.put(self._recorded.columns(begin, end, wanted), wanted)
+        inside = {path: [each for each in parts if _is_in(each, begin, end)] for path, parts in found.items()}
+        return {path: parts for path, parts in inside.items() if parts}
+
+    def blocks(self, begin: int, end: int, wanted: Wanted) -> Iterator[list[Column]]:
+        """The wanted columns of each block that touches rows `[begin, end)`, and those of the amendments."""
+
+        def unamended(path: str) -> bool:
+            return wanted(path) and not self._overlay.covers(path)
+
+        def amended(path: str) -> bool:
+            return wanted(path) and self._overlay.covers(path)
+
+        yield from self._recorded.blocks(begin, end, unamended)
+        yield [column for parts in self.columns(begin, end, amended).values() for column in parts]
+
+    def stacks(
+        self,
+        begin: int,
+        end: int,
+        wanted: Wanted,
+        *,
+        last: int | None = None,
+        allocate: Allocate = zeros,
+    ) -> dict[str, Stack]:
+        """The wanted columns of rows `[begin, end)`, each leaf put together, by path."""
+        if not self._overlay.touches(begin, end):
+            return self._recorded.stacks(begin, end, wanted, last=last, allocate=allocate)
+
+        def unamended(path: str) -> bool:
+            return wanted(path) and not self._overlay.covers(path)
+
+        def amended(path: str) -> bool:
+            return wanted(path) and self._overlay.covers(path)
+
+        until = end if last is None else last + 1
+        found = self._recorded.stacks(begin, end, unamended, last=last, allocate=allocate)
+        for path, parts in self.columns(begin, until, amended).items():
+            found[path] = Stack(begin, end, allocate)
+            for part in parts:
+                found[path].add(part)
+        return found
+
+    def paths(self, begin: int, end: int) -> list[str]:
+        """The paths of all columns of rows `[begin, end)`, recorded or amended."""
+        return list(dict.fromkeys((*self._recorded.paths(begin, end), *self._overlay.paths)))
+
+
+def _is_in(column: Column, begin: int, end: int) -> bool:
+    return bool(len(column.rows)) and column.rows[0] < end and column.rows[-1] >= begin
+
+
+def _without(column: Column, rows: np.ndarray) -> Column:
+    """The part of a column that is not in these rows."""
+    kept = ~np.isin(column.rows, rows)
+    if kept.all():
+        return column
+    if column.shapes is None:
+        return Column(column.key, column.rows[kept], column.values[kept])
+    pieces = [piece.reshape(-1) for piece, keep in zip(column.items(), kept.tolist(), strict=True) if keep]
+    values = np.concatenate(pieces) if pieces else column.values[:0]
+    return Column(column.key, column.rows[kept], values, column.shapes[kept])

@@ -1,0 +1,138 @@
+"""Which of several annotations of one field count: rules that turn them into one value a step.
+
+Of one source, the latest annotation of a step counts: that is how a source corrects itself. Sources whose confidence is
+0 do not vote. Rules differ in what they make of several sources. Whatever they do, nothing that was said is lost.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from rlds_kit.errors import SpecError
+from rlds_kit.layers.annotation import Annotation
+from rlds_kit.step import REWARD
+
+Values: TypeAlias = Sequence[Any] | np.ndarray
+"""One value for each of some steps."""
+Rule: TypeAlias = Callable[[Sequence[Annotation], int], tuple[np.ndarray, Values]]
+"""Given the annotations of one field of one episode, in order of time, none of them retracted, and the number of the
+episode's steps: the steps that have a value, `[n]` int64 ascending, and their values."""
+
+_NONE: Final = -1
+
+
+def latest(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
+    """The latest annotation counts, whoever made it. For values of any kind.
+
+    Args:
+      annotations: of one field of one episode, in order of time.
+      length: steps of the episode; what is said of others is left out.
+
+    Returns:
+      `[n]` int64 steps that have a value, and the values.
+    """
+    winners = _winners(annotations, length)
+    confidences = np.array([*(each.confidence for each in annotations), 0.0])
+    winner = np.where(confidences[winners] > 0, winners, _NONE).max(axis=0, initial=_NONE)
+    steps = np.flatnonzero(winner != _NONE)
+    if len(annotations) == 1 and annotations[0].is_stacked and annotations[0].steps is not None:
+        return steps, annotations[0].value[steps - annotations[0].steps.start]
+    return steps, [_at(annotations[winner[step]], step) for step in steps.tolist()]
+
+
+def weighted_mean(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
+    """The mean of what the sources say, weighted by confidence: sum(value * confidence) / sum(confidence).
+
+    As Cogment aggregates rewards, in float64. Where one source votes its value is taken as it is.
+
+    Args:
+      annotations: of one field of one episode, in order of time; their values are numbers, or arrays of one shape.
+      length: steps of the episode; what is said of others is left out.
+
+    Returns:
+      `[n]` int64 steps that have a value, and `[n, ...]` float64.
+
+    Raises:
+      SpecError: values are no numbers, or of different shapes.
+    """
+    steps, values, weights = votes(annotations, length)
+    mean = (values * (weights / weights.sum(axis=0))).sum(axis=0)
+    return steps, np.where((weights > 0).sum(axis=0) == 1, np.where(weights > 0, values, 0).sum(axis=0), mean)
+
+
+def weighted_sum(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
+    """The sum of what the sources say, each times its confidence. Otherwise like `weighted_mean`."""
+    steps, values, weights = votes(annotations, length)
+    return steps, (values * weights).sum(axis=0)
+
+
+def votes(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What each source says of each step, for rules of your own.
+
+    Args:
+      annotations: of one field of one episode, in order of time; their values are numbers, or arrays of one shape.
+      length: steps of the episode; what is said of others is left out.
+
+    Returns:
+      `[n]` int64 steps of which some source says something; `[sources, n, ...]` float64 values; and confidences that
+      broadcast to them, 0 where a source says nothing. Sources are in alphabetical order.
+
+    Raises:
+      SpecError: values are no numbers, or of different shapes.
+    """
+    sources = _sources(annotations)
+    values, weights = np.zeros((len(sources), length, *_shape(annotations))), np.zeros((len(sources), length))
+    for each in annotations:  # in order of time: later ones paint over earlier ones
+        span = slice(0, length) if each.steps is None else slice(each.steps.start, each.steps.stop)
+        room = values[sources[each.source], span]
+        room[...] = _numbers(each)[: len(room)] if each.is_stacked else _numbers(each)
+        weights[sources[each.source], span] = each.confidence
+    steps = np.flatnonzero((weights > 0).any(axis=0))
+    weights = weights[:, steps]
+    return steps, values[:, steps], weights.reshape(weights.shape + (1,) * (values.ndim - 2))
+
+
+def _winners(annotations: Sequence[Annotation], length: int) -> np.ndarray:
+    """`[sources, length]`: the number of the latest annotation of each source, -1 where there is none."""
+    sources = _sources(annotations)
+    winners = np.full((len(sources), length), _NONE)
+    for number, each in enumerate(annotations):
+        span = slice(None) if each.steps is None else slice(each.steps.start, each.steps.stop)
+        winners[sources[each.source], span] = number
+    return winners
+
+
+def _sources(annotations: Sequence[Annotation]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(sorted({each.source for each in annotations}))}
+
+
+def _at(annotation: Annotation, step: int) -> Any:  # whatever is recorded
+    """What an annotation says of a step."""
+    if not annotation.is_stacked or annotation.steps is None:
+        return annotation.value
+    return annotation.value[step - annotation.steps.start]
+
+
+def _shape(annotations: Sequence[Annotation]) -> tuple[int, ...]:
+    shapes = {np.shape(each.value)[each.is_stacked :] for each in annotations}
+    if len(shapes) > 1:
+        raise SpecError(
+            f"{annotations[0].field}: expected values of one shape to combine, got {sorted(shapes)}; give `as_amended` "
+            "another rule for the field"
+        )
+    return shapes.pop() if shapes else ()
+
+
+def _numbers(annotation: Annotation) -> np.ndarray:
+    found = np.asarray(annotation.value)
+    if found.dtype.kind not in "biuf":
+        raise SpecError(
+            f"{annotation.field}: expected numbers to combine, got {annotation.value!r} of {annotation.source}; give "
+            "`as_amended` another rule for the field"
+        )
+    return found
+
+
+RULES: Final[dict[str, Rule]] = {REWARD: weighted_mean}
+"""The rules of fields that `latest` is not for."""

@@ -1,0 +1,78 @@
+"""The layers of a dataset as they are now; what was read once is not read again."""
+
+import uuid
+from pathlib import Path
+
+from rlds_kit.layers import message
+from rlds_kit.layers.annotation import Annotation
+from rlds_kit.layers.folder import layer_files, layer_names
+from rlds_kit.layers.layer import Layer, Stored
+from rlds_kit.layers.layer_file import FileContents, read_file
+
+
+class OpenLayers:
+    """The layers of a dataset. Safe to use from several threads; made anew in every process."""
+
+    def __init__(self, dataset: Path) -> None:
+        self._dataset = dataset
+        self._indexes: dict[str, _Index] = {}
+        self._layers: dict[str, tuple[dict[str, FileContents], dict[str, int], Layer]] = {}
+
+    def __reduce__(self) -> tuple[type["OpenLayers"], tuple[Path]]:
+        return OpenLayers, (self._dataset,)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all layers, sorted."""
+        return tuple(layer_names(self._dataset))
+
+    def get(self, name: str) -> Layer:
+        """A layer with everything that is durable by now.
+
+        Raises:
+          KeyError: there is no such layer.
+          ValueError: it is no name of a layer.
+          FormatError: a file is none of a layer, or of a newer major version.
+        """
+        # No lock, which a forked process might find taken: two threads that do the same work do no harm.
+        before, sizes, layer = self._layers.get(name, ({}, {}, None))
+        paths = layer_files(self._dataset, name)
+        if not paths:
+            there = ", ".join(self.names()) or "none"
+            raise KeyError(f"{self._dataset}: there is no layer {name!r}; there are: {there}")
+        now = {path.name: path.stat().st_size for path in paths}
+        if layer is None or now != sizes:
+            files = {
+                path.name: before[path.name]
+                if sizes.get(path.name) == now[path.name]
+                else read_file(path, before.get(path.name), now[path.name])
+                for path in paths
+            }
+            layer = Layer(self._dataset, name, files)
+            self._layers[name] = (files, now, layer)
+        return layer
+
+    def find(self, name: str, annotation: uuid.UUID) -> Annotation | None:
+        """An annotation of a layer by its id, also one that was retracted; None if there is none.
+
+        The layer need not be there yet. Of what was looked through once nothing is looked at again.
+        """
+        index = self._indexes.setdefault(name, _Index())
+        if annotation.bytes not in index.by_id and layer_files(self._dataset, name):
+            index.add(self.get(name))
+        found = index.by_id.get(annotation.bytes)
+        return None if found is None else message.annotation_of(*found)
+
+
+class _Index:
+    """The annotations of a layer by id."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[bytes, Stored] = {}
+        self._seen: dict[str, int] = {}
+
+    def add(self, layer: Layer) -> None:
+        """Takes in what was not there before."""
+        for name, batches in layer.batches().items():
+            for batch in batches[self._seen.get(name, 0) :]:
+                self.by_id.update((each.annotation_id, (each, batch)) for each in layer.known(name, batch))
+            self._seen[name] = len(batches)

@@ -1,0 +1,103 @@
+"""The episodes that can be annotated: those of a dataset, also while they are being recorded."""
+
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.errors import FormatError
+from rlds_kit.layers.annotation import Kind
+from rlds_kit.layers.draft import Draft
+from rlds_kit.snapshot import listed, look
+from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.storage.contents import ShardContents
+from rlds_kit.storage.leaf import field_of
+
+LOOK_SECONDS: Final = 1.0
+"""How long what was found of an episode that is being recorded is believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An episode that can be annotated.
+
+    Attributes:
+      digest: of its content; empty while it has no end.
+      rows: its steps; while it is being recorded, those that are on disk.
+      is_open: whether it is being recorded.
+    """
+
+    digest: bytes
+    rows: int
+    is_open: bool
+
+
+class Subjects:
+    """Finds the episodes of a dataset, and looks again for those that were not there."""
+
+    def __init__(self, dataset: Path, shards: dict[str, ShardContents]) -> None:
+        self._dataset = dataset
+        self._looked = time.monotonic()
+        self._take(shards)
+
+    def checked(self, draft: Draft) -> tuple[uuid.UUID, range | None, bytes]:
+        """Which episode and which of its steps a draft is about, and the episode's content digest.
+
+        Raises:
+          KeyError: there is no such episode.
+          IndexError: it has no such step, or no action there to amend.
+          FormatError: it is not what the draft is about: the data differ.
+        """
+        assert draft.episode is not None  # noqa: S101  of a retraction nobody asks
+        subject = self._find(draft)
+        if draft.digest and subject.digest and draft.digest != subject.digest:
+            raise FormatError(
+                f"episode {draft.episode} has the content digest {draft.digest.hex()} where it was read, and "
+                f"{subject.digest.hex()} in {self._dataset}: the data differ; open the dataset anew and look again"
+            )
+        return draft.episode, _steps(draft, subject), subject.digest
+
+    def _find(self, draft: Draft) -> Subject:
+        found = self._known.get(draft.episode)
+        beyond = found is not None and found.is_open and draft.steps is not None and draft.steps.stop > found.rows
+        if found is None or (beyond and time.monotonic() - self._looked > LOOK_SECONDS):
+            self._looked = time.monotonic()
+            self._take(look(self._dataset, self._shards))
+            found = self._known.get(draft.episode)
+        if found is None:
+            raise KeyError(
+                f"{self._dataset}: there is no episode {draft.episode}. If it is being recorded, `flush` the recorder "
+                "first; `rlds-kit info` shows what there is"
+            )
+        return found
+
+    def _take(self, shards: dict[str, ShardContents]) -> None:
+        self._shards = shards
+        self._known: dict[uuid.UUID | None, Subject] = {
+            uuid.UUID(bytes=entry.episode_id): Subject(
+                entry.content_digest, entry.rows, not entry.end and shards[name].is_locked
+            )
+            for name, entry in listed(shards, (), include_open=True)
+        }
+
+
+def _steps(draft: Draft, subject: Subject) -> range | None:
+    """The steps of a draft.
+
+    Of an episode that is being recorded, steps are taken that are not on disk yet: whoever plays it knows them.
+    """
+    is_acted = draft.kind is Kind.FIELD and field_of(draft.field) in ACTED_FIELDS
+    rows = max(subject.rows - 1, 0) if is_acted else subject.rows
+    if draft.steps is None and is_acted:
+        if subject.is_open or not rows:
+            what = "is being recorded" if subject.is_open else "has no action"
+            raise IndexError(f"{draft.field}: expected which steps it is of; episode {draft.episode} {what}")
+        return range(rows)
+    if draft.steps is not None and draft.steps.stop > rows and not subject.is_open:
+        what = f"; there is no action on the last one, so no {draft.field}" if is_acted else ""
+        raise IndexError(
+            f"{draft.kind.value}: expected some of the steps 0 to {rows - 1} of episode {draft.episode}, got "
+            f"{draft.steps.start} to {draft.steps.stop - 1}{what}"
+        )
+    return draft.steps

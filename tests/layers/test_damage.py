@@ -1,0 +1,99 @@
+"""Damaged layers: reported, never a wrong value, and the recorded data do not suffer."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+import rlds_kit
+from rlds_kit import edit, layers
+from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.upkeep.repair import repair
+from rlds_kit.upkeep.verify import verify
+from tests.layers.recording import layer_file, record, said
+
+FLIPS = 400
+
+
+def annotated(directory: Path) -> rlds_kit.Dataset:
+    """A dataset whose layer has many records of one file."""
+    dataset = record(directory)
+    with dataset.annotator("h", source="me") as writer:
+        for number in range(40):
+            episode = dataset.episodes[number % 2]
+            first = writer.add(layers.reward(episode, number / 7, number % 5))
+            writer.add(layers.note(episode, "what happened here " * (number + 1)))
+            writer.flush()
+            if number % 4 == 0:
+                writer.add(layers.retraction(first))
+                writer.flush()
+    return dataset
+
+
+def test_flipped_bytes_are_never_a_wrong_value(tmp_path: Path) -> None:
+    """What is left is as it was said; what is missing is reported, and views that may lack it are refused."""
+    dataset = annotated(tmp_path / "d")
+    path, truth = layer_file(dataset, "h"), said(dataset.layer("h").history())
+    good, rng = path.read_bytes(), random.Random(0)
+    for _ in range(FLIPS):
+        damaged = bytearray(good)
+        for _ in range(rng.choice((1, 1, 1, 4))):
+            damaged[rng.randrange(len(good))] ^= rng.randrange(1, 256)
+        path.write_bytes(damaged)
+        opened = rlds_kit.open(dataset.path)
+        layer = opened.layer("h")
+        found = said(layer.history())
+        assert set(found) <= set(truth)
+        if len(found) < len(truth):
+            assert layer.damage
+        if layer.damage:
+            with pytest.raises(DamagedError, match="repair"):
+                opened.as_amended("h").episodes[0]["reward"]
+            with pytest.raises(DamagedError, match="repair"):
+                assert opened.episodes[0].tags
+        assert opened.episodes[0]["reward"][:2].tolist() == [100.0, 101.0]
+
+
+def test_a_file_that_ends_anywhere_has_what_came_before(tmp_path: Path) -> None:
+    """As after a crash: an unfinished record was acknowledged to nobody."""
+    dataset = annotated(tmp_path / "d")
+    path, truth = layer_file(dataset, "h"), said(dataset.layer("h").history())
+    good, sizes = path.read_bytes(), set()
+    for size in range(64, len(good), 97):
+        path.write_bytes(good[:size])
+        layer = rlds_kit.open(dataset.path).layer("h")
+        found = said(layer.history())
+        assert found == truth[: len(found)]
+        assert layer.damage == {}
+        sizes.add(len(found))
+    assert len(sizes) > 20
+
+
+def test_verify_reports_and_repair_saves_the_rest(tmp_path: Path) -> None:
+    """With the file and its bytes."""
+    dataset = annotated(tmp_path / "d")
+    assert verify(dataset.path).ok
+    path = layer_file(dataset, "h")
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    (problem,) = verify(dataset.path).problems
+    assert (problem.rule, problem.shard) == ("layer-damaged", f"layers/h/{path.name}")
+    assert problem.begin is not None
+    assert problem.begin <= len(damaged) // 2
+    with pytest.raises(DamagedError):
+        edit.merge([dataset.path], tmp_path / "copy")
+    (loss,) = repair(dataset.path, tmp_path / "good").losses
+    assert loss.what == "layer"
+    kept = rlds_kit.open(tmp_path / "good").layer("h")
+    assert said(kept.history()) == said(rlds_kit.open(dataset.path).layer("h").history())
+    assert kept.annotations()
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    """A shard in the place of a layer's file is not passed over."""
+    dataset = annotated(tmp_path / "d")
+    shard = next(dataset.path.glob("episodes-*"))
+    layer_file(dataset, "h").write_bytes(shard.read_bytes())
+    with pytest.raises(FormatError, match="none of a layer"):
+        dataset.refresh().layer("h")
