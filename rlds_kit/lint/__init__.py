@@ -1,0 +1,8 @@
+"""Looks for the faults that datasets of episodes have in common: shifted actions, false ends, NaN, leaked episodes."""
+
+from rlds_kit.lint.catalogue import RULES, chosen
+from rlds_kit.lint.report import Finding, Place, Report
+from rlds_kit.lint.rule import Rule, Severity
+from rlds_kit.lint.run import lint
+
+__all__ = ["RULES", "Finding", "Place", "Report", "Rule", "Severity", "chosen", "lint"]

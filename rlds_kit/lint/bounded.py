@@ -1,0 +1,98 @@
+"""What checks share that compare values with the bounds of their spec."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+
+from rlds_kit import spec as specs
+from rlds_kit.lint.leaf import Leaf
+from rlds_kit.lint.rule import Check, Hit, Stretch
+from rlds_kit.lint.subject import Subject
+from rlds_kit.storage.leaf import escape
+
+TOLERANCE: Final = 1e-6
+"""Of floats, relative to the bound: what rounding to another width does is nobody's fault."""
+
+Bounds = tuple[np.ndarray | None, np.ndarray | None]
+
+
+class BoundsCheck(Check):
+    """Compares leaves with their bounds. What has none is not looked at."""
+
+    def begin(self, subject: Subject) -> Iterable[Hit]:
+        """Gathers the bounds."""
+        self._bounds = {
+            path: bounds
+            for name in self.reads
+            if name in subject.spec.fields
+            for path, bounds in bounds_of(subject.spec.fields[name], escape(name))
+        }
+        return ()
+
+    def wants(self, path: str) -> bool:
+        """Leaves with bounds."""
+        return path in self._bounds
+
+    def look(self, stretch: Stretch) -> Iterable[Hit]:
+        """Looks for elements beyond them."""
+        for path, leaf in stretch.leaves.items():
+            if path in self._bounds and leaf.kind in "biuf":
+                yield from _beyond(stretch, path, leaf, *self._bounds[path])
+
+
+def bounds_of(spec: specs.Spec, path: str) -> Iterator[tuple[str, Bounds]]:
+    """The path and bounds of every leaf that has some.
+
+    >>> whole, half = specs.Array((), "uint8", minimum=0, maximum=255), specs.Array((), "int8", minimum=0)
+    >>> spec = specs.Dict({"a": whole, "b": half})
+    >>> [path for path, _ in bounds_of(spec, "observation")]
+    ['observation/b']
+    """
+    match spec:
+        case specs.Array():
+            if spec.lowest is not None or spec.highest is not None:
+                yield path, (spec.lowest, spec.highest)
+        case specs.Dict():
+            for key, each in spec.fields.items():
+                yield from bounds_of(each, f"{path}/{escape(key)}")
+        case specs.Tuple():
+            for index, each in enumerate(spec.items):
+                yield from bounds_of(each, f"{path}/({index})")
+        case specs.Optional():
+            yield from bounds_of(spec.spec, path)
+
+
+def _beyond(stretch: Stretch, path: str, leaf: Leaf, low: np.ndarray | None, high: np.ndarray | None) -> Iterable[Hit]:
+    wrong = np.zeros(len(leaf.values), np.bool_)
+    for bound, sign in ((low, -1), (high, 1)):
+        if bound is not None and _fits(leaf, bound):
+            limit = _rounded(bound, sign) if leaf.kind == "f" else bound
+            outside = leaf.values < limit if sign < 0 else leaf.values > limit
+            wrong |= outside.reshape(len(wrong), -1).any(axis=1)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        values = leaf.values[first]
+        told = f"{values.min():g} to {values.max():g}" if values.size > 1 else f"{values.reshape(-1)[0]:g}"
+        message = f"{told} is not within {_told(low)} to {_told(high)}"
+        yield Hit(message, stretch.episode.number, int(leaf.rows[first]), path, int(wrong.sum()))
+
+
+def _rounded(bound: np.ndarray, sign: int) -> np.ndarray:
+    """A bound that rounding may pass; what is beyond the largest float is infinite."""
+    with np.errstate(over="ignore"):
+        limit: np.ndarray = bound + sign * TOLERANCE * np.maximum(1, np.abs(bound))
+    return limit
+
+
+def _fits(leaf: Leaf, bound: np.ndarray) -> bool:
+    try:
+        return np.broadcast_shapes(leaf.values.shape[1:], bound.shape) == leaf.values.shape[1:]
+    except ValueError:  # a shape that was not declared
+        return False
+
+
+def _told(bound: np.ndarray | None) -> str:
+    if bound is None:
+        return "any"
+    return f"{np.min(bound):g}" if np.min(bound) == np.max(bound) else f"({np.min(bound):g} ... {np.max(bound):g})"

@@ -1,0 +1,76 @@
+"""A dataset of a foreign format as checks see it: as its reader reads it, without a conversion."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rlds_kit.convert.protocol import ForeignEpisode, Reader, Row
+from rlds_kit.convert.rows import Rows
+from rlds_kit.lint.leaf import Leaf
+from rlds_kit.lint.nests import columns_between, leaves_of
+from rlds_kit.lint.subject import SubjectEpisode, Wanted
+from rlds_kit.storage.leaf import escape
+
+
+class ForeignSubject:
+    """A dataset behind the protocol of conversions. A `Subject`."""
+
+    def __init__(self, path: Path, reader: Reader) -> None:
+        self._reader = reader
+        self.name = str(path)
+        self.spec = reader.spec
+        self.metadata: Mapping[str, Any] = reader.metadata
+        self.lossy: Mapping[str, str] = reader.lossy
+        self.expected = len(reader)
+        self.size = reader.size
+        self.damage: Sequence[str] = ()
+
+    @property
+    def losses(self) -> Sequence[str]:
+        """What the reader leaves out, in words."""
+        return [f"{loss.field}: {loss.reason}" for loss in self._reader.losses]
+
+    def __iter__(self) -> Iterator[SubjectEpisode]:
+        """The episodes in order."""
+        for number, episode in enumerate(self._reader):
+            yield ReadEpisode(number, episode, self._reader.environment)
+
+
+class ReadEpisode(SubjectEpisode):
+    """An episode that a reader read."""
+
+    def __init__(self, number: int, episode: ForeignEpisode, environment: Mapping[str, Any]) -> None:
+        self.number, self._episode = number, episode
+        lacks_final = len(episode.acted) >= len(episode.observed)
+        self.length = len(episode.observed) + lacks_final
+        self.end, self.terminated, self.truncated = episode.end, episode.terminated, episode.truncated
+        self.metadata, self.seed, self.options = episode.metadata, episode.seed, episode.options
+        self.provenance = {**environment, **episode.provenance}
+        self.digest = b""
+
+    def leaves(self, wanted: Wanted, begin: int, end: int) -> dict[str, Leaf]:
+        """The leaves that are wanted, where rows `[begin, end)` have values."""
+        found: dict[str, Leaf] = {}
+        for rows in (self._episode.observed, self._episode.acted):
+            if isinstance(rows, Rows) and not any(rows.begin.values()):
+                found |= columns_between(rows.columns, begin, min(end, len(rows)), wanted)
+                continue
+            some = rows[begin:end]
+            names = {name for row in (*some[:1], *some[-1:]) for name in row if _may_be_wanted(wanted, name)}
+            found |= leaves_of(some, begin, sorted(names))
+        return {path: leaf for path, leaf in found.items() if wanted(path)}
+
+    def rows(self, begin: int, end: int) -> list[dict[str, Any]]:
+        """Observation, action and reward as they were read."""
+        observed, acted = self._episode.observed[begin:end], self._episode.acted[begin:end]
+        return [{**_row(observed, index), **_row(acted, index)} for index in range(max(len(observed), len(acted)))]
+
+
+def _row(rows: Sequence[Row], index: int) -> Row:
+    return rows[index] if index < len(rows) else {}
+
+
+def _may_be_wanted(wanted: Wanted, name: str) -> bool:
+    """Whether a field, or what may lie in it, is wanted."""
+    path = escape(name)
+    return wanted(path) or wanted(f"{path}/")

@@ -1,0 +1,1 @@
+"""The rules, one a module; the docstring of each is its page."""

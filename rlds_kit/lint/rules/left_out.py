@@ -1,0 +1,27 @@
+"""The reader of a foreign format leaves something out.
+
+There are data that no other format gets to see: metadata that belong to no episode, groups that the format's standard
+does not know, bytes that are damaged.
+
+What is left out is missing in every conversion. Sometimes that is right, sometimes it is the column that mattered.
+
+Look at what the finding names with the format's own tools, and decide whether it matters.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlds_kit.lint.rule import Check, Hit, Severity, rule
+from rlds_kit.lint.subject import Subject
+
+
+class LeftOut(Check):
+    """Looks at what the reader says."""
+
+    def finish(self, subject: Subject) -> Iterable[Hit]:
+        """Repeats it."""
+        for loss in dict.fromkeys(subject.losses):
+            yield Hit(loss, field=loss.partition(":")[0])
+
+
+RULE: Final = rule("RK605", Severity.INFO, __name__, __doc__, LeftOut)

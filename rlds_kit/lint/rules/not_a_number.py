@@ -1,0 +1,47 @@
+"""NaN or infinity in what agents learn from.
+
+An observation, action, reward or discount has an element that is NaN or infinite.
+
+One NaN in one batch makes every weight of a network NaN, hours after the loader read it and far from the place. In
+observations NaN may stand for a sensor that was off; training code has to know that, and most does not.
+
+Find out what made it: a division in a normalisation, a simulation that blew up, a sensor. Leave the episode out
+(`rlds-kit filter`, `rlds-kit trim`), or record a value that stands for none together with a mask.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+
+from rlds_kit.lint.rule import LEARNED_FROM, Check, Hit, Severity, Stretch, rule
+
+
+class NotANumber(Check):
+    """Looks at floats among the declared fields."""
+
+    reads = LEARNED_FROM
+
+    def look(self, stretch: Stretch) -> Iterable[Hit]:
+        """Looks for elements that are not finite."""
+        for path, leaf in stretch.leaves.items():
+            if not self.wants(path):
+                continue
+            if leaf.kind in "biuSUM":
+                self.done.add(path)
+            elif leaf.kind in "fc":
+                yield from not_finite(stretch, path)
+
+
+def not_finite(stretch: Stretch, path: str) -> Iterable[Hit]:
+    """One hit for the rows of a stretch that have NaN or infinity in a leaf."""
+    leaf = stretch.leaves[path]
+    if np.isfinite(leaf.values).all():
+        return
+    flat = leaf.values.reshape(len(leaf.values), -1)
+    wrong = ~np.isfinite(flat).all(axis=1)
+    what = "NaN" if np.isnan(flat).any() else "infinity"
+    yield Hit(what, stretch.episode.number, int(leaf.rows[wrong][0]), path, int(wrong.sum()))
+
+
+RULE: Final = rule("RK301", Severity.ERROR, __name__, __doc__, NotANumber)
