@@ -1,10 +1,11 @@
-"""Decodes PNG and JPEG, with OpenCV or, where that is not installed, with Pillow."""
+"""Decodes PNG and JPEG and encodes PNG, with OpenCV or, where that is not installed, with Pillow."""
 
 import io
 from typing import Any, Final
 
 import numpy as np
 
+from rlds_kit.convert.image_size import require_size
 from rlds_kit.errors import FormatError, RldsKitError
 
 _JPEG: Final = b"\xff\xd8"
@@ -26,6 +27,7 @@ def decode(data: bytes, shape: tuple[int | None, ...], dtype: np.dtype[Any]) -> 
       FormatError: it is no image, or one of another shape or dtype.
       MissingDecoderError: neither OpenCV nor Pillow is installed.
     """
+    require_size(data, *shape[:2])
     is_float = dtype == np.float32
     channels = 4 if is_float else shape[-1]
     pixels = _with_channels(_pixels(data), channels)
@@ -38,6 +40,36 @@ def decode(data: bytes, shape: tuple[int | None, ...], dtype: np.dtype[Any]) -> 
         hint = "; colours of 16 bits need opencv-python-headless" if dtype == np.uint16 else ""
         raise FormatError(f"expected an image {dtype} {shape}, got {pixels.dtype} {pixels.shape}{hint}")
     return np.ascontiguousarray(pixels)
+
+
+def encode_png(pixels: np.ndarray) -> bytes:
+    """A PNG file, which is lossless.
+
+    Args:
+      pixels: `[height, width, channels]`, uint8, of 1 (grey), 3 (colours) or 4 channels (colours and alpha).
+
+    Raises:
+      MissingDecoderError: neither OpenCV nor Pillow is installed.
+    """
+    try:
+        import cv2
+    except ModuleNotFoundError:
+        return _png_of_pillow(pixels)
+    order = {1: [0], 3: [2, 1, 0], 4: [2, 1, 0, 3]}[pixels.shape[2]]
+    return bytes(cv2.imencode(".png", np.ascontiguousarray(pixels[..., order]))[1].tobytes())
+
+
+def _png_of_pillow(pixels: np.ndarray) -> bytes:
+    try:
+        from PIL import Image
+    except ModuleNotFoundError as error:
+        raise MissingDecoderError(
+            "images are stored as PNG, and nothing is installed that encodes them: pip install "
+            "opencv-python-headless, or pillow"
+        ) from error
+    file = io.BytesIO()
+    Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(file, "PNG")
+    return file.getvalue()
 
 
 def is_jpeg(data: bytes) -> bool:
@@ -55,7 +87,10 @@ def _pixels(data: bytes) -> np.ndarray:
         import cv2
     except ModuleNotFoundError:
         return _pixels_of_pillow(data)
-    pixels: np.ndarray | None = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
+    try:
+        pixels: np.ndarray | None = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED) if data else None
+    except cv2.error as error:  # it announces more than OpenCV takes
+        raise FormatError(f"expected a PNG or JPEG image: {error}") from error
     if pixels is None:
         raise FormatError(f"expected a PNG or JPEG image, got {len(data)} bytes that begin with {data[:8]!r}")
     if pixels.ndim == 2:

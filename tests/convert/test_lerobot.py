@@ -1,0 +1,275 @@
+"""LeRobot's datasets: what its own package wrote is read exactly, and what is written comes back, and opens there."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import rlds_kit
+from rlds_kit import EpisodeEnd
+from rlds_kit import spec as specs
+from rlds_kit.compare import diff
+from rlds_kit.convert import lerobot_files, rlds_kit_dataset
+from rlds_kit.convert.conversion import convert
+from rlds_kit.convert.episode_content import content_of
+from rlds_kit.convert.lerobot import FORMAT
+from rlds_kit.convert.lerobot_reader import LeRobotReader
+from rlds_kit.convert.protocol import ConversionError
+from rlds_kit.logger import EpisodeWriter
+from tests.convert import lerobot_samples as samples
+
+EXACT = {"observation.state": ("observation", "state"), "observation.images.top": ("observation", "images", "top")}
+FIELDS = {"action": "action", "next.done": "next.done", "next.success": "next.success", "grid": "grid"}
+
+
+def test_what_lerobot_wrote_is_read_exactly() -> None:
+    """Numbers, images, text and tasks of every frame, bit for bit; a frame's reward is that of its action."""
+    for given, episode in zip(samples.truth(), LeRobotReader(samples.GOLDEN), strict=True):
+        rows = [{**observed, **acted} for observed, acted in zip(episode.observed, episode.acted, strict=True)]
+        for name, path in EXACT.items():
+            for row, expected in zip(rows, given[name], strict=True):
+                value: Any = row
+                for key in path:
+                    value = value[key]
+                assert (value.dtype, value.tolist()) == (expected.dtype, expected.tolist())
+        assert [row["reward"] for row in rows] == given["next.reward"][:, 0].tolist()
+        assert [row["action"].tolist() for row in rows] == given["action"].tolist()
+        assert [row["next.done"] for row in rows] == given["next.done"][:, 0].tolist()
+        assert [row["grid"].tolist() for row in rows] == given["grid"].tolist()
+        assert [row["note"] for row in rows] == given["note"]
+        assert [row["task"] for row in rows] == given["task"]
+        assert [float(row["timestamp"]) for row in rows] == [float(np.float32(step / 10)) for step in range(len(rows))]
+
+
+def test_every_frame_of_a_video_is_the_right_one() -> None:
+    """The gray of the nearest frame that was given is that of the same step, in any order of asking."""
+    everything = np.concatenate([given["observation.images.side"] for given in samples.truth()]).mean(axis=(1, 2, 3))
+    for given, episode in zip(samples.truth(), LeRobotReader(samples.GOLDEN), strict=True):
+        expected = given["observation.images.side"].mean(axis=(1, 2, 3))
+        for step in (*range(len(expected)), len(expected) - 1, 0, 2, 1):
+            shown = episode.observed[step]["observation"]["images"]["side"]
+            assert (shown.dtype, shown.shape) == (np.uint8, (32, 48, 3))
+            assert everything[np.argmin(np.abs(everything - shown.mean()))] == expected[step]
+
+
+def test_video_is_lossy_at_the_source(tmp_path: Path) -> None:
+    """The copy says so, and what was stored as PNG is not named."""
+    report = convert(samples.GOLDEN, tmp_path / "ours")
+    assert report.lossy_at_the_source == {"observation/images/side": "video: h264, yuv420p"}
+    assert (report.losses, report.episodes, report.steps) == ((), 3, 15)
+
+
+def test_episodes_end_as_their_last_frames_say(tmp_path: Path) -> None:
+    """`next.done` ends an episode; without it nothing is known. The observation after the last action is missing."""
+    convert(samples.GOLDEN, tmp_path / "ours")
+    episodes = rlds_kit.open(tmp_path / "ours").episodes
+    assert [episode.end for episode in episodes] == [
+        EpisodeEnd.TERMINATED,
+        EpisodeEnd.INTERRUPTED,
+        EpisodeEnd.TERMINATED,
+    ]
+    assert episodes[0].mask("observation").tolist() == [True] * 4 + [False]
+    assert episodes[0].mask("action").tolist() == [True] * 4 + [False]
+
+
+def test_spec_and_metadata_are_those_of_the_file() -> None:
+    """Shapes, dtypes, frames a second and the robot."""
+    reader = LeRobotReader(samples.GOLDEN)
+    observation = reader.spec.fields["observation"]
+    assert isinstance(observation, specs.Dict)
+    assert observation.fields["state"] == specs.Array((3,), np.float32)
+    assert reader.spec.fields["reward"] == specs.Array((), np.float32)
+    assert (reader.metadata["lerobot"]["fps"], reader.metadata["lerobot"]["robot_type"]) == (10, "arm")
+
+
+def test_golden_goes_there_and_back(tmp_path: Path) -> None:
+    """LeRobot to ours to LeRobot to ours: nothing differs but where it came from."""
+    convert(samples.GOLDEN, tmp_path / "ours")
+    report = convert(tmp_path / "ours", tmp_path / "back", "lerobot")
+    assert report.losses == ()
+    convert(tmp_path / "back", tmp_path / "again")
+    found = diff(rlds_kit.open(tmp_path / "ours"), rlds_kit.open(tmp_path / "again"), match="order")
+    assert {each.field for each in found.first} == {"run_metadata/source/name"}
+    contents = [
+        [content_of(episode) for episode in LeRobotReader(path)] for path in (samples.GOLDEN, tmp_path / "back")
+    ]
+    assert contents[0] == contents[1]
+    own, back = (json.loads((path / "meta/info.json").read_text()) for path in (samples.GOLDEN, tmp_path / "back"))
+    for name, feature in own["features"].items():
+        kept = back["features"][name]
+        assert kept == feature or (feature["dtype"], kept["dtype"]) == ("video", "image")
+
+
+def test_ours_goes_there_and_back(tmp_path: Path) -> None:
+    """Nests, tuples, images, any bits of NaN, byte order, seeds, metadata, discounts, ends and final observations."""
+    samples.record(tmp_path / "ours")
+    report = convert(tmp_path / "ours", tmp_path / "there", "lerobot")
+    assert report.losses == ()
+    convert(tmp_path / "there", tmp_path / "again")
+    found = diff(rlds_kit.open(tmp_path / "ours"), rlds_kit.open(tmp_path / "again"), match="order")
+    assert {each.field for each in found.first} <= {"run_metadata/source", "spec/info"}  # now it is declared
+    features = json.loads((tmp_path / "there/meta/info.json").read_text())["features"]
+    kinds = {name: (each["dtype"], each["shape"]) for name, each in features.items()}
+    assert kinds["observation.screen"] == ("image", [16, 12, 3])
+    assert kinds["observation.gray"] == ("image", [9, 10, 1])
+    assert kinds["observation.stack"] == ("uint8", [4, 16, 16])
+    assert kinds["next.truncated"] == ("bool", [1])
+
+
+def test_files_are_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several files and chunks, each episode whole in one; the table of episodes says which."""
+    monkeypatch.setattr(lerobot_files, "FILE_MEGABYTES", 0.001)
+    monkeypatch.setattr(lerobot_files, "CHUNK_FILES", 2)
+    samples.record(tmp_path / "ours", episodes=5)
+    assert convert(tmp_path / "ours", tmp_path / "there", "lerobot").episodes == 5
+    files = sorted(
+        str(path.relative_to(tmp_path / "there/data")) for path in (tmp_path / "there/data").rglob("*.parquet")
+    )
+    assert files == [f"chunk-00{number // 2}/file-00{number % 2}.parquet" for number in range(5)]
+    rows = [
+        row
+        for path in sorted((tmp_path / "there/meta/episodes").rglob("*.parquet"))
+        for row in pq.read_table(path).to_pylist()
+    ]
+    assert [row["data/chunk_index"] for row in rows] == [0, 0, 1, 1, 2]
+
+
+def _record(path: Path, *episodes: dict[str, Any]) -> None:
+    declared = specs.Dict({"observation": specs.Array((2,), np.float32), "action": specs.Array((), np.int64)})
+    with EpisodeWriter(path, declared, record_time=False) as writer:
+        for fields in episodes:
+            with writer.episode(metadata={"a": 1}) as episode:
+                info = fields.get("info", [{}, {}, {}])
+                episode.start(np.zeros(2, np.float32), info=info[0])
+                for step in range(1, fields.get("steps", 3)):
+                    extra = {"acted": fields["acted"][step - 1]} if "acted" in fields else {}
+                    episode.step(step, 1.0, np.full(2, step, np.float32), info=info[step], **extra)
+
+
+@pytest.mark.parametrize(
+    ("fields", "lost"),
+    [
+        ({"info": [{"a": 1}, {}, {"a": 2}]}, {"info/a": 2}),
+        ({"info": [{"a": 1}, {"a": 1.5}, {"a": 1}]}, {"info/a": 3}),
+        ({"info": [{"a": np.zeros(2)}, {"a": np.zeros(3)}, {"a": np.zeros(2)}]}, {"info/a": 3}),
+        ({"info": [{"a": 1j}] * 3}, {"info/a": 3}),
+        ({"info": [{"a": b"x"}] * 3}, {"info/a": 3}),
+        ({"info": [{"a": np.zeros((0, 2))}] * 3}, {"info/a": 3}),
+        ({"info": [{"a": None}] * 3}, {"info/a": 3}),
+        ({"info": [{"a": np.uint64(2**63)}] * 3}, {"info/a": 3}),
+        ({"info": [{"a": "\ud800"}] * 3}, {"info/a": 3}),
+        ({"info": [{"a": 2**70}] * 3}, {"info/a": 3}),
+        ({"info": [{"": 2}] * 3}, {"info/": 3}),
+        ({"info": [{"a": 1}, {"a": 1}, {"a": 1.5}]}, {"info/a": 1}),
+        ({"acted": [{"torque": 1}, {}]}, {"torque": 1}),
+        ({"steps": 1}, {"episode": 1}),
+    ],
+)
+def test_what_lerobot_cannot_hold_is_refused_or_counted(
+    fields: dict[str, Any], lost: dict[str, int], tmp_path: Path
+) -> None:
+    """Without permission nothing is made; with it the report has each field and at least how many values are gone."""
+    _record(tmp_path / "ours", fields)
+    with pytest.raises(ConversionError, match="allow-loss"):
+        convert(tmp_path / "ours", tmp_path / "there", "lerobot")
+    assert not (tmp_path / "there").exists()
+    report = convert(tmp_path / "ours", tmp_path / "there", "lerobot", allow_loss=True)
+    assert {loss.field: loss.values for loss in report.losses}.keys() == lost.keys()
+    assert report.episodes == (0 if "steps" in fields else 1)
+
+
+def test_episodes_with_other_features_than_the_first_are_named(tmp_path: Path) -> None:
+    """One that lacks a feature cannot be a part; what it has besides is left out."""
+    info = [{"a": 1}, {"a": 2}, {"a": 3}]
+    more = [{"a": 1, "b": 2}] * 3
+    other = [{"a": 1.5}] * 3
+    _record(tmp_path / "ours", {"info": info}, {"info": more}, {}, {"info": other})
+    report = convert(tmp_path / "ours", tmp_path / "there", "lerobot", allow_loss=True)
+    assert report.episodes == 2
+    assert sorted(loss.field for loss in report.losses) == ["episode", "info/b", "info/b"]
+
+
+@pytest.mark.parametrize("capability", ["other_fields", "discount", "episode_metadata", "seeds", "end"])
+def test_capabilities_say_what_is_kept(capability: str) -> None:
+    """All of it is in the dataset of `test_ours_goes_there_and_back`."""
+    assert getattr(FORMAT.capabilities, capability)
+    assert getattr(rlds_kit_dataset.FORMAT.capabilities, capability)
+    assert not FORMAT.capabilities.changing_fields
+    assert not FORMAT.capabilities.gaps
+
+
+def test_without_our_own_file_it_is_a_dataset_of_lerobot(tmp_path: Path) -> None:
+    """As LeRobot's own tools copy it: names are taken apart at dots, and the end is what the flags say."""
+    samples.record(tmp_path / "ours")
+    convert(tmp_path / "ours", tmp_path / "there", "lerobot")
+    (tmp_path / "there/meta/rlds_kit.json").unlink()
+    table = tmp_path / "there/meta/episodes/chunk-000/file-000.parquet"
+    pq.write_table(pq.read_table(table).drop_columns(["rlds_kit"]), table)
+    episodes = list(LeRobotReader(tmp_path / "there"))
+    assert [episode.end for episode in episodes] == [
+        EpisodeEnd.TERMINATED,
+        EpisodeEnd.TRUNCATED,
+        EpisodeEnd.INTERRUPTED,
+    ]
+    assert all(len(episode.observed) == len(episode.acted) == 3 for episode in episodes)
+    assert episodes[0].observed[0]["observation"]["gray"].shape == (9, 10, 1)
+
+
+def test_columns_of_the_table_of_episodes_are_metadata(tmp_path: Path) -> None:
+    """Those that LeRobot does not make itself."""
+    path = samples.copy(tmp_path / "arm")
+    table = path / "meta/episodes/chunk-000/file-000.parquet"
+    content = pq.read_table(table)
+    pq.write_table(content.append_column("operator", pa.array(["ada", "bob", "cyd"])), table)
+    assert [episode.metadata for episode in LeRobotReader(path)] == [
+        {"operator": name} for name in ("ada", "bob", "cyd")
+    ]
+
+
+def test_features_of_unknown_kinds_are_named(tmp_path: Path) -> None:
+    """They are left out of what is read, which is said."""
+    path = samples.copy(tmp_path / "arm")
+    features = json.loads((path / "meta/info.json").read_text())["features"]
+    samples.edit_info(path, features={**features, "words": {"dtype": "language", "shape": [1], "names": None}})
+    reader = LeRobotReader(path)
+    assert len(list(reader)) == 3
+    assert [loss.field for loss in reader.losses] == ["words"]
+
+
+@pytest.mark.slow
+def test_lerobot_opens_what_is_written(tmp_path: Path) -> None:
+    """LeRobot's own package gives the numbers and the pixels of every frame."""
+    python = os.environ.get("RLDS_KIT_LEROBOT_PYTHON")
+    if python is None:
+        pytest.skip("RLDS_KIT_LEROBOT_PYTHON: expected an interpreter with lerobot 0.4.4 or later")
+    samples.record(tmp_path / "ours")
+    convert(tmp_path / "ours", tmp_path / "there", "lerobot")
+    command = [
+        python,
+        str(Path(__file__).with_name("lerobot_peer.py")),
+        str(tmp_path / "there"),
+        str(tmp_path / "found.npz"),
+    ]
+    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with np.load(tmp_path / "found.npz") as arrays:
+        found = dict(arrays)
+    frames = [100 * number + step for number in range(3) for step in range(3)]
+    for place, number in enumerate(frames):
+        given = samples.observation(number)
+        assert np.array_equal(np.rint(found["observation.screen"][place] * 255), np.moveaxis(given["screen"], -1, 0))
+        assert np.array_equal(np.rint(found["observation.gray"][place] * 255)[0], given["gray"])
+        assert (
+            found["observation.cube"][place].tolist() == given["cube"].astype(np.float32).tolist()
+        )  # as torch takes lists
+    assert found["action"].tolist() == [1, 2, 3] * 3
+    assert np.allclose(found["next.reward"], [0.1, 0.2, 0.3] * 3)
+    assert found["episode_index"].tolist() == [0] * 3 + [1] * 3 + [2] * 3
+    assert np.allclose(found["stats"], [[1, 3, 2]])

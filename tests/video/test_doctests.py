@@ -1,0 +1,13 @@
+"""The examples in the docstrings."""
+
+import doctest
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["video.captions", "video.pictures", "frame_rate"])
+def test_examples_of_docstrings(name: str) -> None:
+    """Every example gives what its docstring says."""
+    result = doctest.testmod(importlib.import_module(f"rlds_kit.{name}"))
+    assert (result.failed, result.attempted > 0) == (0, True)
