@@ -7,16 +7,20 @@ Its final observation is the next observation of its own last row; without `next
 """
 
 import contextlib
+import math
+import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
+from numpy.lib import format as npy
 
 from rlds_kit import spec as specs
 from rlds_kit.convert import hdf5
+from rlds_kit.convert.decoded_size import require_plausible
 from rlds_kit.convert.protocol import RECORDED, Capabilities, ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
 from rlds_kit.errors import FormatError
@@ -35,15 +39,16 @@ _HDF5: Final = (".hdf5", ".h5", ".hdf")
 _NPZ: Final = ".npz"
 _BROKEN: Final = (
     *(ValueError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, TypeError),
 )
+_HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 Tree = dict[str, Any]
 """Arrays, or datasets of h5py, by name, nested as groups are."""
 
 
 class ArraysReader:
-    """Reads one file. A `Reader`."""
+    """Reads one file. A `PartReader`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -72,11 +77,19 @@ class ArraysReader:
 
     def __iter__(self) -> Iterator[ForeignEpisode]:
         """Reads the episodes in order."""
+        return self.read(0, len(self))
+
+    def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
+        """By their number of rows."""
+        lengths = np.diff(self._ends, prepend=0).tolist()
+        return [length * self.size // self._ends[-1] for length in lengths]
+
+    def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
+        """Reads some of the episodes."""
+        bounds = [0, *self._ends]
         with _opened(self._path) as tree:
-            begin = 0
-            for end in self._ends:
-                yield self._episode(tree, begin, end)
-                begin = end
+            for number in range(begin, end):
+                yield self._episode(tree, bounds[number], bounds[number + 1])
 
     def _episode(self, tree: Tree, begin: int, end: int) -> ForeignEpisode:
         columns = {
@@ -106,17 +119,44 @@ def _opened(path: Path) -> Iterator[Tree]:
             yield _tree(file, str(path))
         return
     try:
-        with np.load(path, allow_pickle=False) as file:
-            tree: Tree = {}
-            for name in file.files:
-                *groups, own = name.split("/")
-                inner = tree
-                for group in groups:
-                    inner = inner.setdefault(group, {})
-                inner[own] = file[name]
+        with zipfile.ZipFile(path) as archive:
+            tree = _archived(archive, path)
     except _BROKEN as error:
         raise FormatError(f"{path}: expected an NPZ file of arrays without pickled objects: {error}") from error
     yield tree
+
+
+def _archived(archive: zipfile.ZipFile, path: Path) -> Tree:
+    """The arrays of an NPZ file, in groups where their names have slashes."""
+    members = archive.infolist()
+    require_plausible(sum(member.file_size for member in members), path.stat().st_size, str(path))
+    tree: Tree = {}
+    for member in members:
+        *groups, own = member.filename.removesuffix(".npy").split("/")
+        inner = tree
+        for group in groups:
+            inner = inner.setdefault(group, {})
+            if not isinstance(inner, dict):
+                raise FormatError(f"{path}: {member.filename}: expected a group, but {group} is an array")
+        with archive.open(member) as file:
+            inner[own] = _array(file, member.file_size)
+    return tree
+
+
+def _array(file: IO[bytes], size: int) -> np.ndarray:
+    """An array of NumPy's format, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+
+    Nothing of what its header says is believed before it fits the bytes that are there.
+    """
+    version = npy.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"version {version} of NumPy's format")
+    shape, is_fortran, dtype = _HEADERS[version](file)
+    if dtype.hasobject:
+        raise ValueError("pickled objects are never loaded")
+    if math.prod(shape) * dtype.itemsize != size - file.tell():
+        raise ValueError(f"{size - file.tell()} bytes are no array of {dtype} {shape}")
+    return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if is_fortran else "C")
 
 
 def _tree(group: Any, place: str) -> Tree:
@@ -169,7 +209,9 @@ def _metadata(tree: Tree, steps: Mapping[str, Any]) -> Tree:
     found = {
         name: rest(node, steps.get(name)) for name, node in tree.items() if name not in (NEXT, TERMINALS, TIMEOUTS)
     }
-    return {name: each for name, each in found.items() if each is not None and each != {}}
+    return {
+        name: each for name, each in found.items() if each is not None and not (isinstance(each, dict) and not each)
+    }
 
 
 def _plain(node: Any) -> Any:

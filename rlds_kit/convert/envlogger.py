@@ -21,7 +21,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,8 @@ from rlds_kit.riegeli import RecordReader
 # What the codec can hold: NumPy arrays and scalars, bool, int, str, bytes, None, and lists, tuples and dicts of them.
 Value = Any
 
-_SCALAR_DIM_SIZE = -438
+SCALAR_DIM_SIZE: Final = -438
+"""The size of the one dimension that marks a scalar."""
 
 # Field -> (how its bytes are laid out, the type of its elements).
 _PACKED_FIELDS = {
@@ -241,7 +242,7 @@ def decode_datum(datum: Datum) -> Value:
     field, stored = fields[0]
     elements = _elements(field.name, stored)
     shape = tuple(dim.size for dim in datum.shape.dim)
-    if shape == (_SCALAR_DIM_SIZE,):
+    if shape == (SCALAR_DIM_SIZE,):
         if len(elements) != 1:
             raise FormatError(f"a scalar has one element, got {len(elements)}")
         scalar = elements[0]

@@ -3,10 +3,15 @@
 Episodes are rebuilt from the steps alone: each begins where a step says that it is a first one. A killed EnvLogger
 leaves an index that is empty or too short, which would merge the episodes after its end; nothing is asked of the index
 but which metadata belong to the episode that begins at a step.
+
+What this library has and EnvLogger has no place for stands under the key `rlds_kit` of the metadata of a directory, of
+an episode, or of a step, where `envlogger_writer` puts it.
 """
 
+import json
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,23 +21,31 @@ from google.protobuf.message import DecodeError
 from rlds_kit import spec as specs
 from rlds_kit.convert.envlogger import Record, Value, decode, read_shard
 from rlds_kit.convert.envlogger_storage_pb2 import Data
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
-from rlds_kit.errors import DamagedError, FormatError
-from rlds_kit.riegeli import RecordReader, TruncatedWarning
+from rlds_kit.convert.protocol import SOURCE, ForeignEpisode, Loss
+from rlds_kit.errors import FormatError, SpecError
+from rlds_kit.riegeli import RecordReader, RiegeliError, TruncatedWarning
 from rlds_kit.riegeli.recovery import SkippedRegion
-from rlds_kit.step import ACTION, DECLARED_FIELDS, DISCOUNT, FLAGS, INFO, OBSERVATION, REWARD, STEP_INDEX, TIME_NS
+from rlds_kit.step import ACTION, DECLARED_FIELDS, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS
 from rlds_kit.step import EpisodeEnd as End
 
 METADATA_FILE: Final = "metadata.riegeli"
 STEPS_FILE: Final = "steps.riegeli"
 METADATA_OF_EPISODES: Final = "episode_metadata.riegeli"
+OFFSETS_FILE: Final = "step_offsets.riegeli"
 CUSTOM_DATA: Final = "custom_data"
 """The field of what `step_fn` returned where that is no dict, or a dict with names that the model itself uses."""
 EPISODE_METADATA: Final = "episode_metadata"
 """The name of what `episode_fn` returned where that is no dict of names."""
-_FIRST: Final = 0
-_LAST: Final = 2
-_TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, INFO, STEP_INDEX, TIME_NS, CUSTOM_DATA))
+EXTRA: Final = "rlds_kit"
+"""The key of what EnvLogger has no place for."""
+ENVIRONMENT_SPECS: Final = "environment_specs"
+"""The key of a directory's metadata where EnvLogger itself puts the specs of the environment."""
+FIRST: Final = 0
+MID: Final = 1
+LAST: Final = 2
+TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, STEP_INDEX, TIME_NS, CUSTOM_DATA, EXTRA))
+"""Names of what `step_fn` returned that cannot be names of fields."""
+_ENDS: Final = frozenset(end.value for end in End if end is not End.INCOMPLETE)
 
 
 class EnvLoggerReader:
@@ -43,16 +56,16 @@ class EnvLoggerReader:
     """
 
     def __init__(self, path: Path) -> None:
-        self._shards = sorted(each.parent for each in path.glob(f"*/{STEPS_FILE}"))
-        with RecordReader(path / METADATA_FILE, recovery=lambda _: False) as reader:
-            record = reader.read_record()
-        metadata = None if record is None else recordable(_parsed(record, f"{path / METADATA_FILE}"))
-        self.metadata: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
-        self.about: Mapping[str, str] = {}
-        self.spec = specs.Dict({})
-        self.environment: Mapping[str, Any] = {}
+        self._shards = sorted({each.parent for name in (STEPS_FILE, OFFSETS_FILE) for each in path.glob(f"*/{name}")})
+        content, self._lost = _metadata(path / METADATA_FILE)
+        metadata, extra = _split(content)
+        origin = _dict_at(extra, SOURCE)
+        self.metadata: Mapping[str, Any] = {**metadata, **({SOURCE: origin} if origin else {})}
+        self.about: Mapping[str, str] = {name: str(value) for name, value in _dict_at(extra, "about").items()}
+        self.spec = _spec(extra, path / METADATA_FILE)
+        self.environment: Mapping[str, Any] = _dict_at(extra, "environment")
         self.size = sum(each.stat().st_size for each in path.rglob("*.riegeli"))
-        self._lossy: dict[str, str] = {}
+        self._lossy = {name: str(why) for name, why in _dict_at(origin, "lossy_at_the_source").items()}
         self.lossy: Mapping[str, str] = self._lossy
         self.losses: list[Loss] = []
         self._count = sum(len(_positions(shard)) for shard in self._shards)
@@ -62,14 +75,14 @@ class EnvLoggerReader:
 
     def __iter__(self) -> Iterator[ForeignEpisode]:
         """Reads the episodes in order."""
-        self.losses.clear()
+        self.losses[:] = self._lost
         for shard in self._shards:
             positions = _positions(shard)
             known = 0
             for first, records in self._episodes(shard):
                 position = positions.get(first, 0)
                 known += position > 0
-                yield _episode(records, self._metadata_at(shard, position))
+                yield episode_of(records, self._metadata_at(shard, position))
             self._note_metadata(shard, known)
 
     def _note_metadata(self, shard: Path, known: int) -> None:
@@ -106,25 +119,35 @@ class EnvLoggerReader:
             regions.append(region)
             return True
 
+        if not (shard / STEPS_FILE).is_file():
+            self._note_missing(shard, 0)
+            return
         with RecordReader(shard / STEPS_FILE, recovery=note) as reader:
             number, damaged = -1, 0
             for number, data in enumerate(reader):
                 record = _record(data, shard, number)
                 is_broken, damaged = len(regions) > damaged, len(regions)
-                if records and (record.step_type == _FIRST or is_broken):
+                if records and (record.step_type == FIRST or is_broken):
                     yield begin, records
                     records = []
-                if records or record.step_type == _FIRST:
+                if records or record.step_type == FIRST:
                     begin = begin if records else number
                     records.append(record)
                 else:
                     self.losses.append(Loss("episode", "a step that follows on no first step"))
-                if record.step_type == _LAST and records:
+                if record.step_type == LAST and records:
                     yield begin, records
                     records = []
             if records:
                 yield begin, records
             self._note(shard, regions, reader.truncated is not None)
+            self._note_missing(shard, number + 1)
+
+    def _note_missing(self, shard: Path, found: int) -> None:
+        """Notes steps that the index of a shard names and that are not there."""
+        known = len(_index(shard)[0])
+        if known > found:
+            self.losses.append(Loss("episode", f"the index has steps that {STEPS_FILE} has not", known - found))
 
     def _note(self, shard: Path, regions: list[SkippedRegion], is_truncated: bool) -> None:
         damaged = regions[:-1] if is_truncated else regions
@@ -134,15 +157,59 @@ class EnvLoggerReader:
             self._lossy[shard.name] = f"{STEPS_FILE} ends inside a chunk: its writer died"
 
 
-def _positions(shard: Path) -> dict[int, int]:
-    """For the first step of each episode that the index knows, the position of its metadata."""
+def _index(shard: Path) -> tuple[Sequence[int], Sequence[Sequence[int]]]:
+    """What the index of a shard says, as far as it can be read: where steps are, and where episodes begin."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TruncatedWarning)
         try:
-            index = read_shard(shard).episode_index
-        except (FormatError, DamagedError, FileNotFoundError):
-            return {}
-    return {int(first): int(position) for first, position in index}
+            found = read_shard(shard)
+        except (FormatError, RiegeliError, FileNotFoundError):
+            return (), ()
+    return found.step_offsets.tolist(), found.episode_index.tolist()
+
+
+def _positions(shard: Path) -> dict[int, int]:
+    """For the first step of each episode that the index knows, the position of its metadata."""
+    return {int(first): int(position) for first, position in _index(shard)[1]}
+
+
+def _metadata(path: Path) -> tuple[Any, list[Loss]]:
+    """What is said of a directory, and whether that is lost: EnvLogger writes something even where there is nothing."""
+    with RecordReader(path, recovery=lambda _: False) as reader:
+        record = reader.read_record()
+    if record is None:
+        return None, [Loss("dataset metadata", f"{path.name} is empty or damaged")]
+    return recordable(_parsed(record, str(path))), []
+
+
+def _split(content: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What EnvLogger's user said, and what `envlogger_writer` added."""
+    if not isinstance(content, dict):
+        return {}, {}
+    extra = content.get(EXTRA)
+    if not isinstance(extra, dict):
+        return content, {}
+    derived = (EXTRA, ENVIRONMENT_SPECS) if extra.get("specs_derived") else (EXTRA,)
+    return {name: value for name, value in content.items() if name not in derived}, extra
+
+
+def _dict_at(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = content.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _spec(extra: Mapping[str, Any], path: Path) -> specs.Dict:
+    """The declared fields, where they were written down."""
+    text = extra.get("spec")
+    if not isinstance(text, str):
+        return specs.Dict({})
+    try:
+        found = specs.from_json(json.loads(text))
+    except (ValueError, SpecError, RecursionError) as error:
+        raise FormatError(f"{path}: expected specs in its {EXTRA}/spec: {error}") from error
+    if not isinstance(found, specs.Dict):
+        raise FormatError(f"{path}: expected specs by field in its {EXTRA}/spec, got {found!r}")
+    return found
 
 
 def _parsed(data: bytes, place: str) -> Value:
@@ -161,31 +228,70 @@ def _record(data: bytes, shard: Path, number: int) -> Record:
             raise FormatError(f"{place}: expected ((type, reward, discount, observation), action, data), got {other!r}")
 
 
-def _episode(records: list[Record], about: Value) -> ForeignEpisode:
-    """An episode in the alignment of RLDS: an action stands with the observation that it was applied to."""
-    last = records[-1]
-    is_over = last.step_type == _LAST and len(records) > 1
-    end = End.INTERRUPTED
-    if is_over:
-        end = End.TERMINATED if last.discount is not None and not np.any(last.discount) else End.TRUNCATED
+def episode_of(records: Sequence[Record], about: Value) -> ForeignEpisode:
+    """An episode in the alignment of RLDS: an action stands with the observation that it was applied to.
+
+    Args:
+      records: from a first step on.
+      about: its metadata.
+    """
     about = recordable(about)
-    named = about is None or (isinstance(about, dict) and all(isinstance(key, str) for key in about))
-    return ForeignEpisode(
-        [_observed(record) for record in records],
-        [_acted(record) for record in records[1:]],
+    metadata, extra = _split(about) if is_named(about) else ({} if about is None else {EPISODE_METADATA: about}, {})
+    rows = [fields_of(record.custom_data) for record in records]
+    end = natural_end(records[-1], len(records))
+    episode = ForeignEpisode(
+        [{OBSERVATION: recordable(record.observation)} | own for record, (own, _) in zip(records, rows, strict=True)],
+        [_acted(record) | own for record, (_, own) in zip(records[1:], rows[1:], strict=True)],
         end,
         terminated=end is End.TERMINATED,
         truncated=end is End.TRUNCATED,
-        metadata=(about or {}) if named else {EPISODE_METADATA: about},
+        metadata=metadata,
+        seed=extra.get("seed"),
+        options=extra.get("options"),
+        provenance=_dict_at(extra, "provenance"),
     )
+    return _ended(episode, extra.get("end"))
 
 
-def _observed(record: Record) -> dict[str, Any]:
-    custom = recordable(record.custom_data)
-    row = {OBSERVATION: recordable(record.observation)}
-    if isinstance(custom, dict) and all(isinstance(key, str) and key not in _TAKEN for key in custom):
-        return row | custom
-    return row if custom is None else row | {CUSTOM_DATA: custom}
+def is_named(value: Any) -> bool:
+    """Whether a value is a dict of names."""
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+
+
+def natural_end(last: Record, steps: int) -> End:
+    """How dm_env says that an episode ended."""
+    if last.step_type != LAST or steps == 1:
+        return End.INTERRUPTED
+    return End.TERMINATED if last.discount is not None and not np.any(last.discount) else End.TRUNCATED
+
+
+def _ended(episode: ForeignEpisode, said: Any) -> ForeignEpisode:
+    """The episode with an end that dm_env cannot say, if all of its steps are there."""
+    match said:
+        case {"end": str(name), "terminated": bool(terminated), "truncated": bool(truncated), "steps": int(steps)}:
+            if steps == len(episode.observed) and name in _ENDS:
+                return replace(episode, end=End(name), terminated=terminated, truncated=truncated)
+    return episode
+
+
+def fields_of(custom: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What `step_fn` returned as fields of the observation, and of the action that led to it."""
+    custom = recordable(custom)
+    if custom is None:
+        return {}, {}
+    if not isinstance(custom, dict):
+        return {CUSTOM_DATA: custom}, {}
+    own, taken, acted = custom, {}, {}
+    match custom:
+        case {"rlds_kit": {"observed": dict(observed), "acted": dict(acts)}} if _are_fields((*observed, *acts)):
+            own, taken, acted = {name: value for name, value in custom.items() if name != EXTRA}, observed, acts
+    if any(not isinstance(name, str) or name in TAKEN for name in own):
+        return {CUSTOM_DATA: custom}, {}
+    return own | taken, acted
+
+
+def _are_fields(names: Sequence[Any]) -> bool:
+    return all(isinstance(name, str) and name not in (*DECLARED_FIELDS, *FLAGS) for name in names)
 
 
 def _acted(record: Record) -> dict[str, Any]:
@@ -210,25 +316,3 @@ def recordable(value: Value) -> Value:
         case np.ndarray() if value.dtype == np.object_:
             return value.tolist()
     return value
-
-
-def _recognises(path: Path) -> bool:
-    return (path / METADATA_FILE).is_file()
-
-
-FORMAT: Final = Format(
-    name="envlogger",
-    summary="a directory of EnvLogger's, with metadata.riegeli",
-    recognises=_recognises,
-    open=EnvLoggerReader,
-    capabilities=Capabilities(
-        missing_final_observation=False,
-        gaps=False,
-        other_fields=True,
-        changing_fields=True,
-        discount=True,
-        end=False,
-        episode_metadata=True,
-        seeds=False,
-    ),
-)

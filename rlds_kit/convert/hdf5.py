@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from rlds_kit.convert.decoded_size import require_plausible
 from rlds_kit.errors import FormatError, RldsKitError
 
 _BROKEN: Final = (KeyError, ValueError, RuntimeError, OSError, OverflowError, MemoryError)
-_LARGE: Final = 1 << 30
-_MOST_COMPRESSED: Final = 2000
-"""Deflate makes at most about 1/1030 of anything."""
+_TEXTS_AT_ONCE: Final = 256
 
 
 class MissingHdf5Error(RldsKitError, ImportError):
@@ -77,8 +76,20 @@ def children(group: Any, place: str) -> dict[str, Any]:
 def _require_own(dataset: Any, place: str) -> None:
     if dataset.is_virtual or dataset.external:
         raise FormatError(f"{place}: expected data, got a reference to another file, which is not followed")
-    if dataset.nbytes > max(_LARGE, _MOST_COMPRESSED * dataset.id.get_storage_size()):
-        raise FormatError(
-            f"{place}: expected data, got the claim that {dataset.id.get_storage_size()} bytes are "
-            f"{dataset.nbytes} when they are decompressed"
-        )
+    require_plausible(dataset.nbytes, dataset.id.get_storage_size(), place)
+
+
+def texts(dataset: Any, place: str) -> list[str]:
+    """The elements of a dataset of text; many may be one in the file, so that its size says nothing of theirs.
+
+    Raises:
+      FormatError: they are far more than the file can hold.
+    """
+    found: list[str] = []
+    size, stored = 0, dataset.file.id.get_filesize()
+    for begin in range(0, len(dataset), _TEXTS_AT_ONCE):
+        part = dataset.asstr()[begin : begin + _TEXTS_AT_ONCE].tolist()
+        size += sum(map(len, part))
+        require_plausible(size, stored, place)
+        found += part
+    return found

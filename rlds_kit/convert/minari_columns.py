@@ -1,12 +1,14 @@
 """Rows as the columns that Minari stores: one array, or list of text, for each leaf."""
 
+import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
 
+from rlds_kit.convert.episode_content import same
 from rlds_kit.convert.minari_spaces import Space
 from rlds_kit.convert.protocol import ConversionError, Loss
 
@@ -19,9 +21,12 @@ def column(values: Sequence[Any], space: Space, place: str) -> Any:
     """The values of a field in the nest of its space.
 
     Raises:
-      ConversionError: they are no column: they differ in dtype or shape, or are no numbers or text.
+      ConversionError: they are no column: they differ in dtype or shape, are no numbers or text, or have other parts
+        than the space.
     """
     if isinstance(space, spaces.Dict):
+        if any(each.keys() != space.spaces.keys() for each in values):
+            raise ConversionError(f"{place}: Minari needs the keys {', '.join(space.spaces)} in every value, and no other")
         return {key: column([each[key] for each in values], inner, f"{place}/{key}") for key, inner in space.items()}
     if isinstance(space, spaces.Tuple):
         parts = enumerate(space.spaces)
@@ -52,27 +57,39 @@ def uniform(values: Sequence[Any], dtype: Any = None) -> tuple[Any, str]:
     arrays = [np.asarray(each) for each in values]
     if any(each.dtype.kind not in _NUMBERS for each in arrays):
         return None, "a value is neither a number nor text"
+    if not all(each.dtype.isnative for each in arrays):
+        return None, "a value has the bytes of its numbers in another order than this machine"
     if len({each.shape for each in arrays}) > 1:
         return None, "values differ in shape"
     if len({each.dtype for each in arrays}) > 1:
-        cast = np.stack(arrays).astype(dtype) if dtype is not None else None
-        if cast is None or not all(np.array_equal(one, each) for one, each in zip(cast, arrays, strict=True)):
-            return None, "values differ in dtype"
-        return cast, ""
+        cast = [_cast(each, dtype) for each in arrays] if dtype is not None else [None]
+        return (None, "values differ in dtype") if any(each is None for each in cast) else (np.stack(cast), "")
     return np.stack(arrays), ""
 
 
-def leaves(rows: Sequence[Any], name: str) -> tuple[dict[str, Any], list[Loss]]:
-    """The columns of dicts of any keys, and what of them is no column.
+def _cast(array: np.ndarray, dtype: Any) -> np.ndarray | None:
+    """The same numbers in another dtype, None where it cannot say them exactly."""
+    if array.dtype == dtype:
+        return array
+    if not np.can_cast(array.dtype, dtype, "same_kind") and not {array.dtype.kind, np.dtype(dtype).kind} <= {*"iu"}:
+        return None  # a float as an integer would lose the sign of zero
+    with np.errstate(all="ignore"):
+        cast = array.astype(dtype)
+    return cast if cast.tolist() == array.tolist() else None  # as Python's numbers: NumPy calls 2**53 + 1 and 2.0**53 equal
+
+
+def leaves(rows: Sequence[Any], name: str, unfit: Callable[[Any], str | None]) -> tuple[dict[str, Any], list[Loss]]:
+    """The columns of dicts, and what of them is no column.
 
     Args:
-      rows: a dict for each step, or None where a step has none.
+      rows: a dict for each step, empty where a step has none.
       name: of the field, for the losses.
+      unfit: why a column cannot be stored.
 
     Returns:
       A nest of columns, without those that are lost.
     """
-    found: dict[tuple[str, ...], list[Any]] = defaultdict(list)
+    found: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
     for row in rows:
         for path, value in _flat(row):
             found[path].append(value)
@@ -82,10 +99,12 @@ def leaves(rows: Sequence[Any], name: str) -> tuple[dict[str, Any], list[Loss]]:
         made, why = uniform(values)
         if len(values) < len(rows):
             why = "not every step has it"
-        elif any("/" in key or key in ("", ".") for key in path):
-            why = "a name with a slash, or an empty one"
+        elif not all(map(is_name, path)):
+            why = "a name that is no text, is empty, or has a slash, NUL or lone surrogates"
+        elif not why:
+            why = unfit(made) or ""
         if why or not path:
-            losses.append(Loss("/".join((name, *path)), why or "is no dict", len(values)))
+            losses.append(Loss("/".join((name, *map(str, path))), why or "is no dict", len(values)))
             continue
         inner = nest
         for key in path[:-1]:
@@ -94,12 +113,18 @@ def leaves(rows: Sequence[Any], name: str) -> tuple[dict[str, Any], list[Loss]]:
     return nest, losses
 
 
-def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(value, Mapping):
+def _flat(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """What is in a dict. An empty one says nothing as the whole, and is a value of its own in another."""
+    if isinstance(value, Mapping) and (value or not path):
         for key, each in value.items():
-            yield from _flat(each, (*path, str(key)))
-    elif value is not None or path:
+            yield from _flat(each, (*path, key))
+    else:
         yield path, value
+
+
+def is_name(key: Any) -> bool:
+    """Whether Minari can name a column so, in every storage."""
+    return isinstance(key, str) and "/" not in key and key not in ("", ".") and _is_plain(key)
 
 
 def attributes(nest: Mapping[Any, Any], name: str, prefix: str = "") -> tuple[dict[str, Any], list[Loss]]:
@@ -108,8 +133,9 @@ def attributes(nest: Mapping[Any, Any], name: str, prefix: str = "") -> tuple[di
     losses: list[Loss] = []
     for key, value in nest.items():
         path = f"{prefix}/{key}" if prefix else str(key)
-        if not isinstance(key, str) or "/" in key or not key:
-            losses.append(Loss(f"{name}/{path}", "a name that is no text, is empty, or has a slash"))
+        if not isinstance(key, str) or "/" in key or not key or not _is_plain(key):
+            reason = "a name that is no text, is empty, or has a slash, NUL or lone surrogates"
+            losses.append(Loss(f"{name}/{path}", reason))
         elif isinstance(value, Mapping) and value:
             inner, lost = attributes(value, name, path)
             found |= inner
@@ -119,6 +145,33 @@ def attributes(nest: Mapping[Any, Any], name: str, prefix: str = "") -> tuple[di
         else:
             found[path] = value
     return found, losses
+
+
+def in_json(content: Mapping[Any, Any], place: str) -> tuple[dict[str, Any], list[Loss]]:
+    """What JSON, as Python reads it, says exactly, and what of it is lost.
+
+    >>> in_json({"a": {"b": np.float64(1.5), "c": (1,)}}, "options")
+    ({'a': {'b': 1.5}}, [Loss(field='options/a/c', reason='JSON cannot say it exactly', values=1)])
+    """
+    kept: dict[str, Any] = {}
+    losses: list[Loss] = []
+    for key, value in content.items():
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(key, str) and isinstance(value, Mapping) and value:
+            kept[key], lost = in_json(value, f"{place}/{key}")
+            losses += lost
+        elif isinstance(key, str) and _is_said(plain, value):
+            kept[key] = plain
+        else:
+            losses.append(Loss(f"{place}/{key}", "JSON cannot say it exactly"))
+    return kept, losses
+
+
+def _is_said(plain: Any, value: Any) -> bool:
+    try:
+        return same(json.loads(json.dumps(plain)), value)
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def _unfit(value: Any) -> str | None:

@@ -1,27 +1,21 @@
-"""Writes datasets of Minari as HDF5, images lossless, without Minari."""
+"""Writes datasets of Minari, images lossless, without Minari."""
 
 import json
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
 
-from rlds_kit.convert import hdf5
-from rlds_kit.convert.minari_columns import attributes, column, leaves, unflattened
-from rlds_kit.convert.minari_reader import (
-    DATA,
-    DERIVED,
-    EXTRA,
-    FLAG_FIELDS,
-    MAIN_FILE,
-    METADATA_FILE,
-    OWN_ATTRIBUTES,
-    STEP_INFO,
-)
+from rlds_kit.convert.final_observation import with_final_observation
+from rlds_kit.convert.minari_columns import column, in_json, leaves
+from rlds_kit.convert.minari_reader import DERIVED, EXTRA, FLAG_FIELDS, OWN_ATTRIBUTES, STEP_INFO, end_of
 from rlds_kit.convert.minari_spaces import Space, to_json
+from rlds_kit.convert.minari_storage import DATA, METADATA_FILE, StorageWriter, StoredEpisode
 from rlds_kit.convert.protocol import SOURCE, ConversionError, ForeignEpisode, Loss, Reader, Row, Target
 from rlds_kit.convert.rows import Rows
 from rlds_kit.errors import SpecError
@@ -30,59 +24,57 @@ from rlds_kit.step import ACTED_FIELDS, ACTION, DISCOUNT, INFO, OBSERVATION, REW
 
 MINARI_VERSION: Final = "0.5.4"
 """Whose files these are alike."""
-NO_FINAL: Final = "there is no observation after it, which every episode of Minari ends with"
 _NUMBER: Final = spaces.Box(-np.inf, np.inf, (), np.float64)
-_COMPRESS: Final = 4096
-"""Bytes from which on compressing is worth the chunks."""
 
 
 class MinariWriter:
-    """Writes a dataset. A `Writer`."""
+    """Writes a dataset. A `Writer`.
 
-    def __init__(self, target: Target, source: Reader) -> None:
+    Args:
+      storage: makes what stores the episodes, in a directory, from the spaces of observation and action.
+      target: what is to be made.
+      source: where it comes from.
+    """
+
+    def __init__(self, storage: Callable[[Path, Space, Space], StorageWriter], target: Target, source: Reader) -> None:
         self._spaces = [_space(source, field) for field in (OBSERVATION, ACTION)]
-        self._metadata = _description(target, source)
-        names = ("observation_space", "action_space")
-        self._metadata |= {name: to_json(space) for name, space in zip(names, self._spaces, strict=True)}
         self._directory = target.path / DATA
         self._directory.mkdir(parents=True)
-        self._file = hdf5.library().File(self._directory / MAIN_FILE, "w", track_order=True)
+        self._storage = storage(self._directory, *self._spaces)
+        self._metadata = _description(target, source, self._storage.data_format)
+        names = ("observation_space", "action_space")
+        self._metadata |= {name: to_json(space) for name, space in zip(names, self._spaces, strict=True)}
+        self._summarises = "minari" not in source.metadata  # what comes from Minari has what Minari said of it
         self._episodes = self._steps = 0
 
     def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
         """The episode with as much of it as Minari can hold."""
-        if any(ACTION not in row for row in episode.acted) or any(OBSERVATION not in row for row in episode.observed):
-            return None, [
-                Loss("episode", "has steps without observation or action in the middle", len(episode.observed))
-            ]
-        losses: list[Loss] = []
-        if episode.acted and len(episode.acted) == len(episode.observed):
-            losses += [Loss(name, NO_FINAL) for name in sorted(episode.acted[-1])] + [Loss("end", NO_FINAL)]
-            episode = replace(
-                episode, acted=episode.acted[:-1], end=EpisodeEnd.INTERRUPTED, terminated=False, truncated=False
-            )
-        if not episode.acted:
-            return None, [*losses, Loss("episode", "has no action", len(episode.observed))]
+        whole, losses = with_final_observation(episode, "Minari")
+        if whole is None:
+            return None, losses
+        if not whole.acted:
+            return None, [*losses, Loss("episode", "has no action", len(whole.observed))]
         held = ForeignEpisode(
-            self._observed(list(episode.observed), losses),
-            self._acted(episode, losses),
-            episode.end,
-            terminated=episode.terminated,
-            truncated=episode.truncated,
-            seed=_seed(episode.seed, losses),
-            options=_options(episode.options, losses),
-            metadata=_episode_metadata(episode.metadata, losses),
+            self._observed(list(whole.observed), losses),
+            self._acted(whole, losses),
+            _end(whole, losses),
+            terminated=whole.terminated,
+            truncated=whole.truncated,
+            seed=_seed(whole.seed, losses),
+            options=self._options(whole.options, losses),
+            metadata=self._episode_metadata(whole.metadata, losses),
         )
         losses += [
-            Loss(f"provenance/{name}", "Minari holds one environment for a dataset") for name in episode.provenance
+            Loss(f"provenance/{name}", "Minari holds one environment for a dataset") for name in whole.provenance
         ]
-        rewards = held.acted.columns[REWARD] if isinstance(held.acted, Rows) else ()
-        return replace(held, metadata={**_statistics(rewards), **held.metadata}), losses
+        if self._summarises and isinstance(held.acted, Rows):
+            held = replace(held, metadata={**_statistics(held.acted.columns[REWARD]), **held.metadata})
+        return held, losses
 
     def _observed(self, rows: Sequence[Row], losses: list[Loss]) -> Rows:
         _lose_fields(rows, {OBSERVATION, INFO}, losses)
-        columns = {OBSERVATION: column([row[OBSERVATION] for row in rows], self._spaces[0], OBSERVATION)}
-        return Rows(columns | _infos(rows, INFO, losses), len(rows))
+        columns = {OBSERVATION: self._column(rows, OBSERVATION, self._spaces[0])}
+        return Rows(columns | self._infos(rows, INFO, losses), len(rows))
 
     def _acted(self, episode: ForeignEpisode, losses: list[Loss]) -> Rows:
         rows = list(episode.acted)
@@ -91,8 +83,8 @@ class MinariWriter:
             raise ConversionError("reward: Minari needs one for every action, and there are steps without")
         flags = _flags(rows, episode.terminated, episode.truncated)
         columns = {
-            ACTION: column([row[ACTION] for row in rows], self._spaces[1], ACTION),
-            REWARD: column([row[REWARD] for row in rows], _NUMBER, REWARD),
+            ACTION: self._column(rows, ACTION, self._spaces[1]),
+            REWARD: self._rewards(rows),
             DISCOUNT: np.where(flags["terminations"], 0.0, 1.0),
         }
         others = sum(
@@ -102,31 +94,80 @@ class MinariWriter:
         if others:
             losses.append(Loss(DISCOUNT, "Minari has none: 0 on a terminal step and 1 elsewhere are implied", others))
         columns |= {name: flags[key] for key, name in FLAG_FIELDS.items() if flags[key][:-1].any()}
-        return Rows(columns | _infos(rows, STEP_INFO, losses), len(rows))
+        return Rows(columns | self._step_infos(rows, losses), len(rows))
+
+    def _rewards(self, rows: Sequence[Row]) -> Any:
+        rewards = self._column(rows, REWARD, _NUMBER)
+        if not isinstance(rewards, np.ndarray) or rewards.ndim != 1:
+            raise ConversionError(f"{REWARD}: Minari needs a number for every action, got {rows[0][REWARD]!r}")
+        return rewards
+
+    def _column(self, rows: Sequence[Row], name: str, space: Space) -> Any:
+        made = column([row[name] for row in rows], space, name)
+        for place, leaf in _leaves(made, name):
+            why = self._storage.unfit(leaf)
+            if why is not None:
+                raise ConversionError(f"{place}: Minari cannot hold these values as {self._storage.data_format}: {why}")
+        return made
+
+    def _infos(self, rows: Sequence[Row], name: str, losses: list[Loss]) -> dict[str, Any]:
+        columns, lost = leaves([row.get(name, {}) for row in rows], name, self._storage.unfit)
+        losses += lost
+        return {name: columns} if columns else {}
+
+    def _step_infos(self, rows: Sequence[Row], losses: list[Loss]) -> dict[str, Any]:
+        if self._storage.holds_step_infos:
+            return self._infos(rows, STEP_INFO, losses)
+        count = sum(STEP_INFO in row for row in rows)
+        reason = f"as {self._storage.data_format}, Minari has infos of observations alone"
+        losses += [Loss(STEP_INFO, reason, count)] if count else []
+        return {}
+
+    def _options(self, options: Any, losses: list[Loss]) -> dict[str, Any] | None:
+        if options is None:
+            return None
+        if not isinstance(options, dict) or not options:
+            losses.append(Loss("options", "are no dict, or an empty one"))
+            return None
+        kept, lost = self._storage.attributes(options, "options")
+        losses += lost
+        return kept or None
+
+    def _episode_metadata(self, metadata: Mapping[str, Any], losses: list[Loss]) -> dict[str, Any]:
+        taken = [name for name in metadata if name in OWN_ATTRIBUTES]
+        losses += [Loss(f"metadata/{name}", "Minari has an attribute of its own of that name") for name in taken]
+        free = {name: value for name, value in metadata.items() if name not in taken}
+        kept, lost = self._storage.attributes(free, "metadata")
+        losses += lost
+        return kept
 
     def write(self, episode: ForeignEpisode) -> None:
         """Writes an episode that `fit` made."""
         if not isinstance(episode.observed, Rows) or not isinstance(episode.acted, Rows):
             raise TypeError("expected an episode as `fit` returns it")
         observed, acted = episode.observed.columns, episode.acted.columns
-        group = self._file.create_group(f"episode_{self._episodes}", track_order=True)
-        flags = _flags(episode.acted, episode.terminated, episode.truncated)
-        named = {"observations": observed[OBSERVATION], "actions": acted[ACTION], "rewards": acted[REWARD], **flags}
-        infos = {**observed.get(INFO, {}), **acted.get(STEP_INFO, {})}
-        for name, columns in (named | ({"infos": infos} if infos else {})).items():
-            _store(group, name, columns)
         count = len(episode.acted)
-        group.attrs.update({"id": self._episodes, "total_steps": count, **attributes(episode.metadata, "")[0]})
-        if episode.seed is not None:
-            group.attrs["seed"] = episode.seed
-        group.attrs.update(attributes({"options": episode.options}, "")[0] if episode.options else {})
+        attributes = {"id": self._episodes, "total_steps": count, **episode.metadata}
+        attributes |= {} if episode.seed is None else {"seed": episode.seed}
+        attributes |= {"options": episode.options} if episode.options else {}
+        flags = _flags(episode.acted, episode.terminated, episode.truncated)
+        stored = StoredEpisode(
+            observed[OBSERVATION],
+            acted[ACTION],
+            acted[REWARD],
+            flags["terminations"],
+            flags["truncations"],
+            infos={**observed.get(INFO, {}), **acted.get(STEP_INFO, {})},
+            attributes=attributes,
+        )
+        self._storage.write(self._episodes, stored)
         self._episodes += 1
         self._steps += count
 
     def close(self) -> None:
-        """Finishes the file, and writes the metadata."""
-        self._file.close()
-        size = (self._directory / MAIN_FILE).stat().st_size
+        """Finishes the files, and writes the metadata."""
+        self._storage.close()
+        size = sum(path.stat().st_size for path in self._directory.rglob("*") if path.is_file())
         counts = {"total_episodes": self._episodes, "total_steps": self._steps, "dataset_size": round(size / 1e6, 1)}
         (self._directory / METADATA_FILE).write_text(json.dumps(self._metadata | counts, indent=2), "utf-8")
 
@@ -142,7 +183,7 @@ def _space(source: Reader, field: str) -> Space:
     return space
 
 
-def _description(target: Target, source: Reader) -> dict[str, Any]:
+def _description(target: Target, source: Reader, data_format: str) -> dict[str, Any]:
     """The content of metadata.json, but for what is counted."""
     metadata = dict(source.metadata)
     own = metadata.pop("minari", None)
@@ -158,7 +199,7 @@ def _description(target: Target, source: Reader) -> dict[str, Any]:
     known = str(own.get("dataset_id", ""))
     own |= {
         "dataset_id": known if known.rpartition("/")[2] == target.name else _dataset_id(target.name),
-        "data_format": "hdf5",
+        "data_format": data_format,
         "jpeg_encoding": False,
         "minari_version": MINARI_VERSION,
         **texts,
@@ -174,22 +215,9 @@ def _dataset_id(name: str) -> str:
 
 
 def _said(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dict[str, Any]:
-    """What JSON can say exactly."""
-    kept = {}
-    for key, value in content.items():
-        if _is_json(value):
-            kept[key] = value
-        else:
-            losses.append(Loss(f"{place}/{key}", "JSON cannot say it exactly"))
+    kept, lost = in_json(content, place)
+    losses += lost
     return kept
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_json(each) for key, each in value.items())
-    if isinstance(value, list):
-        return all(map(_is_json, value))
-    return value is None or type(value) in (bool, int, str) or (type(value) is float and np.isfinite(value))
 
 
 def _lose_fields(rows: Iterable[Row], held: set[str], losses: list[Loss]) -> None:
@@ -197,10 +225,12 @@ def _lose_fields(rows: Iterable[Row], held: set[str], losses: list[Loss]) -> Non
         losses += [Loss(name, "Minari has no such field of steps") for name in row.keys() - held]
 
 
-def _infos(rows: Sequence[Row], name: str, losses: list[Loss]) -> dict[str, Any]:
-    columns, lost = leaves([row.get(name) for row in rows], name)
-    losses += lost
-    return {name: columns} if columns else {}
+def _leaves(columns: Any, place: str) -> Iterable[tuple[str, Any]]:
+    if isinstance(columns, dict | tuple):
+        for key, each in columns.items() if isinstance(columns, dict) else enumerate(columns):
+            yield from _leaves(each, f"{place}/{key}")
+    else:
+        yield place, columns
 
 
 def _flags(rows: Sequence[Row], terminated: bool, truncated: bool) -> dict[str, np.ndarray]:
@@ -212,6 +242,14 @@ def _flags(rows: Sequence[Row], terminated: bool, truncated: bool) -> dict[str, 
     return found
 
 
+def _end(episode: ForeignEpisode, losses: list[Loss]) -> EpisodeEnd:
+    """How the flags of the last step say that an episode ended: Minari has nothing else."""
+    end = end_of(is_terminal=episode.terminated, is_cut=episode.truncated)
+    if end is not episode.end:
+        losses.append(Loss("end", f"{episode.end.value}, but the flags of the last step say {end.value}"))
+    return end
+
+
 def _seed(seed: Any, losses: list[Loss]) -> int | None:
     if seed is None:
         return None
@@ -221,43 +259,9 @@ def _seed(seed: Any, losses: list[Loss]) -> int | None:
     return None
 
 
-def _options(options: Any, losses: list[Loss]) -> dict[str, Any] | None:
-    if options is None:
-        return None
-    if not isinstance(options, dict) or not options:
-        losses.append(Loss("options", "are no dict, or an empty one"))
-        return None
-    return _kept(options, "options", losses) or None
-
-
-def _episode_metadata(metadata: Mapping[str, Any], losses: list[Loss]) -> dict[str, Any]:
-    taken = [name for name in metadata if name in OWN_ATTRIBUTES]
-    losses += [Loss(f"metadata/{name}", "Minari has an attribute of its own of that name") for name in taken]
-    return _kept({name: value for name, value in metadata.items() if name not in taken}, "metadata", losses)
-
-
-def _kept(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dict[str, Any]:
-    """What can be an attribute, in its nest."""
-    flat, lost = attributes(content, place)
-    losses += lost
-    return unflattened(flat)
-
-
 def _statistics(rewards: Any) -> dict[str, float]:
     """What Minari's collector says of the rewards of an episode."""
     values = np.asarray(rewards)
-    return {f"rewards_{name}": float(getattr(values, name)()) for name in ("sum", "mean", "std", "max", "min")}
-
-
-def _store(group: Any, name: str, columns: Any) -> None:
-    if isinstance(columns, tuple):
-        columns = {f"_index_{index}": each for index, each in enumerate(columns)}
-    if isinstance(columns, dict):
-        inner = group.create_group(name, track_order=True)
-        for key, each in columns.items():
-            _store(inner, key, each)
-    elif isinstance(columns, list):
-        group.create_dataset(name, data=columns, dtype=hdf5.library().string_dtype("utf-8"))
-    else:
-        large = columns.nbytes >= _COMPRESS
-        group.create_dataset(name, data=columns, **({"compression": "gzip", "shuffle": True} if large else {}))
+    with np.errstate(all="ignore"):  # of infinities and NaN
+        found = {name: float(getattr(values, name)()) for name in ("sum", "mean", "std", "max", "min")}
+    return {f"rewards_{name}": math.nan if math.isnan(value) else value for name, value in found.items()}

@@ -41,6 +41,7 @@ def write(
     infos: bool = False,
     jpeg: bool = False,
     env: str | None = None,
+    data_format: str = "hdf5",
 ) -> list[dict[str, Any]]:
     """Lets Minari write one episode for each pair of last flags; returns what it was given."""
     observation_space.seed(1)
@@ -76,6 +77,7 @@ def write(
             observation_space=observation_space,
             action_space=action_space,
             jpeg_encoding=jpeg,
+            data_format=data_format,
             description="made for a test",
             author="Ada",
         )

@@ -1,10 +1,7 @@
 """Conversions as a whole: all or nothing, nothing lost in silence, and EnvLogger's directories as a source."""
 
 import itertools
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +14,8 @@ from rlds_kit import EpisodeEnd
 from rlds_kit.convert import formats, rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.envlogger import open_recording
-from rlds_kit.convert.partial_directory import partial_directory
+from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.protocol import ConversionError, ForeignEpisode
-from rlds_kit.convert.row_content import content_of
 from rlds_kit.convert.rows import Rows
 from rlds_kit.errors import DatasetExistsError, FormatError, NotADatasetError, RldsKitError
 from rlds_kit.logger import EpisodeWriter
@@ -220,31 +216,6 @@ def test_destination_that_is_there_is_never_touched(tmp_path: Path) -> None:
     with pytest.raises(DatasetExistsError, match="give another"):
         convert(GOLDEN / "default", tmp_path / "empty")
     assert len(rlds_kit.open(tmp_path / "empty").episodes) == 3
-
-
-def test_killed_conversion_is_cleared_away_by_the_next(tmp_path: Path) -> None:
-    """And one that another process is at work on is not."""
-    code = (
-        "import os, sys, pathlib\n"
-        "from rlds_kit.convert.partial_directory import partial_directory\n"
-        "with partial_directory(pathlib.Path(sys.argv[1])) as made:\n"
-        "    made.mkdir()\n"
-        "    os._exit(9)\n"
-    )
-    env = {**os.environ, "PYTHONPATH": str(Path(rlds_kit.__file__).parent.parent)}
-    target = tmp_path / "ours"
-    assert subprocess.run([sys.executable, "-c", code, target], env=env, check=False).returncode == 9
-    assert [path.name.startswith(".ours.partial-") for path in tmp_path.iterdir()] == [True]
-    with partial_directory(target) as made:
-        assert [path for path in tmp_path.iterdir() if path.is_dir()] == [made.parent]
-        with pytest.raises(DatasetExistsError), partial_directory(target) as other:
-            assert made.parent.exists()
-            other.mkdir()
-            target.mkdir()
-            (target / "taken").touch()
-        (target / "taken").unlink()
-        made.mkdir()
-    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_formats_are_known_by_their_content(tmp_path: Path) -> None:

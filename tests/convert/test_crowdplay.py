@@ -1,5 +1,6 @@
 """The CrowdPlay Atari dataset is read as it is, by game, task and channel."""
 
+import bz2
 import doctest
 import pickle
 import sqlite3
@@ -12,8 +13,12 @@ import pytest
 
 pytest.importorskip("ale_py")
 
+import rlds_kit
+from rlds_kit import EpisodeEnd
 from rlds_kit.convert import crowdplay
+from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.crowdplay import read_episodes
+from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.convert.restricted_unpickler import RefusedPickleError
 from rlds_kit.errors import FormatError, NotADatasetError
 from tests.convert.crowdplay_sample import FIRST, SECOND, SESSIONS, make_sample
@@ -196,3 +201,35 @@ def test_truncated_download_is_refused(tmp_path: Path) -> None:
 def test_docstring_examples_run() -> None:
     """The examples in docstrings do what they show."""
     assert doctest.testmod(crowdplay).failed == 0
+
+
+def test_converted_as_any_other_format(tmp_path: Path) -> None:
+    """Each agent's screen, action and reward of every frame; what the last screen was nobody knows."""
+    trajectories = make_sample(tmp_path / "crowdplay")
+    reports = [convert(tmp_path / "crowdplay", tmp_path / f"by-{n}", workers=n, part_bytes=1) for n in (1, 2)]
+    assert reports[0].content_digest == reports[1].content_digest
+    assert (reports[0].source_format, reports[0].losses, reports[0].lossy_at_the_source) == ("crowdplay", (), {})
+    ours = rlds_kit.open(tmp_path / "by-2")
+    expected = [(name, agent) for name in sorted(trajectories) for agent in sorted(trajectories[name][0]["prev_obs"])]
+    assert [(each.metadata["crowdplay_episode"], each.metadata["agent_id"]) for each in ours.episodes] == expected
+    for episode, (name, agent) in zip(ours.episodes, expected, strict=True):
+        stored = trajectories[name]
+        assert len(episode) == len(stored) + 1
+        for step, frame in zip(episode.steps, stored, strict=False):
+            assert np.array_equal(step["observation"], frame["prev_obs"][agent]["image"])
+            assert (step["action"], step["reward"]) == (frame["action"][agent]["game"], frame["reward"][agent])
+            assert np.array_equal(step["next_ram"], frame["info"][agent]["RAM"])
+        assert not episode.mask("observation")[-1]
+        assert episode.end is (EpisodeEnd.TERMINATED if stored[-1]["done"][agent] else EpisodeEnd.INTERRUPTED)
+
+
+def test_what_no_field_stands_for_is_not_lost_in_silence(tmp_path: Path) -> None:
+    """Anything in a step that CrowdPlay's own do not have is named, and counted."""
+    (name, trajectory), *_ = make_sample(tmp_path / "crowdplay", SESSIONS[:1]).items()
+    for step in trajectory:
+        step["info"][FIRST]["lives"] = 3
+    (tmp_path / "crowdplay" / f"{name}.pickle.bz2").write_bytes(bz2.compress(pickle.dumps(trajectory, 4)))
+    with pytest.raises(ConversionError, match="info/lives"):
+        convert(tmp_path / "crowdplay", tmp_path / "ours")
+    report = convert(tmp_path / "crowdplay", tmp_path / "ours", allow_loss=True)
+    assert [(loss.field, loss.values) for loss in report.losses] == [("info/lives", len(trajectory))]

@@ -6,8 +6,18 @@ import importlib
 import pytest
 
 MODULES = [
-    *("crc32c", "tf_record", "tfds_splits", "last_steps", "images"),
-    *("envlogger_reader", "formats", "minari_columns", "minari_spaces", "row_content", "rows"),
+    *("decoded_size", "envlogger_encode", "final_observation"),
+    *("crc32c", "tf_record", "tfds_splits", "last_steps", "images", "image_size"),
+    *(
+        "lerobot_names",
+        "envlogger_reader",
+        "formats",
+        "minari_columns",
+        "minari_spaces",
+        "episode_content",
+        "parts",
+        "rows",
+    ),
 ]
 
 

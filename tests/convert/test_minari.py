@@ -14,14 +14,16 @@ from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
 from rlds_kit.convert import rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
+from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.hdf5 import MissingHdf5Error
 from rlds_kit.convert.minari import FORMAT
+from rlds_kit.convert.minari_columns import column, uniform
 from rlds_kit.convert.minari_reader import MinariReader
 from rlds_kit.convert.minari_spaces import from_json, to_json
 from rlds_kit.convert.protocol import ConversionError
-from rlds_kit.convert.row_content import content_of
 from rlds_kit.errors import FormatError
 from rlds_kit.logger import EpisodeWriter
+from rlds_kit.storage.recorder import Recorder
 from tests.convert import minari_samples as samples
 
 SPACES: dict[str, spaces.Space[Any]] = {
@@ -169,6 +171,11 @@ def _record(path: Path, **fields: Any) -> None:
         ({"info": [{"a": [1]}, {"a": [1]}, {"a": [1]}]}, {"info/a": 3}),
         ({"info": [{"a/b": 1}, {"a/b": 1}, {"a/b": 1}]}, {"info/a/b": 3}),
         ({"info": [{"a": "\0"}, {"a": ""}, {"a": ""}]}, {"info/a": 3}),
+        ({"info": [{1: 5, "b": 2}, {1: 5, "b": 2}, {1: 5, "b": 2}]}, {"info/1": 3}),
+        ({"info": [{1: 5, "1": 6}, {}, {1: 7}]}, {"info/1": 3}),
+        ({"info": [{"a": {}}, {"a": {}}, {"a": {}}]}, {"info/a": 3}),
+        ({"info": [{"a\0b": 1}, {"a\0b": 1}, {"a\0b": 1}]}, {"info/a\0b": 3}),
+        ({"metadata": {"a\0b": 1}}, {"metadata/a\0b": 1}),
         ({"discount": 0.5}, {"discount": 1}),
         ({"acted": {"torque": 1.0}}, {"torque": 2}),
         ({"metadata": {"none": None}}, {"metadata/none": 1}),
@@ -191,6 +198,84 @@ def test_what_minari_cannot_hold_is_refused_or_counted(
     report = convert(tmp_path / "ours", root / "copy-v0", "minari", allow_loss=True)
     assert {loss.field: loss.values for loss in report.losses} == lost
     assert report.episodes == 1
+
+
+@pytest.mark.parametrize("kind", ["minari", "minari-arrow"])
+@pytest.mark.parametrize(
+    "rewards",
+    [(2**53 + 1, 0.5), (np.zeros(2), np.zeros(2)), ("a", "b"), (None, 1.0), (1j, 1.0)],
+    ids=["no float64", "arrays", "text", "none", "complex"],
+)
+def test_rewards_that_would_be_others_are_refused(rewards: tuple[Any, Any], kind: str, tmp_path: Path) -> None:
+    """Minari's are numbers of one dtype, and no number becomes its neighbour."""
+    declared = specs.Dict({"observation": specs.Array((), np.float64), "action": specs.Array((), np.int64)})
+    with EpisodeWriter(tmp_path / "ours", declared, record_time=False) as writer, writer.episode() as episode:
+        episode.start(0.0)
+        for reward in rewards:
+            episode.step(1, reward, 0.5)
+    with pytest.raises(ConversionError, match="reward"):
+        convert(tmp_path / "ours", tmp_path / "copy-v0", kind, allow_loss=True)
+
+
+def test_numbers_become_another_dtype_only_bit_for_bit() -> None:
+    """By value, and by the sign of zero."""
+    assert uniform([1, 0.5], np.float64)[0].tolist() == [1.0, 0.5]
+    assert uniform([np.uint8(3), 4], np.uint8)[0].dtype == np.uint8
+    for mixed, dtype in (
+        ([2**53 + 1, 0.5], np.float64),
+        ([2**63 - 1, 0.5], np.float64),
+        ([1, np.float64(-0.0)], np.int64),
+        ([np.int8(-1), 255], np.uint8),
+        ([np.float64(0.1), np.float32(0.5)], np.float32),
+    ):
+        assert uniform(mixed, dtype) == (None, "values differ in dtype")
+
+
+@pytest.mark.parametrize("name", ["a/b", "", ".", "a\0b"])
+def test_observations_that_hdf5_cannot_name_are_refused(name: str, tmp_path: Path) -> None:
+    """Before anything is written; Arrow has columns of any name."""
+    declared = specs.Dict(
+        {"observation": specs.Dict({name: specs.Array((), np.float64)}), "action": specs.Array((), np.int64)}
+    )
+    with EpisodeWriter(tmp_path / "ours", declared, record_time=False) as writer, writer.episode() as episode:
+        episode.start({name: 0.0})
+        episode.step(1, 1.0, {name: 0.5})
+    with pytest.raises(ConversionError, match="observation: Minari cannot hold a space of the name"):
+        convert(tmp_path / "ours", tmp_path / "copy-v0", "minari", allow_loss=True)
+    assert convert(tmp_path / "ours", tmp_path / "copy-v0", "minari-arrow").losses == ()
+
+
+@pytest.mark.parametrize("content", [{"x": {}}, {}])
+def test_observations_of_nothing_are_refused(content: dict[str, Any], tmp_path: Path) -> None:
+    """Nothing says how many of them there are."""
+    declared = specs.Dict({"observation": specs.infer(content), "action": specs.Array((), np.int64)})
+    with EpisodeWriter(tmp_path / "ours", declared, record_time=False) as writer, writer.episode() as episode:
+        episode.start(content)
+        episode.step(1, 1.0, content)
+    with pytest.raises(ConversionError, match="spaces of nothing"):
+        convert(tmp_path / "ours", tmp_path / "copy-v0", "minari", allow_loss=True)
+
+
+def test_observation_with_other_keys_than_the_space_is_refused() -> None:
+    """A key that is not in the space would be gone."""
+    space = spaces.Dict({"a": spaces.Discrete(2)})
+    for value in ({"a": 1, "b": 2}, {"b": 2}):
+        with pytest.raises(ConversionError, match="observation: Minari needs the keys a in every value"):
+            column([value], space, "observation")
+
+
+def test_end_that_the_flags_do_not_say_is_lost(tmp_path: Path) -> None:
+    """An episode that the caller broke off, whose last step was a terminal one, is a terminal one for Minari."""
+    declared = specs.Dict({"observation": specs.Array((), np.float64), "action": specs.Array((), np.int64)})
+    with Recorder(tmp_path / "ours", declared, mode="error") as recorder:
+        recording = recorder.start_episode()
+        recording.append({"observation": 0.0})
+        recording.append({"observation": 0.5}, {"action": 1, "reward": 1.0})
+        recording.end(EpisodeEnd.INTERRUPTED, terminated=True)
+    report = convert(tmp_path / "ours", tmp_path / "copy-v0", "minari", allow_loss=True)
+    assert [loss.field for loss in report.losses] == ["end"]
+    (episode,) = MinariReader(tmp_path / "copy-v0")
+    assert episode.end is EpisodeEnd.TERMINATED
 
 
 @pytest.mark.parametrize(
@@ -251,16 +336,6 @@ def test_spaces_that_are_none_are_refused(text: str) -> None:
     """With an error of ours."""
     with pytest.raises(FormatError, match="Minari"):
         from_json(text)
-
-
-def test_arrow_is_refused_by_name(minari: Any, root: Path) -> None:
-    """It is recognised as Minari's, and said to be unread."""
-    (root / "a-v0" / "data" / "0").mkdir(parents=True)
-    content = {"data_format": "arrow", "observation_space": "", "action_space": ""}
-    (root / "a-v0" / "data" / "metadata.json").write_text(json.dumps(content))
-    assert FORMAT.recognises(root / "a-v0")
-    with pytest.raises(FormatError, match="arrow"):
-        MinariReader(root / "a-v0")
 
 
 @pytest.mark.parametrize("harm", ["short", "missing", "link", "nonsense"])
