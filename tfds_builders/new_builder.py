@@ -14,7 +14,7 @@ from rlds_kit.dataset import open_dataset
 from rlds_kit.tfds_builders.features import episode_features
 from rlds_kit.tfds_builders.shards import convert_shards, serially
 from rlds_kit.tfds_builders.shards.convert import identity
-from rlds_kit.upkeep.copying import new_directory
+from rlds_kit.whole_directory import new_directory
 
 SAMPLE_EPISODES: Final = 3
 """Of the shortest ones, whole: what the generated test builds from."""
@@ -130,10 +130,11 @@ def write_builder(
     if not len(dataset.episodes):
         raise ValueError(f"{dataset.path}: expected a dataset with episodes, it has none; record some first")
     features = episode_features(dataset, metadata=metadata)  # now, not when somebody builds it
-    with new_directory(Path(to) / chosen) as directory:
-        sample = _write_sample(dataset, directory / "dummy_data")
+    directory = Path(to) / chosen
+    with new_directory(directory) as made:
+        sample = _write_sample(dataset, made / "dummy_data")
         for file, content in _files(dataset, chosen, _module(dataset, chosen, metadata), features, sample).items():
-            (directory / file).write_text(content, "utf-8")
+            (made / file).write_text(content, "utf-8")
     size = sum(path.stat().st_size for path in (directory / "dummy_data").iterdir())
     return NewBuilder(directory, chosen, dataset.path, sample, size)
 

@@ -6,15 +6,10 @@ stops would lie there for ever.
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
-from rlds_kit.storage import lock
-
-MARK: Final = ".rlds_kit_build"
-"""A file that is locked while the build runs; the system drops the lock when the process dies."""
+from rlds_kit import whole_directory
 
 
 @contextlib.contextmanager
@@ -29,11 +24,7 @@ def under_way(directory: str | os.PathLike[str]) -> Iterator[None]:
         yield
         return
     version = path.name.partition("_")[2]
-    for other in path.parent.glob(f"incomplete.??????_{version}"):
-        if (other / MARK).is_file() and not lock.is_held(other / MARK):
-            shutil.rmtree(other)
-    mark = path / MARK
-    with mark.open("xb") as file:
-        lock.acquire(file.fileno())
+    whole_directory.remove_abandoned(path.parent.glob(f"incomplete.??????_{version}"))
+    with whole_directory.under_way(path):
         yield
-    mark.unlink(missing_ok=True)
+    (path / whole_directory.LOCK).unlink(missing_ok=True)

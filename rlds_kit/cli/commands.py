@@ -32,8 +32,8 @@ class Source(NamedTuple):
 CORE: Final = {
     name: Source(f"rlds_kit.cli.{name}", f"{name}_command")
     for name in (
-        *("convert", "delete", "diff", "filter", "info", "merge", "plot", "publish"),
-        *("rechunk", "repair", "replay", "split", "stats", "trim", "verify"),
+        *("annotate", "convert", "delete", "diff", "filter", "info", "lint", "merge", "plot", "publish"),
+        *("rechunk", "repair", "replay", "split", "stats", "trim", "verify", "video"),
     )
 }
 

@@ -1,18 +1,36 @@
 """`rlds-kit convert`."""
 
+import os
+
 import click
 
 from rlds_kit.cli.output import count_text, json_option, print_json, progress_bar, show, table
 from rlds_kit.convert.conversion import OURS, Report, convert
-from rlds_kit.convert.formats import FORMATS, WRITABLE
+from rlds_kit.convert.formats import FORMATS, WRITABLE, named
 
 
-@click.command("convert")
+def _formats() -> str:
+    """All formats, for the end of the help."""
+    width = max(map(len, FORMATS))
+    listed = [
+        f"{name:{width}}  {'r' if each.create is None else 'rw'}  {each.summary}" for name, each in FORMATS.items()
+    ]
+    return "\n".join(["\b", "Formats, read (r) or also written (w):", *listed])
+
+
+@click.command("convert", epilog=_formats())
 @click.argument("source", type=click.Path())
 @click.argument("destination", type=click.Path())
 @click.option("--from", "source_format", type=click.Choice(list(FORMATS)), help="Default: as recognised.")
 @click.option("--to", "format", type=click.Choice(WRITABLE), default=OURS, show_default=True)
 @click.option("--allow-loss", is_flag=True, help="Leave out what the destination cannot hold, and list it.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Processes, each with one episode in memory. By default one for each processor if the destination is of the "
+    "format rlds_kit, and 1 for all others, whose files cannot be joined.",
+)
 @json_option
 def convert_command(
     source: str,
@@ -21,22 +39,36 @@ def convert_command(
     source_format: str | None,
     format: str,  # noqa: A002  the option's own name
     allow_loss: bool,
+    workers: int | None,
     as_json: bool,
 ) -> None:
     """Convert a dataset to another format, and prove that nothing was lost.
 
-    Reads EnvLogger, Minari, arrays as of D4RL in HDF5 or NPZ, and rlds_kit; writes rlds_kit and Minari. What was
-    written is read back and compared. DESTINATION must not exist, or be empty; it appears when it is complete.
+    What was written is read back and compared. DESTINATION must not exist, or be empty; it appears when it is complete.
+    The result is the same whatever the number of workers.
+
+    The work is done beside DESTINATION. When arrays, crowdplay, minari or tfds are converted to rlds_kit and that was
+    killed or interrupted, the same command continues where it was. A source that has changed since then, or other
+    options, begin anew. All else is converted by one worker in one go.
 
     \b
     rlds-kit convert halfcheetah_medium-v2.hdf5 data/halfcheetah
+    rlds-kit convert ~/tensorflow_datasets/bridge/1.0.0 data/bridge --workers 8
     rlds-kit convert data/pong datasets/pong-v0 --to minari --allow-loss
 
     Exit codes: 0 done; 1 something would be lost, or the source is no dataset or damaged, and nothing was made.
     """  # noqa: D301  the backspace tells click not to wrap
+    if workers is None:
+        workers = (os.cpu_count() or 1) if named(format).join is not None else 1
     with progress_bar("converting", hidden=as_json) as progress:
         report = convert(
-            source, destination, format, source_format=source_format, allow_loss=allow_loss, progress=progress
+            source,
+            destination,
+            format,
+            source_format=source_format,
+            allow_loss=allow_loss,
+            workers=workers,
+            progress=progress,
         )
     if as_json:
         print_json(report)
@@ -49,6 +81,8 @@ def _print(report: Report) -> None:
         f"{report.destination}: {report.destination_format} from {report.source_format}, "
         f"{count_text(report.episodes, 'episode')}, {count_text(report.steps, 'step')}, read back and compared"
     )
+    if report.episodes_kept:
+        show(f"{count_text(report.episodes_kept, 'episode')} of them were done before this conversion was cut short")
     if report.losses:
         rows = [(loss.field, f"{loss.values:,}", loss.reason) for loss in report.losses]
         show("not held:", table("field", ">values", "why", rows=rows))

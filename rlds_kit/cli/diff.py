@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import click
 
-import rlds_kit
 from rlds_kit.cli.output import count_text, json_option, plain, print_json, progress_bar, show, table
 from rlds_kit.cli.trouble import telling_trouble
 from rlds_kit.compare import FieldDifference, Match, Report, diff
+from rlds_kit.convert.opening import open_any
 
 SHOWN: Final = 10
 """Numbers of episodes that are listed before dots."""
@@ -28,10 +28,11 @@ SHOWN: Final = 10
 def diff_command(
     ctx: click.Context, a: str, b: str, *, fields: str | None, match: Match | None, limit: int, as_json: bool
 ) -> None:
-    """Compare two datasets, bit for bit: values, types, shapes, order, ends, metadata.
+    """Compare two datasets, bit for bit: values, types, shapes, order, ends, metadata, layers.
 
-    A and B are whatever opens: directories of ours or of TFDS, tfds:name, hf://org/name. Episodes with equal content
-    digests are not decoded. Ids, clock times, package versions and the layout on disk play no part.
+    A and B are whatever opens: directories of ours or of TFDS, tfds:name, hf://org/name; and what `rlds-kit convert`
+    reads, which is converted into a cache the first time. Episodes with equal content digests are not decoded. Ids,
+    clock times, package versions and the layout on disk play no part.
 
     \b
     rlds-kit diff data/pong data/copy
@@ -44,7 +45,7 @@ def diff_command(
     if names == []:
         raise click.BadParameter("expected names of fields with commas between, got none", ctx, param_hint="--fields")
     with telling_trouble(), progress_bar("comparing", hidden=as_json) as progress:
-        opened = rlds_kit.open(a), rlds_kit.open(b)
+        opened = open_any(a, progress), open_any(b, progress)
         report = diff(*opened, fields=names, match=match, limit=limit, progress=progress)
     if as_json:
         print_json({"equal": report.equal, **plain(report)})
@@ -61,6 +62,8 @@ def _print(report: Report) -> None:
     for side, numbers in (("A", report.only_a), ("B", report.only_b)):
         if numbers:
             show(f"only in {side}: {count_text(len(numbers), 'episode')} ({_listed(numbers)})")
+    for layer in report.layers:
+        show(f"layer {layer.name}: {layer.only_a:,} annotations only in A, {layer.only_b:,} only in B")
     if report.reordered:
         show(f"in another order in B: {count_text(report.reordered, 'episode')}")
     compared = f"{count_text(report.pairs, 'episode')} compared by {report.match}, {report.by_digest:,} by digest alone"

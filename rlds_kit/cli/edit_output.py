@@ -49,6 +49,6 @@ def _left_out(report: Report) -> str:
     parts = []
     if report.left_out:
         parts.append(f"{count_text(len(report.left_out), 'episode')} being recorded left out")
-    if report.layers_left_out:
-        parts.append(f"{count_text(len(report.layers_left_out), 'layer')} not carried over")
+    if report.annotations_left_out:
+        parts.append(f"{count_text(report.annotations_left_out, 'annotation')} of steps that were cut off left out")
     return "; ".join(parts)

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -45,7 +44,7 @@ def _collect(dataset: rlds_kit.Dataset) -> dict[str, Any]:
     for episode in dataset.episodes:
         ending = _ending(episode)
         endings[ending] = endings.get(ending, 0) + 1
-    shards = directories.shards_in(Path(dataset.path))
+    shards = directories.shards_in(dataset.path)
     return {
         "path": str(dataset.path),
         "about": _about(dataset),
@@ -58,6 +57,23 @@ def _collect(dataset: rlds_kit.Dataset) -> dict[str, Any]:
         "shards": len(shards),
         "bytes": sum(path.stat().st_size for path in shards),
         "damage": {name: plain(regions) for name, regions in dataset.damage.items()},
+        "layers": {name: _layer(dataset, name) for name in dataset.layers},
+    }
+
+
+def _layer(dataset: rlds_kit.Dataset, name: str) -> dict[str, Any]:
+    try:
+        layer = dataset.layer(name)
+    except FormatError as error:
+        return {DAMAGED: str(error)}
+    here = {episode.id for episode in dataset.episodes}
+    return {
+        "annotations": len(layer),
+        "episodes": len(layer.episodes),
+        "elsewhere": len(set(layer.episodes) - here),
+        "sources": layer.sources,
+        "fields": layer.fields,
+        "damage": {file: plain(regions) for file, regions in layer.damage.items()},
     }
 
 
@@ -90,12 +106,25 @@ def _print(found: Mapping[str, Any]) -> None:
         ("episodes", f"{found['episodes']:,}" + (f" ({endings})" if endings else "")),
         ("steps", f"{found['steps']:,}"),
         ("shards", f"{found['shards']:,}, {size_text(found['bytes'])}"),
+        *((f"layer {name}", _layer_text(layer)) for name, layer in found["layers"].items()),
         *((f"environment {key}", str(item)) for key, item in found["environment"].items()),
         *((f"run {key}", str(item)) for key, item in found["metadata"].items()),
     ]
     show(table(found["path"], "", rows=rows), _tree(found["spec"]))
     for name, regions in found["damage"].items():
         show(f"{name}: damaged in {count_text(len(regions), 'place')}; see `rlds-kit verify`")
+
+
+def _layer_text(layer: Mapping[str, Any]) -> str:
+    if DAMAGED in layer:
+        return str(layer[DAMAGED])
+    counts = f"{count_text(layer['annotations'], 'annotation')} of {count_text(layer['episodes'], 'episode')}"
+    parts = [f"{counts} by {', '.join(layer['sources'])}"]
+    if layer["elsewhere"]:
+        parts.append(f"{count_text(layer['elsewhere'], 'episode')} not in this dataset")
+    if layer["damage"]:
+        parts.append("damaged; see `rlds-kit repair`")
+    return "; ".join(parts)
 
 
 def _tree(spec: Mapping[str, Any]) -> Any:  # a rich tree

@@ -11,7 +11,7 @@ import rlds_kit
 from rlds_kit import plot
 from rlds_kit.cli.output import count_text, json_option, print_json, progress_bar, show
 from rlds_kit.errors import DamageWarning
-from rlds_kit.location import local_directory
+from rlds_kit.location import directory_of
 
 ENDINGS: Final = (".png", ".svg", ".pdf")
 
@@ -62,7 +62,7 @@ def plot_command(datasets: tuple[str, ...], *, output: Path | None, bins: int, a
 
     Exit codes: 0 done; 1 there is no dataset, it is damaged, it has no episodes, or Matplotlib is not installed.
     """  # noqa: D301  the backspace tells click not to wrap
-    opened = open_all([local_directory(path) for path in datasets])
+    opened = open_all([directory_of(path) for path in datasets])
     if output is None and not as_json:
         raise click.UsageError("expected a picture to write, as in `-o histograms.png`, or --json")
     if output is not None:

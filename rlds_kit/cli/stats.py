@@ -8,7 +8,7 @@ import click
 from rlds_kit import plot
 from rlds_kit.cli.output import json_option, print_json, progress_bar, show, size_text, table
 from rlds_kit.cli.plot import check_picture, open_all
-from rlds_kit.location import local_directory
+from rlds_kit.location import directory_of
 from rlds_kit.upkeep.statistics import Statistics, Summary, statistics
 
 
@@ -35,7 +35,7 @@ def stats_command(dataset: str, *, picture: Path | None, as_json: bool) -> None:
 
     Exit codes: 0 done; 1 a block header or a reward is damaged, or it could not be drawn.
     """  # noqa: D301  the backspace tells click not to wrap
-    directory = local_directory(dataset)
+    directory = directory_of(dataset)
     if picture is not None:
         with progress_bar("drawing", hidden=as_json) as progress:
             plot.save(plot.histograms(open_all([directory]), progress=progress), picture)

@@ -13,8 +13,11 @@ from rlds_kit.edit.trim import trim
 @click.option("--begin", type=int, default=0, show_default=True, help="First step to keep; below 0: from the end.")
 @click.option("--end", type=int, help="One past the last step to keep; below 0: from the end.")
 @click.option("--at", help="A field of bools, such as info/success: the first step where it is true is the last one.")
+@click.option("--tag", help="A label of steps in some layer: the first step that has it is the last one.")
 @json_option
-def trim_command(dataset: str, destination: str, *, begin: int, end: int | None, at: str | None, as_json: bool) -> None:
+def trim_command(
+    dataset: str, destination: str, *, begin: int, end: int | None, at: str | None, tag: str | None, as_json: bool
+) -> None:
     """Copy a dataset with its episodes cut short.
 
     An episode that loses nothing stays as it is. Another one gets a new id, which follows from the old one and the cut,
@@ -26,9 +29,9 @@ def trim_command(dataset: str, destination: str, *, begin: int, end: int | None,
     rlds-kit trim data/pong data/pong-start --end 100
     rlds-kit trim data/reach data/reached --at info/success
 
-    Exit codes: 0 done, also if no episode is left; 1 there is no new dataset: no episode has the field, it is not one
-    bool a step, or the dataset is damaged (then repair it first).
+    Exit codes: 0 done, also if no episode is left; 1 there is no new dataset: no episode has the field or the tag, the
+    field is not one bool a step, or the dataset is damaged (then repair it first).
     """  # noqa: D301  the backspace tells click not to wrap
     with usage_errors(), progress_bar("trimming", hidden=as_json) as progress:
-        report = trim(dataset, destination, begin=begin, end=end, at=at, progress=progress)
+        report = trim(dataset, destination, begin=begin, end=end, at=at, tag=tag, progress=progress)
     print_reports([report], as_json=as_json)

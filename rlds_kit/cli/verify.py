@@ -3,6 +3,7 @@
 import click
 
 from rlds_kit.cli.output import count_text, findings_table, json_option, print_json, progress_bar, show, size_text
+from rlds_kit.location import directory_of
 from rlds_kit.upkeep.verify import Report, verify
 
 
@@ -24,7 +25,7 @@ def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, as_json: bo
     Exit codes: 0 nothing is wrong; 1 something is.
     """  # noqa: D301  the backspace tells click not to wrap
     with progress_bar("verifying", hidden=as_json) as progress:
-        report = verify(dataset, progress)
+        report = verify(directory_of(dataset), progress)
     if as_json:
         print_json({"ok": report.ok, **_fields(report)})
     else:

@@ -1,20 +1,17 @@
-"""Datasets of ours that were made from others, each made once: a directory that appears when it is complete.
+"""Datasets of ours that were made from others, each made once.
 
 A process that makes one holds a lock on it, which the system drops if the process dies; others wait and then find the
-dataset there. What a killed process left is removed by the next one that makes the same dataset.
+dataset there.
 """
 
 import contextlib
 import os
-import shutil
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from rlds_kit.storage import lock
-from rlds_kit.storage.append_file import sync_directory
 
 DIRECTORY: Final = "RLDS_KIT_CACHE"
 """Environment variable that says where the cache is."""
@@ -27,15 +24,15 @@ def cache_directory() -> Path:
     return Path(os.environ.get(DIRECTORY) or DEFAULT).expanduser().absolute()
 
 
-def made_once(key: str, make: Callable[[Path], None]) -> Path:
+def made_once(key: str, make: Callable[[Path], object]) -> Path:
     """A directory of the cache, which is made if it is not there.
 
     Args:
       key: its name, another one for other content.
-      make: makes it at the path that it is given, which does not exist.
+      make: makes it at the path that it is given, as a whole or not at all.
 
     Raises:
-      Whatever `make` does; then nothing is kept.
+      Whatever `make` does.
     """
     root = cache_directory()
     target = root / key
@@ -44,21 +41,8 @@ def made_once(key: str, make: Callable[[Path], None]) -> Path:
     root.mkdir(parents=True, exist_ok=True)
     with _locked(root / f".{key}.lock"):
         if not target.is_dir():
-            _make(root, key, make)
+            make(target)
     return target
-
-
-def _make(root: Path, key: str, make: Callable[[Path], None]) -> None:
-    for left in root.glob(f".{key}.partial-*"):
-        shutil.rmtree(left)
-    partial = root / f".{key}.partial-{uuid.uuid4().hex}"
-    try:
-        make(partial)
-        partial.rename(root / key)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    sync_directory(root)
 
 
 @contextlib.contextmanager

@@ -41,6 +41,12 @@ _OPENERS: Final[dict[str, Callable[[Path], IO[bytes]]]] = {
     ".pickle": lambda path: path.open("rb"),
 }
 _KEYWORD_LIMITS: Final = Limits(value_bytes=1 << 24, total_bytes=1 << 26, operations=1 << 22, values=1 << 22)
+_SMALL_BYTES: Final = 1 << 30
+_MOST_COMPRESSED: Final = 20_000
+"""Times the size of a compressed trajectory: bzip2 makes 1/500 to 1/2000 of Atari, and less of a still screen."""
+_SQLITE_STEPS: Final = 1_000_000
+_MOST_SQLITE_CALLS: Final = 10_000
+"""So many times so many operations of SQLite, far more than millions of episodes take."""
 _EPISODES: Final = """
     SELECT episodes.episode_id, episodes.environment_id, environments.task_id
     FROM episodes LEFT JOIN environments ON environments.environment_id = episodes.environment_id
@@ -76,13 +82,16 @@ class Played:
     keywords: Keywords
     session_keywords: Keywords
 
-    def trajectory(self, limits: Limits = Limits()) -> "Trajectory":  # noqa: B008  frozen
+    def trajectory(self, limits: Limits | None = None) -> "Trajectory":
         """Reads what was played. All of it is in memory then, 100 kB for each agent and frame.
+
+        Args:
+          limits: of what is read; None: those of every pickle, and less for a small file.
 
         Raises:
           FormatError: it is no pickle of data, or no list; the message names the file.
         """
-        stored = _read(self.path, limits)
+        stored = _read(self.path, limits or _limits_of(self.path.stat().st_size))
         if not isinstance(stored, list):
             raise FormatError(f"{self.path}: expected a list of steps, got a {type(stored).__name__}")
         return Trajectory(self.path, stored)
@@ -175,14 +184,23 @@ def read_episodes(
         raise NotADatasetError(f"{root}: expected {DATABASE} of the CrowdPlay Atari dataset; unpack data-v0.zip here")
     try:
         with contextlib.closing(sqlite3.connect(f"{(root / DATABASE).absolute().as_uri()}?mode=ro", uri=True)) as base:
+            _restrict(base)
             found = list(_episodes(base, root))
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         raise FormatError(f"{root / DATABASE}: not a database of CrowdPlay: {error}") from error
     return [
         each
         for each in found
         if _is_chosen(each.game, games) and _is_chosen(each.task, tasks) and _is_chosen(each.channel, channels)
     ]
+
+
+def _restrict(base: sqlite3.Connection) -> None:
+    """Nothing in a database that was downloaded makes SQLite call anything, work for ever, or take all memory."""
+    base.execute("PRAGMA trusted_schema = OFF")
+    base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _KEYWORD_LIMITS.total_bytes)
+    left = iter(range(_MOST_SQLITE_CALLS))
+    base.set_progress_handler(lambda: int(next(left, None) is None), _SQLITE_STEPS)
 
 
 def _is_chosen(value: str, chosen: Sequence[str]) -> bool:
@@ -242,6 +260,11 @@ def _trajectory(root: Path, episode: str) -> Path:
         if path.is_file():
             return path
     raise FormatError(f"{root}: the trajectory {episode}.pickle.bz2 is missing; unpack data-v0.zip again")
+
+
+def _limits_of(size: int) -> Limits:
+    """A file of a few bytes is no hour of play, and does not take the memory of one."""
+    return Limits(total_bytes=min(Limits().total_bytes, max(_SMALL_BYTES, _MOST_COMPRESSED * size)))
 
 
 def _read(path: Path, limits: Limits) -> Any:

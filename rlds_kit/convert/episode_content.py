@@ -1,96 +1,185 @@
-"""Digests of what an episode holds, from columns that were read elsewhere and from an episode of ours.
+"""Digests of what an episode holds while it is on its way between formats.
 
-Only what is defined counts: the rows that have a value, which rows those are, the metadata, and the end.
+Equal for equal values: dtype, shape and bytes of arrays and numbers, text, bytes and nests of these. A Python number, a
+NumPy scalar and an array without dimensions of the same dtype are equal; so are fields that no row has, and no field.
+
+The values of a field are one stream, and so are those at each place in a nest: the kinds of its values, each with how
+many of them follow each other, and their bytes. So a column is as good as its rows, and many times faster.
 """
 
+import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xxhash
 
-from rlds_kit.episode import Episode
-from rlds_kit.step import FLAGS, EpisodeEnd
+from rlds_kit.convert.protocol import ForeignEpisode, Row
+from rlds_kit.convert.rows import Rows, length_of, value_at
+
+_INT64: Final = range(-(2**63), 2**63)
+_ABSENT: Final = b"absent"
 
 
-def content_of_columns(
-    fields: Mapping[str, Any],
-    rows: Mapping[str, int],
-    metadata: Mapping[str, Any],
-    end: EpisodeEnd,
-    loose: frozenset[str],
-) -> bytes:
-    """The digest of an episode, 16 bytes.
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal in what counts here.
 
-    Args:
-      fields: of its steps, each a column `[steps, ...]` or a nest of them.
-      rows: for each field how many of its first rows count.
-      metadata: of the episode.
-      end: how it ended.
-      loose: paths of columns whose values may differ in shape.
+    >>> same({"weights": np.ones(2)}, {"weights": np.ones(2)}), same(1, 1.0)
+    (True, False)
     """
-    total = xxhash.xxh3_128()
-    for name, field in sorted(fields.items()):
-        for path, column in sorted(_flat(name, field).items()):
-            _add_text(total, path)
-            _add_column(total, column[: rows[name]], is_loose=path in loose)
-    _add(total, metadata)
-    _add_text(total, end.value)
-    return total.digest()
+    digests = []
+    for value in (a, b):
+        streams = _Streams()
+        streams.add("", value)
+        digests.append(streams.digest())
+    return digests[0] == digests[1]
 
 
-def content_of_episode(episode: Episode, loose: frozenset[str]) -> bytes:
-    """The digest of an episode that was recorded, equal to that of the columns it was recorded from."""
-    names = [name for name in episode.fields if name not in FLAGS]
-    rows = {name: int(np.sum(episode.mask(name))) for name in names}
-    if episode.end is None:
-        raise ValueError("expected an episode that has ended")
-    return content_of_columns({name: episode[name] for name in names}, rows, episode.metadata, episode.end, loose)
+def content_of(episode: ForeignEpisode) -> bytes:
+    """The digest of an episode, 16 bytes: of its steps, metadata, seed, options and end."""
+    streams = _Streams()
+    fields = _Fields(streams)
+    for rows in (episode.observed, episode.acted):
+        if isinstance(rows, Rows):
+            fields.add_columns(rows)
+        else:
+            for number, row in enumerate(rows):
+                fields.add_row(number, row)
+    about = (dict(episode.metadata), episode.seed, episode.options)
+    for name, value in zip(("metadata", "seed", "options"), about, strict=True):
+        streams.add(name, value)
+    ended = f"{episode.end.value} {episode.terminated} {episode.truncated}"
+    streams.add("end", f"{len(episode.observed)} steps, {len(episode.acted)} actions, {ended}")
+    return streams.digest()
 
 
-def _flat(path: str, nest: Any) -> dict[str, Any]:
-    if not isinstance(nest, dict):
-        return {path: nest}
-    found: dict[str, Any] = {}
-    for name, each in nest.items():
-        found |= _flat(f"{path}/{name}", each)
-    return found
+class _Fields:
+    """The fields of steps as streams."""
+
+    def __init__(self, streams: "_Streams") -> None:
+        self._streams = streams
+        self._next: dict[str, int] = {}
+
+    def add_row(self, number: int, row: Row) -> None:
+        """The fields of one step."""
+        for name, value in row.items():
+            self._streams.add(self._path(name, number, 1), value)
+
+    def add_columns(self, rows: Rows) -> None:
+        """The fields of all steps that a view of columns has."""
+        for name, column in rows.columns.items():
+            begin = rows.begin.get(name, 0)
+            count = min(length_of(column), len(rows) - begin)
+            if count > 0:
+                self._streams.add_column(self._path(name, begin, count), column, count)
+
+    def _path(self, name: str, number: int, count: int) -> str:
+        """The stream of a field that has values for some steps; those before that have none count."""
+        path = f"field {name!r}"
+        before = number - self._next.get(name, 0)
+        if before:
+            self._streams.put(path, _ABSENT, b"", before)
+        self._next[name] = number + count
+        return path
 
 
-def _add_column(total: "xxhash.xxh3_128", column: Any, *, is_loose: bool) -> None:
-    if is_loose or not isinstance(column, np.ndarray):
-        _add_text(total, f"{len(column)} values")
-        for each in column:
-            _add(total, each)
-    else:
-        _add(total, column)
+class _Streams:
+    """Streams by their place in a nest."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, _Stream] = {}
+
+    def digest(self) -> bytes:
+        """Of all of them, 16 bytes."""
+        total = xxhash.xxh3_128()
+        for path, stream in sorted(self._streams.items()):
+            total.update(_framed(path) + stream.digest())
+        return total.digest()
+
+    def put(self, path: str, kind: bytes, data: bytes | memoryview, count: int = 1) -> None:
+        """Adds values of one kind."""
+        stream = self._streams.get(path)
+        if stream is None:
+            stream = self._streams[path] = _Stream()
+        stream.put(kind, data, count)
+
+    def add(self, path: str, value: Any) -> None:
+        """Adds a value."""
+        match value:
+            case np.ndarray():
+                self.put(path, _kind(value.dtype, value.shape), value.tobytes())
+            case None:
+                self.put(path, b"none", b"")
+            case str():
+                text = value.encode("utf-8", "surrogatepass")
+                self.put(path, b"text %d" % len(text), text)
+            case bytes():
+                self.put(path, b"bytes %d" % len(value), value)
+            case Mapping():
+                self.put(path, _keys(value), b"")
+                for key, each in value.items():
+                    self.add(f"{path}/{key!r}", each)
+            case tuple() | list():
+                self.put(path, b"%s %d" % (b"tuple" if isinstance(value, tuple) else b"list", len(value)), b"")
+                for each in value:
+                    self.add(f"{path}[]", each)
+            case int() if value not in _INT64:
+                self.put(path, b"int %d" % value, b"")
+            case _:
+                array = np.asarray(value)
+                self.put(path, _kind(array.dtype, array.shape), array.tobytes())
+
+    def add_column(self, path: str, column: Any, count: int) -> None:
+        """Adds the first values of a column, or of a dict of columns."""
+        if isinstance(column, np.ndarray):
+            data = np.ascontiguousarray(column[:count]).reshape(-1).view(np.uint8)  # no copy
+            self.put(path, _kind(column.dtype, column.shape[1:]), data.data, count)
+        elif isinstance(column, dict):
+            self.put(path, _keys(column), b"", count)
+            for key, each in column.items():
+                self.add_column(f"{path}/{key!r}", each, count)
+        else:
+            for row in range(count):
+                self.add(path, value_at(column, row))
 
 
-def _add(total: "xxhash.xxh3_128", value: Any) -> None:
-    match value:
-        case None:
-            _add_text(total, "none")
-        case str():
-            _add_text(total, "text")
-            _add_text(total, value)
-        case bytes():
-            _add_text(total, f"bytes {len(value)}")
-            total.update(value)
-        case Mapping():
-            _add_text(total, f"dict {len(value)}")
-            for name, each in sorted(value.items()):
-                _add_text(total, name)
-                _add(total, each)
-        case tuple() | list():
-            _add_text(total, f"sequence {len(value)}")
-            for each in value:
-                _add(total, each)
-        case _:
-            array = np.asarray(value)
-            _add_text(total, f"{array.dtype} {array.shape}")
-            total.update(array.tobytes())
+class _Stream:
+    """Values one after the other."""
+
+    __slots__ = ("_count", "_kind", "_kinds", "_values")
+
+    def __init__(self) -> None:
+        self._kinds, self._values = xxhash.xxh3_128(), xxhash.xxh3_128()
+        self._kind, self._count = b"", 0
+
+    def put(self, kind: bytes, data: bytes | memoryview, count: int) -> None:
+        """Adds values of one kind."""
+        if kind != self._kind:
+            self._end_run()
+            self._kind = kind
+        self._count += count
+        self._values.update(data)
+
+    def digest(self) -> bytes:
+        """Of all of them."""
+        self._end_run()
+        return self._kinds.digest() + self._values.digest()
+
+    def _end_run(self) -> None:
+        if self._count:
+            self._kinds.update(b"%d %d " % (self._count, len(self._kind)) + self._kind)
+        self._count = 0
 
 
-def _add_text(total: "xxhash.xxh3_128", text: str) -> None:
+def _keys(value: Mapping[Any, Any]) -> bytes:
+    return f"dict {sorted(map(repr, value))}".encode("utf-8", "surrogatepass")
+
+
+@functools.lru_cache(4096)
+def _kind(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    return f"{dtype.str} {shape}".encode()
+
+
+def _framed(text: str) -> bytes:
     data = text.encode("utf-8", "surrogatepass")
-    total.update(len(data).to_bytes(8, "little") + data)
+    return len(data).to_bytes(8, "little") + data

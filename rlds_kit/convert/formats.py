@@ -3,12 +3,23 @@
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.convert import arrays, envlogger_reader, minari, rlds_kit_dataset
+from rlds_kit.convert import arrays, crowdplay_reader, envlogger_format, lerobot, minari, rlds_kit_dataset, tfds_reader
 from rlds_kit.convert.protocol import ConversionError, Format
 from rlds_kit.errors import NotADatasetError
 
 FORMATS: Final = {
-    each.name: each for each in (rlds_kit_dataset.FORMAT, envlogger_reader.FORMAT, minari.FORMAT, arrays.FORMAT)
+    each.name: each
+    for each in (
+        rlds_kit_dataset.FORMAT,
+        envlogger_format.FORMAT,
+        minari.FORMAT,
+        minari.ARROW,
+        minari.PARQUET,
+        lerobot.FORMAT,
+        arrays.FORMAT,
+        tfds_reader.FORMAT,
+        crowdplay_reader.FORMAT,
+    )
 }
 """By name; of those that recognise a path, the first counts."""
 WRITABLE: Final = tuple(name for name, each in FORMATS.items() if each.create is not None)

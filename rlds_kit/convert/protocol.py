@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from rlds_kit import spec as specs
 from rlds_kit.errors import RldsKitError
@@ -118,6 +118,34 @@ class Reader(Protocol):
         """The episodes, in order."""
 
 
+@runtime_checkable
+class PartReader(Reader, Protocol):
+    """A source of which any episodes can be read without those before them: by several processes, or after a break.
+
+    It can be pickled, also after `weigh`, and what it then reads is what it would have read before.
+    """
+
+    def weigh(self, tell: Callable[[int], None]) -> Sequence[int]:
+        """About how many bytes each episode takes. May read the source, and then tells how many bytes of it are read.
+
+        Called once, before anything else is asked for.
+        """
+
+    def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
+        """The episodes from one number up to and without another, in order; afterwards `losses` are theirs."""
+
+
+@runtime_checkable
+class WithOrigin(Protocol):
+    """A source that can say more of where it comes from than its path.
+
+    Attributes:
+      origin: what it says; known when it was weighed.
+    """
+
+    origin: Mapping[str, Any]
+
+
 class Writer(Protocol):
     """A target."""
 
@@ -159,6 +187,8 @@ class Format:
       open: reads what is at a path.
       capabilities: what it can hold.
       create: makes a writer for what a source holds; None where the format is only read.
+      join: moves what several writers made, each of them of episodes in their order, into a directory that is there;
+        None where one writer has to make the whole.
     """
 
     name: str
@@ -167,3 +197,4 @@ class Format:
     open: Callable[[Path], Reader]
     capabilities: Capabilities
     create: Callable[[Target, Reader], Writer] | None = None
+    join: Callable[[Sequence[Path], Path], None] | None = None

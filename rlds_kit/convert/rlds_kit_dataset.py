@@ -1,13 +1,13 @@
 """Our own datasets behind the protocol of conversions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, overload
 
 import numpy as np
 
+from rlds_kit.convert.episode_content import same
 from rlds_kit.convert.protocol import SOURCE, Capabilities, ForeignEpisode, Format, Loss, Reader, Row, Target
-from rlds_kit.convert.row_content import same
 from rlds_kit.dataset import open_dataset
 from rlds_kit.episode import Episode
 from rlds_kit.step import ACTED_FIELDS, DECLARED_FIELDS, FLAGS, INFO, OBSERVATION, EpisodeEnd
@@ -38,9 +38,18 @@ class DatasetReader:
 
     def __iter__(self) -> Iterator[ForeignEpisode]:
         """Reads the episodes in order."""
+        return self.read(0, len(self))
+
+    def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
+        """By their number of steps."""
+        lengths = self._dataset.lengths()
+        return [length * self.size // max(1, sum(lengths)) for length in lengths]
+
+    def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
+        """Reads some of the episodes."""
         self.losses.clear()
-        for episode in self._dataset.episodes:
-            yield self._read(episode)
+        for number in range(begin, end):
+            yield self._read(self._dataset.episodes[number])
 
     def _read(self, episode: Episode) -> ForeignEpisode:
         if not same(episode.run_metadata, self.metadata):
@@ -48,6 +57,8 @@ class DatasetReader:
         end = EpisodeEnd.INTERRUPTED if episode.end in (None, EpisodeEnd.INCOMPLETE) else episode.end
         if end is not episode.end:
             self.losses.append(Loss("end", "INCOMPLETE becomes INTERRUPTED: a copy is complete"))
+        if episode.annotations():
+            self.losses.append(Loss("layers", "only verbs that edit datasets of ours carry annotations"))
         masks = {name: episode.mask(name) for name in episode.fields if name not in FLAGS}
         acted = _acted_fields(masks)
         observed = {name: mask for name, mask in masks.items() if name not in acted}
@@ -147,6 +158,15 @@ class DatasetWriter:
         self._recorder.close()
 
 
+def _join(parts: Sequence[Path], directory: Path) -> None:
+    """Moves the shards of datasets into one, in order; what it says of itself is what the first one says."""
+    (parts[0] / directories.DESCRIPTION).rename(directory / directories.DESCRIPTION)
+    names = directories.shard_paths(directory)
+    for part in parts:
+        for shard in directories.shards_in(part):
+            shard.rename(next(names))
+
+
 FORMAT: Final = Format(
     name="rlds_kit",
     summary="a dataset of rlds_kit",
@@ -163,4 +183,5 @@ FORMAT: Final = Format(
         seeds=True,
     ),
     create=DatasetWriter,
+    join=_join,
 )

@@ -16,6 +16,7 @@ class Rows(Sequence[Row]):
 
     Attributes:
       columns: as given.
+      begin: as given.
 
     >>> rows = Rows({"observation": {"x": [1, 2]}, "info": [7]}, 2, {"info": 1})
     >>> list(rows)
@@ -23,7 +24,7 @@ class Rows(Sequence[Row]):
     """
 
     def __init__(self, columns: Mapping[str, Any], length: int, begin: Mapping[str, int] | None = None) -> None:
-        self.columns, self._length, self._begin = columns, length, begin or {}
+        self.columns, self.begin, self._length = columns, begin or {}, length
         self._lengths = {name: length_of(column) for name, column in columns.items()}
 
     def __len__(self) -> int:
@@ -43,7 +44,7 @@ class Rows(Sequence[Row]):
     def _row(self, number: int) -> Row:
         row = {}
         for name, column in self.columns.items():
-            place = number - self._begin.get(name, 0)
+            place = number - self.begin.get(name, 0)
             if 0 <= place < self._lengths[name]:
                 row[name] = value_at(column, place)
         return row

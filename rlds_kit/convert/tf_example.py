@@ -36,7 +36,7 @@ class Example:
             if number == 1:
                 for _, entry in _fields(_message(features)):
                     parts: dict[int, Any] = dict(_fields(_message(entry)))
-                    self._features[bytes(parts.get(1, b"")).decode()] = parts.get(2, memoryview(b""))
+                    self._features[_name(parts.get(1, memoryview(b"")))] = parts.get(2, memoryview(b""))
 
     def __contains__(self, name: str) -> bool:
         return name in self._features
@@ -59,6 +59,13 @@ class Example:
             if number == _INT64_LIST:
                 return _integers(_message(content))
         return _EMPTY
+
+
+def _name(value: memoryview | int) -> str:
+    try:
+        return bytes(_message(value)).decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(f"a feature has a name that is no UTF-8: {error}") from error
 
 
 def _floats(content: memoryview) -> np.ndarray:

@@ -11,7 +11,8 @@ from typing import Any
 from rlds_kit.convert.tf_example import Example
 from rlds_kit.convert.tfds_columns import Column, count_steps, metadata, step_columns
 from rlds_kit.convert.tfds_directory import Record, TfdsDirectory
-from rlds_kit.errors import FormatError
+from rlds_kit.convert.tfds_features import FILE
+from rlds_kit.errors import FormatError, RldsKitError
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,13 @@ def read_episode(directory: TfdsDirectory, record: Record) -> TfdsEpisode:
 
 @contextlib.contextmanager
 def naming(record: Record) -> Iterator[None]:
-    """Says which record it is that an error is about."""
+    """Says which record it is that an error is about; what makes no sense in it is an error of its form."""
     try:
         yield
-    except FormatError as error:
+    except RldsKitError as error:
+        if not isinstance(error, FormatError):
+            raise
         raise FormatError(f"{record.file}, record {record.number}: {error}") from error
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        what = f"expected an episode as {FILE} says: {error}"
+        raise FormatError(f"{record.file}, record {record.number}: {what}") from error

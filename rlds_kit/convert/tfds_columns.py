@@ -26,6 +26,8 @@ Elements: TypeAlias = np.ndarray | list[Any]
 
 _FLAT: Final = "ragged_flat_values"
 _LENGTHS: Final = "ragged_row_lengths_"
+_MOST_BYTES: Final = 1 << 31
+"""Of one value that was compressed."""
 
 
 def count_steps(example: Example, features: Features) -> int:
@@ -165,11 +167,24 @@ def _holds(dtype: np.dtype[Any], numbers: np.ndarray) -> bool:
 
 
 def _decoded(data: bytes, feature: Feature, shape: Iterable[int | None]) -> np.ndarray:
-    raw = zlib.decompress(data) if feature.encoding == "zlib" else data
     lengths = [-1 if length is None else int(length) for length in shape]
+    raw = _inflated(data, feature, lengths) if feature.encoding == "zlib" else data
     if -1 in lengths and 0 in lengths:  # nothing says how long the unknown one was
         lengths = [0 if length == -1 else length for length in lengths]
     return np.frombuffer(raw, feature.dtype).reshape(lengths)
+
+
+def _inflated(data: bytes, feature: Feature, lengths: list[int]) -> bytes:
+    """The bytes of a value that is compressed: never more than its shape says."""
+    assert feature.dtype is not None  # noqa: S101  numbers have one
+    most = _MOST_BYTES if -1 in lengths else math.prod(lengths) * feature.dtype.itemsize
+    if not 0 <= most <= _MOST_BYTES:
+        raise FormatError(f"expected at most {_MOST_BYTES} bytes, got a value of the shape {lengths}")
+    unpacker = zlib.decompressobj()
+    raw = unpacker.decompress(data, most + 1)  # 0 would be no limit
+    if len(raw) > most or not unpacker.eof:
+        raise FormatError(f"expected {most} bytes of the shape {lengths}, got others when they were unpacked")
+    return raw
 
 
 def _strings(stored: Values) -> list[bytes]:
@@ -230,5 +245,5 @@ def _explained(key: str, decode: Callable[[], Any]) -> Any:
         return decode()
     except KeyError as error:
         raise FormatError(f"the episode has no feature {error}") from error
-    except (FormatError, ValueError, zlib.error) as error:
+    except (FormatError, ValueError, OverflowError, zlib.error) as error:
         raise FormatError(f"{key}: {error}") from error

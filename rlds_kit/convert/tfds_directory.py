@@ -5,7 +5,6 @@ the splits and how many episodes each file has.
 """
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ from typing import Any, Final
 from rlds_kit import riegeli
 from rlds_kit.convert import tf_record
 from rlds_kit.convert.tfds_features import FILE as FEATURES
-from rlds_kit.convert.tfds_features import EpisodeFeatures, class_names, read_features
+from rlds_kit.convert.tfds_features import EpisodeFeatures, class_names, read_features, read_json
 from rlds_kit.convert.tfds_splits import ALL, Stretch, stretches
 from rlds_kit.errors import DamagedError, FormatError, NotADatasetError, SpecError
 from rlds_kit.riegeli import array_record
@@ -25,6 +24,10 @@ INFO: Final = "dataset_info.json"
 DATA_DIR: Final = "TFDS_DATA_DIR"
 DEFAULT_DATA_DIR: Final = "~/tensorflow_datasets"
 _TEMPLATE: Final = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
+_MOST: Final = 1 << 40
+"""Episodes of a file."""
+_OTHER_STRUCTURE: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError)
+"""What looking at JSON of another structure ends in."""
 _NAME: Final = re.compile(r"(?P<name>[\w]+)(/(?P<config>[\w+.-]+))?(:(?P<version>[\d*.]+))?")
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 
@@ -119,8 +122,8 @@ class TfdsDirectory:
           FormatError: a file has another number of records than the dataset says.
         """
         for path, length, wanted in self.files_of(stretch):
-            count = 0
-            for number, data in enumerate(_READERS[self.file_format](path)):
+            count = wanted.start
+            for number, data in enumerate(_READERS[self.file_format](path, wanted.start), wanted.start):
                 if number >= wanted.stop < length:
                     break
                 if number in wanted:
@@ -154,20 +157,33 @@ def open_directory(path: Path) -> TfdsDirectory:
         )
     file = path / INFO
     try:
-        info = json.loads(file.read_text("utf-8"))
-        lengths = {each["name"]: tuple(map(int, each.get("shardLengths", ()))) for each in info["splits"]}
+        info = read_json(file)
+        lengths = {str(each["name"]): tuple(map(int, each.get("shardLengths", ()))) for each in info["splits"]}
         found = TfdsDirectory(path, info, read_features(path), lengths)
-        required = (info["name"], found.file_format)
+        _require_sound(found)
     except (FormatError, SpecError):
         raise
-    except (ValueError, KeyError, TypeError) as error:
+    except _OTHER_STRUCTURE as error:
         raise FormatError(f"{file}: expected what TFDS says of a dataset: {error}") from error
-    if required[1] not in _READERS:
+    return found
+
+
+def _require_sound(directory: TfdsDirectory) -> None:
+    """Makes sure that what a dataset says of itself can be, and names nothing outside its directory."""
+    file, lengths = directory.path / INFO, directory.shard_lengths
+    if not isinstance(directory.info["name"], str) or any(
+        not 0 <= count <= _MOST for each in lengths.values() for count in each
+    ):
+        raise FormatError(f"{file}: expected a name, and numbers of episodes from 0 to {_MOST}")
+    if directory.file_format not in _READERS:
         raise FormatError(
-            f"{file}: expected episodes in {' or '.join(_READERS)}, got {required[1]}; convert them with "
+            f"{file}: expected episodes in {' or '.join(_READERS)}, got {directory.file_format}; convert them with "
             "`tfds convert_format`"
         )
-    return found
+    for split in lengths:
+        for path in directory.files(split):
+            if path.parent != directory.path or path.name in ("", ".", "..") or set(path.name) & set("/\\\0"):
+                raise FormatError(f"{file}: expected files of the directory itself, got {path}")
 
 
 def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> Path:
@@ -223,12 +239,12 @@ def _require_all(path: Path, count: int, length: int) -> None:
         )
 
 
-def _tf_records(path: Path) -> Iterator[bytes]:
+def _tf_records(path: Path, begin: int) -> Iterator[bytes]:
     _require_file(path)
-    return tf_record.records(path)
+    return tf_record.records(path, begin)
 
 
-def _array_records(path: Path) -> Iterator[bytes]:
+def _array_records(path: Path, begin: int) -> Iterator[bytes]:
     _require_file(path)
     try:
         with path.open("rb") as file:
@@ -236,15 +252,26 @@ def _array_records(path: Path) -> Iterator[bytes]:
             if footer is None:
                 raise DamagedError(f"{path}: expected an ArrayRecord file with its index at the end, but there is none")
             with riegeli.RecordReader(file) as reader:
-                for _ in range(footer.num_records):
-                    record = reader.read_record()
-                    if record is None:
-                        break
-                    yield record
+                number = _go_near(reader, footer, begin)
+                while number < footer.num_records and (record := reader.read_record()) is not None:
+                    if number >= begin:
+                        yield record
+                    number += 1
     except riegeli.DamagedError as error:
         if isinstance(error, DamagedError):
             raise
         raise DamagedError(f"{path}: {error.message}", begin=error.begin, end=error.end) from error
+
+
+def _go_near(reader: riegeli.RecordReader, footer: array_record.Footer, begin: int) -> int:
+    """Goes to the chunk that a record is in; returns the number of the first record there."""
+    number = 0
+    for chunk in footer.chunks if begin else ():
+        if number + chunk.num_records > begin:
+            reader.seek(chunk.chunk_offset)
+            break
+        number += chunk.num_records
+    return number
 
 
 def _require_file(path: Path) -> None:

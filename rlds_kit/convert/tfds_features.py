@@ -27,6 +27,12 @@ _STRINGS: Final = frozenset(("string", "object", "str"))
 _DTYPE_OF_IMAGES: Final = frozenset(("uint8", "uint16", "float32"))
 _RANK_OF_IMAGES: Final = 3
 
+_OTHER_STRUCTURE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
+"""What looking at JSON of another structure ends in."""
+_MOST_JSON_BYTES: Final = 1 << 26
+_MOST_DIMENSIONS: Final = 32
+_LONGEST: Final = 1 << 31
+
 Kind: TypeAlias = Literal["numbers", "bytes", "text", "image"]
 Length: TypeAlias = int | None
 
@@ -146,7 +152,7 @@ def read_features(directory: Path) -> EpisodeFeatures:
     """
     path = directory / FILE
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = read_json(path)
         name, features = _named(content)
         if name != "FeaturesDict":
             raise FormatError(f"expected a FeaturesDict, got {name}")
@@ -159,11 +165,23 @@ def read_features(directory: Path) -> EpisodeFeatures:
         raise SpecError(f"{path}: {error}") from error
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:  # JSON of another structure
+    except _OTHER_STRUCTURE as error:
         raise FormatError(f"{path}: expected the features of a TFDS dataset of episodes: {error}") from error
     if isinstance(steps, Feature):
         raise FormatError(f"{path}: expected steps with fields, got a dataset of single values")
     return EpisodeFeatures(steps, metadata)
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file.
+
+    Raises:
+      FormatError: it is larger than any that TFDS writes.
+      ValueError: it is no JSON.
+    """
+    if path.stat().st_size > _MOST_JSON_BYTES:
+        raise FormatError(f"expected at most {_MOST_JSON_BYTES} bytes, got {path.stat().st_size}")
+    return json.loads(path.read_text("utf-8"))
 
 
 def class_names(directory: Path, features: EpisodeFeatures) -> dict[str, list[str]]:
@@ -258,8 +276,10 @@ def _dtype(name: str, place: str) -> np.dtype[Any]:
 
 def _shape(content: Mapping[str, Any]) -> tuple[Length, ...]:
     shape = content.get("shape") or ()
-    lengths = shape.get("dimensions", ()) if isinstance(shape, dict) else shape
-    return tuple(map(_length, lengths))
+    lengths = tuple(map(_length, shape.get("dimensions", ()) if isinstance(shape, dict) else shape))
+    if len(lengths) > _MOST_DIMENSIONS or max((length or 0 for length in lengths), default=0) > _LONGEST:
+        raise FormatError(f"expected a shape of at most {_MOST_DIMENSIONS} lengths up to {_LONGEST}, got {lengths}")
+    return lengths
 
 
 def _length(length: str | int | None) -> Length:

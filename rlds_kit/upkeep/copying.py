@@ -1,13 +1,10 @@
-"""A copy of a dataset that is there as a whole or not at all."""
+"""The description of a copy of a dataset."""
 
-import contextlib
-import os
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import DatasetExistsError, FormatError
+from rlds_kit.errors import FormatError
 from rlds_kit.spec.compatibility import compatible
 from rlds_kit.spec.message import from_message
 from rlds_kit.storage import directory as directories
@@ -17,34 +14,11 @@ from rlds_kit.storage.append_file import sync_directory
 _ABOUT = ("name", "description", "citation", "licence")
 
 
-@contextlib.contextmanager
-def new_directory(destination: str | os.PathLike[str]) -> Iterator[Path]:
-    """Makes a directory to fill; if that fails nothing of it is left.
-
-    Raises:
-      DatasetExistsError: something is there already.
-      OSError: it cannot be made.
-    """
-    path = Path(destination)
-    existed = path.exists()
-    if existed and (not path.is_dir() or any(path.iterdir())):
-        raise DatasetExistsError(f"{path}: expected a directory that does not exist or is empty; give another path")
-    path.mkdir(parents=True, exist_ok=True)
-    try:
-        yield path
-    except BaseException:
-        for inside in path.iterdir():
-            shutil.rmtree(inside) if inside.is_dir() else inside.unlink()
-        if not existed:
-            path.rmdir()
-        raise
-
-
 def copy_description(source: Path, destination: Path, headers: list[pb.ShardHeader]) -> str | None:
     """Copies dataset.json, or makes a new one from the first of `headers` and says why."""
     reason = _unusable(source, headers)
     if reason is None:
-        shutil.copyfile(source / directories.DESCRIPTION, destination / directories.DESCRIPTION)
+        (destination / directories.DESCRIPTION).write_bytes((source / directories.DESCRIPTION).read_bytes())
         sync_directory(destination)
         return None
     header = headers[0] if headers else pb.ShardHeader()

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from rlds_kit.edit.lineage import lineage, note
+from rlds_kit.edit.source import read_source
 from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.layers.carry import Moved, carry
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields
@@ -20,10 +23,11 @@ from rlds_kit.storage.policy import BLOCK_ROWS
 from rlds_kit.storage.recorder import MAX_SHARD_BYTES
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.upkeep.copying import copy_description, new_directory
+from rlds_kit.upkeep.copying import copy_description
 from rlds_kit.upkeep.episode_blocks import blocks_of, end_of, start_of
 from rlds_kit.upkeep.regroup import regrouped
 from rlds_kit.upkeep.report import Meter, Progress, require_dataset, uuid_of
+from rlds_kit.whole_directory import new_directory
 
 BLOCK_BYTES: Final = 32 << 20
 """More before compression is in no block, however many rows were asked for: a reader holds a block in memory."""
@@ -67,8 +71,8 @@ def rechunk(
 ) -> Report:
     """Copies a dataset into blocks of `block_rows` steps. Discarded episodes are gone for good.
 
-    Everything else stays: ids, metadata, every value and its type. The content digest of each episode is computed from
-    what was read and again from the finished copy; all must be the one that the original has.
+    Everything else stays: ids, metadata, every value and its type, layers. The content digest of each episode is
+    computed from what was read and again from the finished copy; all must be the one that the original has.
 
     Args:
       source: of the dataset; not changed.
@@ -90,7 +94,7 @@ def rechunk(
     for name, size in (("block_rows", block_rows), ("block_bytes", block_bytes), ("max_shard_bytes", max_shard_bytes)):
         if size <= 0:
             raise ValueError(f"{name}: expected a number above 0, got {size}")
-    path = require_dataset(source)
+    path, read = require_dataset(source), read_source(source)
     shards = directories.shards_in(path)
     before = sum(shard.stat().st_size for shard in shards)
     with new_directory(destination) as made:
@@ -104,8 +108,18 @@ def rechunk(
             work.output.close()
         copy_description(path, made, work.output.headers)
         after = _check(made, work.digests, meter)
+        carry([path], made, work.moved)
+        note(made, lineage("rechunk", {"block_rows": block_rows, "block_bytes": block_bytes}, [read]))
     return Report(
-        path, made, tuple(work.left_out), len(work.digests), work.steps, work.blocks_before, work.blocks, before, after
+        path,
+        Path(destination),
+        tuple(work.left_out),
+        len(work.digests),
+        work.steps,
+        work.blocks_before,
+        work.blocks,
+        before,
+        after,
     )
 
 
@@ -147,6 +161,7 @@ class _Work:
     block_rows: int
     block_bytes: int
     digests: dict[bytes, bytes] = field(default_factory=dict)
+    moved: dict[bytes, Moved] = field(default_factory=dict)
     left_out: list[uuid.UUID | None] = field(default_factory=list)
     steps: int = 0
     blocks: int = 0
@@ -177,6 +192,7 @@ def _copy_episode(work: _Work, file: ShardFile, entry: EpisodeEntry, writer: Sha
         writer.block(entry.episode_id, rows, columns, work.choose)
         work.blocks += 1
     work.digests[entry.episode_id] = digest.digest(start, end)
+    work.moved[entry.episode_id] = Moved(entry.content_digest, entry.episode_id, entry.content_digest)
     _require(work.digests[entry.episode_id], entry, file.path)
     if end is not None:
         writer.end(end)

@@ -17,11 +17,13 @@ from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.upkeep import salvage
-from rlds_kit.upkeep.copying import copy_description, new_directory
+from rlds_kit.upkeep.copying import copy_description
 from rlds_kit.upkeep.repair_episode import EpisodeCopy, Loss
+from rlds_kit.upkeep.repair_layers import repair_layers
 from rlds_kit.upkeep.report import Meter, Progress, require_dataset, uuid_of
 from rlds_kit.upkeep.salvage import Plan
 from rlds_kit.upkeep.survey import Survey, SurveyedEpisode, survey
+from rlds_kit.whole_directory import new_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class _Work:
     left_out: list[uuid.UUID | None] = field(default_factory=list)
     headers: dict[str, pb.ShardHeader] = field(default_factory=dict)
     copied: set[bytes] = field(default_factory=set)
+    plans: dict[bytes, tuple[bytes, Plan]] = field(default_factory=dict)
     steps: int = 0
     choose: FilterChoice = field(default_factory=FilterChoice)
 
@@ -96,8 +99,9 @@ def repair(
         reason = copy_description(path, made, list(work.headers.values()))
         if reason is not None:
             work.losses.append(Loss("description", f"{reason}; a new one was made from the shards"))
+        work.losses += repair_layers(path, made, work.plans)
     losses, left_out = tuple(work.losses), tuple(work.left_out)
-    return Report(path, made, losses, left_out, len(work.headers), len(work.copied), work.steps)
+    return Report(path, Path(destination), losses, left_out, len(work.headers), len(work.copied), work.steps)
 
 
 def _repair_shard(work: _Work, source: Path, file: ShardFile, meter: Meter) -> None:
@@ -107,6 +111,7 @@ def _repair_shard(work: _Work, source: Path, file: ShardFile, meter: Meter) -> N
             message = f"left out, bytes {finding.begin} to {finding.end}: {finding.message}"
             work.losses.append(Loss("record", message, found.name))
     plans = {episode.episode_id: plan for episode, plan in _plans(work, found, file) if plan.rows}
+    work.plans |= {key: (_digest(found.episodes[key]), plan) for key, plan in plans.items()}
     work.steps += sum(plan.rows for plan in plans.values())
     if not plans:
         return
@@ -125,6 +130,10 @@ def _repair_shard(work: _Work, source: Path, file: ShardFile, meter: Meter) -> N
             work.losses += copy.losses()
     finally:
         writer.close()
+
+
+def _digest(episode: SurveyedEpisode) -> bytes:
+    return b"" if episode.end is None else episode.end.content_digest
 
 
 def _plans(work: _Work, found: Survey, file: ShardFile) -> Iterator[tuple[SurveyedEpisode, Plan]]:

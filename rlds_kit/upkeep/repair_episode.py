@@ -19,7 +19,7 @@ from rlds_kit.upkeep.report import uuid_of
 from rlds_kit.upkeep.salvage import Plan
 from rlds_kit.upkeep.survey import Survey, SurveyedEpisode
 
-What: TypeAlias = Literal["episode", "steps", "field", "start", "end", "header", "record", "description"]
+What: TypeAlias = Literal["episode", "steps", "field", "start", "end", "header", "record", "description", "layer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Loss:
 
     Attributes:
       what: "episode", "steps", "field", "start" (metadata, seed and options), "end", "header" (of the shard), "record"
-        (one that this version does not know) or "description" (dataset.json).
+        (one that this version does not know), "description" (dataset.json) or "layer".
       message: for people.
       shard: name of the file.
       episode: None when it concerns none in particular.

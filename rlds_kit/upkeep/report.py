@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from rlds_kit.errors import NotADatasetError
+from rlds_kit.remote.path import as_path
 from rlds_kit.storage import directory as directories
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -62,7 +63,7 @@ def require_dataset(directory: str | os.PathLike[str]) -> Path:
     Raises:
       NotADatasetError: there is none.
     """
-    path = Path(directory)
+    path = as_path(directory)
     if not directories.is_dataset(path):
         what = "is no directory" if not path.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
         raise NotADatasetError(f"{path}: expected a dataset, but it {what}; check the path")

@@ -10,7 +10,7 @@ from rlds_kit.riegeli.array_record import Footer
 from rlds_kit.riegeli.chunk_reader import Chunk, Truncation, read_chunk
 from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
 from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion
-from rlds_kit.storage import block, lock, resync, shard_file
+from rlds_kit.storage import block, resync, shard_file
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.contents import SIGNATURE_END, parse_record
 from rlds_kit.storage.shard_file import ShardFile
@@ -88,7 +88,7 @@ class Survey:
 
 def survey(file: ShardFile, meter: Meter | None = None) -> Survey:
     """Reads all of a shard and checks every hash of it; never raises because of what it finds."""
-    is_locked = lock.is_held(file.path)  # before the size: a chunk that is being written is not damage then
+    is_locked = file.is_being_written()  # before the size: a chunk that is being written is not damage then
     found = Survey(file.path.name, file.size(), is_locked)
     found.footer = None if is_locked else _footer(file.path)
     known = [] if found.footer is None else [entry.chunk_offset for entry in found.footer.chunks]

@@ -12,6 +12,7 @@ from rlds_kit.spec.compatibility import compatible
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.upkeep.check_episode import check_episode
+from rlds_kit.upkeep.check_layers import layer_problems
 from rlds_kit.upkeep.check_shard import declared_fields, shard_notes, shard_problems
 from rlds_kit.upkeep.report import Finding, Meter, Progress, require_dataset, uuid_of
 from rlds_kit.upkeep.survey import Survey, survey
@@ -55,6 +56,7 @@ class _Collected:
     notes: list[Finding] = field(default_factory=list)
     declared: dict[str, specs.Dict] = field(default_factory=dict)
     homes: dict[bytes, str] = field(default_factory=dict)
+    digests: dict[bytes, bytes] = field(default_factory=dict)
     steps: int = 0
 
 
@@ -81,6 +83,7 @@ def verify(directory: str | os.PathLike[str], progress: Progress | None = None) 
         meter.next_file(size)
     collected.problems += _spec_problems(collected.declared)
     collected.problems += _description_problems(path, collected.declared)
+    collected.problems += layer_problems(path, collected.digests)
     if not (path / directories.DESCRIPTION).exists():
         collected.notes.append(Finding("dataset-json", f"there is no {directories.DESCRIPTION}; no shard needs it"))
     problems, notes = tuple(collected.problems), tuple(collected.notes)
@@ -101,6 +104,7 @@ def _verify_shard(collected: _Collected, file: ShardFile, meter: Meter) -> None:
         if not episode.blocks or episode.is_discarded:
             continue
         collected.problems += _unique(collected, found, episode_id)
+        collected.digests[episode_id] = b"" if episode.end is None else episode.end.content_digest
         checked = check_episode(file, episode, declared, is_locked=found.is_locked)
         collected.problems += checked.problems
         collected.notes += checked.notes

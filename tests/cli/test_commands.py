@@ -85,7 +85,7 @@ def test_path_without_dataset_is_a_short_error(tmp_path: Path, name: str) -> Non
     }
     copy = [*to[name], str(tmp_path / "copy")] if name in to else []
     result = CliRunner().invoke(main, [name, str(tmp_path / "nothing"), *copy])
-    assert result.exit_code == (2 if name in ("diff", "replay") else 1)
+    assert result.exit_code == (2 if name in ("diff", "lint", "replay") else 1)
     assert result.stderr.startswith("Error: ")
     assert "expected a dataset" in result.stderr
     assert result.stdout == ""

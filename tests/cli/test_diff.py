@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 from click.testing import CliRunner
 
 from rlds_kit.cli import main
+from rlds_kit.convert.conversion import convert
 from tests.compare.recording import record
 from tests.compare.rewriting import rewrite
 
@@ -70,3 +73,20 @@ def test_what_cannot_be_compared_exits_with_2(tmp_path: Path) -> None:
     assert _run(a, a, "--fields", ",")[0] == 2
     assert _run(a, a, "--match", "luck")[0] == 2
     assert "there is no field 'rewards'" in _run(a, a, "--fields", "rewards")[1]
+
+
+def test_datasets_of_other_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are converted once, and compared as any other."""
+    monkeypatch.setenv("RLDS_KIT_CACHE", str(tmp_path / "cache"))
+    rows, ends = np.arange(6, dtype=np.float32), np.array([0, 0, 1, 0, 0, 1], np.bool_)
+    arrays = {"observations": rows, "next_observations": rows + 1, "actions": rows, "terminals": ends}
+    np.savez(tmp_path / "a.npz", rewards=rows, **arrays)
+    np.savez(tmp_path / "b.npz", rewards=rows + 1, **arrays)
+    convert(tmp_path / "a.npz", tmp_path / "ours")
+    assert _run(tmp_path / "a.npz", tmp_path / "ours", "--fields", "observation,reward")[0] == 0
+    code, output = _run(tmp_path / "a.npz", tmp_path / "b.npz", "--fields", "observation,reward")
+    assert (code, "reward" in output) == (1, True)
+    (made, _) = (each for each in sorted((tmp_path / "cache").iterdir()) if each.is_dir())
+    assert made.name.startswith("arrays-a.npz-")
+    (tmp_path / "empty").mkdir()
+    assert _run(tmp_path / "empty", tmp_path / "ours")[0] == 2

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import rlds_kit
+from rlds_kit import layers
 from rlds_kit.cli import main
 from tests.edit.looking import record_one
 from tests.upkeep.mending import damage, record, shard
@@ -91,7 +92,8 @@ def test_damaged_dataset_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_not_carried_over_is_said(tmp_path: Path) -> None:
-    """Layers are."""
-    source = record_one(tmp_path / "d")
-    (source / "layers" / "tags").mkdir(parents=True)
-    assert "1 layer not carried over" in run("merge", source, tmp_path / "copy").output
+    """Annotations of steps that were cut off."""
+    dataset = rlds_kit.open(record_one(tmp_path / "d"))
+    dataset.annotate("review", [layers.tag(dataset.episodes[0], "late", 5)], source="anna")
+    result = run("trim", dataset.path, tmp_path / "copy", "--end", 3)
+    assert "1 annotation of steps that were cut off left out" in result.output

@@ -17,6 +17,7 @@ import tensorflow_datasets as tfds
 
 import rlds_kit
 from rlds_kit.convert.crowdplay import read_episodes
+from rlds_kit.convert.crowdplay_reader import COLLECTORS, FIELDS
 from rlds_kit.errors import DamagedError, FormatError, NotADatasetError
 from rlds_kit.tfds_builders.atari_agents.recording import Season, record
 from rlds_kit.tfds_builders.atari_human import atari_human_dataset_builder, crowdplay_proof, crowdplay_recording
@@ -234,7 +235,7 @@ def test_loss_is_found(manual: tuple[Path, Trajectories], tmp_path: Path) -> Non
     crowdplay_recording.record(episodes, tmp_path / "once", {})
     (episode,) = rlds_kit.open(tmp_path / "once").episodes
     key = (episodes[0].episode_id, FIRST)
-    digest = crowdplay_proof.digest_of_episode(episode, crowdplay_recording.FIELDS, crowdplay_recording.COLLECTORS)
+    digest = crowdplay_proof.digest_of_episode(episode, FIELDS, COLLECTORS)
     crowdplay_recording.prove({key: digest}, tmp_path / "once")
     with pytest.raises(ProofError, match="1 are missing"):
         crowdplay_recording.prove({key: digest, ("other", FIRST): digest}, tmp_path / "once")

@@ -4,11 +4,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-
 import rlds_kit
-from rlds_kit import spec as specs
-from rlds_kit.convert.crowdplay import ALL_AGENTS, FRAMES_PER_SECOND, Played, Step
+from rlds_kit.convert.crowdplay import Played, Step
+from rlds_kit.convert.crowdplay_reader import COLLECTORS, ENVIRONMENT, FIELDS, metadata_of, row_of, step_spec
 from rlds_kit.errors import FormatError, SpecError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.logger.episode_writer import MISSING
@@ -18,16 +16,6 @@ from rlds_kit.tfds_builders.proof import ProofError
 
 PERSON: Final = 1
 """The `user_type` of steps that a person played."""
-ACTIONS: Final = 18
-NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER = "next_ram", "user_type", "step_iter", "action_step_iter"
-COLLECTORS: Final = "collectors"
-FIELDS: Final = (OBSERVATION, ACTION, REWARD, DISCOUNT, NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER)
-"""Of every step, arrays all of them. `collectors`, what the task's measures stood at, is recorded beside them."""
-METADATA: Final = (
-    *("game", "task", "channel", "task_id", "agent_id", "player", "score", "created_on"),
-    *("crowdplay_episode", "crowdplay_session"),
-)
-"""Of every episode. `keywords` and `session_keywords`, all that the database says, are recorded beside them."""
 
 
 def record(episodes: Iterable[Played], directory: str | os.PathLike[str], about: Mapping[str, str]) -> int:
@@ -59,9 +47,9 @@ def record(episodes: Iterable[Played], directory: str | os.PathLike[str], about:
                 steps = list(trajectory.steps(agent))
                 if any(step.user_type == PERSON for step in steps):
                     writer = writer or _writer(steps[0], directory, about)
-                    rows = [_row(step, is_last=step is steps[-1]) for step in steps]
+                    rows = [row_of(step, is_last=step is steps[-1]) for step in steps]
                     try:
-                        _record(writer, rows, _metadata(played, agent, steps))
+                        _record(writer, rows, metadata_of(played, agent, steps))
                     except SpecError as error:
                         raise FormatError(f"{played.path}: {agent}: {error}") from error
                     given[played.episode_id, agent] = digest_of_rows(rows)
@@ -94,38 +82,8 @@ def prove(given: Mapping[tuple[str, str], bytes], directory: str | os.PathLike[s
 
 
 def _writer(first: Step, directory: str | os.PathLike[str], about: Mapping[str, str]) -> EpisodeWriter:
-    number = specs.Array((), np.int64)
-    spec = specs.Dict(
-        {
-            OBSERVATION: specs.Array(first.observation.shape, np.uint8),
-            ACTION: specs.Array((), np.int64, minimum=0, maximum=ACTIONS - 1),
-            REWARD: specs.Array((), np.float64),
-            DISCOUNT: specs.Array((), np.float64, minimum=0, maximum=1),
-            NEXT_RAM: specs.Array((128,), np.uint8),
-            USER_TYPE: number,
-            STEP_ITER: number,
-            ACTION_STEP_ITER: number,
-        }
-    )
-    environment = {"simulator": "Arcade Learning Environment", "frames_per_second": FRAMES_PER_SECOND}
-    return EpisodeWriter(directory, spec, environment=environment, record_time=False, about=about)
-
-
-def _metadata(played: Played, agent: str, steps: Sequence[Step]) -> dict[str, Any]:
-    return {
-        "game": played.game,
-        "task": played.task,
-        "channel": played.channel,
-        "task_id": played.task_id,
-        "agent_id": agent,
-        "player": played.players.get(agent, ""),
-        "score": float(sum(step.reward for step in steps)),
-        "created_on": str(played.keywords.get(ALL_AGENTS, {}).get("created_on", "")),
-        "crowdplay_episode": played.episode_id,
-        "crowdplay_session": played.environment_id,
-        "keywords": dict(played.keywords),
-        "session_keywords": dict(played.session_keywords),
-    }
+    spec = step_spec(first.observation.shape)
+    return EpisodeWriter(directory, spec, environment=ENVIRONMENT, record_time=False, about=about)
 
 
 def _record(writer: EpisodeWriter, rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
@@ -136,18 +94,3 @@ def _record(writer: EpisodeWriter, rows: Sequence[Mapping[str, Any]], metadata: 
             acted = {name: value for name, value in row.items() if name not in DECLARED_FIELDS}
             is_over = row[DISCOUNT] == 0
             episode.step(row[ACTION], row[REWARD], observation, discount=row[DISCOUNT], acted=acted, terminated=is_over)
-
-
-def _row(step: Step, *, is_last: bool) -> dict[str, Any]:
-    """All that is recorded of a step."""
-    row = {
-        OBSERVATION: step.observation,
-        ACTION: np.int64(step.action),
-        REWARD: np.float64(step.reward),
-        DISCOUNT: np.float64(0 if step.done and is_last else 1),  # one agent may be done before the others
-        USER_TYPE: np.int64(step.user_type),
-        STEP_ITER: np.int64(step.step_iter),
-        ACTION_STEP_ITER: np.int64(step.action_step_iter),
-        COLLECTORS: step.collectors,
-    }
-    return row if step.ram is None else {**row, NEXT_RAM: step.ram}

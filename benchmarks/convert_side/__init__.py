@@ -1,0 +1,1 @@
+"""What `benchmarks/convert.py` runs in processes of its own."""

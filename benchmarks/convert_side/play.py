@@ -1,0 +1,159 @@
+"""Converts one dataset, or lets a peer do what comes nearest; prints seconds and peak memory as JSON."""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+warnings.simplefilter("ignore")
+
+_SECONDS: Final = 0.05
+"""Between two looks at memory."""
+
+
+class Memory(threading.Thread):
+    """Looks at the memory of this process and of those that it started; what they share counts once.
+
+    Attributes:
+      peak: the most that was seen, in bytes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak = 0
+        self._is_over = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        """Until it is over."""
+        while not self._is_over.wait(_SECONDS):
+            self.peak = max(self.peak, sum(map(_own_bytes, _family(os.getpid()))))
+
+    def end(self) -> int:
+        """Looks no more; returns the peak."""
+        self._is_over.set()
+        self.join()
+        return self.peak
+
+
+def _family(process: int) -> list[int]:
+    found = [process]
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in _read(task).split():
+            found += _family(int(child))
+    return found
+
+
+def _own_bytes(process: int) -> int:
+    """Proportional set size: pages that several processes have are divided among them."""
+    lines = _read(Path(f"/proc/{process}/smaps_rollup")).splitlines()
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:")), 0)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # the process is gone
+        return ""
+
+
+def convert(source: Path, target: Path, given: argparse.Namespace) -> int:
+    """Our own conversion; returns the steps."""
+    from rlds_kit.convert.conversion import convert as convert_dataset
+
+    report = convert_dataset(
+        source, target, given.to, source_format=given.source, allow_loss=True, workers=given.workers
+    )
+    return report.steps
+
+
+def tfds_reads(source: Path, _target: Path, _given: argparse.Namespace) -> int:
+    """TFDS's own loop over every step, which writes nothing."""
+    import tensorflow_datasets as tfds
+
+    builder = tfds.builder_from_directory(str(source))
+    steps = 0
+    for episode in builder.as_dataset(split="train"):
+        steps += sum(1 for _ in tfds.as_numpy(episode["steps"]))
+    return steps
+
+
+def minari_copies(source: Path, target: Path, _given: argparse.Namespace) -> int:
+    """Minari reads its own dataset episode by episode and writes it again, without a look at the result."""
+    import minari
+    from minari.data_collector import EpisodeBuffer
+
+    os.environ["MINARI_DATASETS_PATH"] = str(target)
+    opened = minari.MinariDataset(source / "data")
+    buffers = (
+        EpisodeBuffer(
+            id=each.id,
+            observations=each.observations,
+            actions=each.actions,
+            rewards=each.rewards,
+            terminations=each.terminations,
+            truncations=each.truncations,
+        )
+        for each in opened.iterate_episodes()
+    )
+    minari.create_dataset_from_buffers(
+        "copy-v0",
+        buffers,
+        observation_space=opened.observation_space,
+        action_space=opened.action_space,
+        data_format="hdf5",
+        jpeg_encoding=False,
+    )
+    return int(opened.total_steps + opened.total_episodes)
+
+
+WAYS: Final[dict[str, Callable[[Path, Path, argparse.Namespace], int]]] = {
+    "convert": convert,
+    "tfds": tfds_reads,
+    "minari": minari_copies,
+}
+PACKAGES: Final = {"convert": "rlds_kit", "tfds": "tensorflow-datasets", "minari": "minari"}
+
+
+def main() -> None:
+    """Does it once."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("way", choices=WAYS)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--source")
+    parser.add_argument("--to")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="where the result shall stay")
+    given = parser.parse_args()
+    temporary = Path(tempfile.mkdtemp(prefix="convert-", dir=given.path.parent))
+    memory, began = Memory(), time.perf_counter()
+    try:
+        steps = WAYS[given.way](given.path, given.keep or temporary / "made-v0", given)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    result: dict[str, Any] = {"steps": steps, "seconds": time.perf_counter() - began, "peak_mib": memory.end() / 2**20}
+    print(json.dumps({**result, "versions": f"{PACKAGES[given.way]} {_version(PACKAGES[given.way])}"}))
+
+
+def _version(package: str) -> str:
+    if package == "rlds_kit":
+        from rlds_kit import __version__
+
+        return __version__
+    return metadata.version(package)
+
+
+if __name__ == "__main__":
+    main()

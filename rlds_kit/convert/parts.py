@@ -1,0 +1,60 @@
+"""Parts of a source: consecutive whole episodes that are converted, compared and noted as done together."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rlds_kit.convert.protocol import ForeignEpisode, PartReader, Reader
+
+PART_BYTES: Final = 1 << 20
+"""No part of a source is smaller: every one of them is at least one file of the result."""
+LARGE_PART_BYTES: Final = 64 << 20
+"""Parts of large sources; so much is lost for each worker of a conversion that is killed."""
+PARTS: Final = 32
+"""Of sources in between."""
+MOST_PARTS: Final = 1024
+"""Of very large ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Episodes of a source.
+
+    Attributes:
+      number: which part.
+      begin: first episode.
+      end: one past the last one; None: all there are, for the source is read from its begin to its end.
+    """
+
+    number: int
+    begin: int
+    end: int | None
+
+
+def partition(weights: Sequence[int], part_bytes: int = PART_BYTES) -> list[Part]:
+    """Parts of about equal bytes; at least one. How they are cut depends on nothing but the arguments.
+
+    Args:
+      weights: bytes of each episode.
+      part_bytes: of a part, at least.
+
+    >>> [(part.begin, part.end) for part in partition([5, 5, 5, 20, 5], 10)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    total = sum(weights)
+    wanted = max(part_bytes, min(total // PARTS, LARGE_PART_BYTES), -(-total // MOST_PARTS))
+    cuts, size = [0], 0
+    for number, weight in enumerate(weights):
+        if size >= wanted:
+            cuts.append(number)
+            size = 0
+        size += weight
+    bounds = zip(cuts, [*cuts[1:], len(weights)], strict=True)
+    return [Part(number, begin, end) for number, (begin, end) in enumerate(bounds)]
+
+
+def episodes_of(reader: Reader, part: Part) -> Iterator[ForeignEpisode]:
+    """Reads the episodes of a part."""
+    if part.end is None or not isinstance(reader, PartReader):
+        return iter(reader)
+    return reader.read(part.begin, part.end)
