@@ -62,8 +62,8 @@ def uniform(values: Sequence[Any], dtype: Any = None) -> tuple[Any, str]:
     if len({each.shape for each in arrays}) > 1:
         return None, "values differ in shape"
     if len({each.dtype for each in arrays}) > 1:
-        cast = [_cast(each, dtype) for each in arrays] if dtype is not None else [None]
-        return (None, "values differ in dtype") if any(each is None for each in cast) else (np.stack(cast), "")
+        cast = [] if dtype is None else [one for each in arrays if (one := _cast(each, dtype)) is not None]
+        return (np.stack(cast), "") if len(cast) == len(arrays) else (None, "values differ in dtype")
     return np.stack(arrays), ""
 
 
@@ -193,6 +193,9 @@ def _is_plain(text: str) -> bool:
 def unflattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """A nest, of names with slashes, which are paths.
 
+    Raises:
+      ValueError: one of them is a value and has others below it.
+
     >>> unflattened({"a/b": 1, "a/c": 2})
     {'a': {'b': 1, 'c': 2}}
     """
@@ -202,5 +205,9 @@ def unflattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
         inner = nest
         for group in groups:
             inner = inner.setdefault(group, {})
+            if not isinstance(inner, dict):
+                raise ValueError(f"expected attributes by name, got {group} and {path}")
+        if own in inner:
+            raise ValueError(f"expected attributes by name, got {path} and others below it")
         inner[own] = value
     return nest

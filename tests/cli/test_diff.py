@@ -79,7 +79,7 @@ def test_datasets_of_other_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """They are converted once, and compared as any other."""
     monkeypatch.setenv("RLDS_KIT_CACHE", str(tmp_path / "cache"))
     rows, ends = np.arange(6, dtype=np.float32), np.array([0, 0, 1, 0, 0, 1], np.bool_)
-    arrays = {"observations": rows, "next_observations": rows + 1, "actions": rows, "terminals": ends}
+    arrays: dict[str, Any] = {"observations": rows, "next_observations": rows + 1, "actions": rows, "terminals": ends}
     np.savez(tmp_path / "a.npz", rewards=rows, **arrays)
     np.savez(tmp_path / "b.npz", rewards=rows + 1, **arrays)
     convert(tmp_path / "a.npz", tmp_path / "ours")
