@@ -36,8 +36,7 @@ TFDS: Final = "tfds tfrecord"
 MINARI: Final = "minari"
 WRITTEN: Final = (MINARI, "envlogger", "lerobot")
 """Formats that `rlds-kit convert` makes of the recording, to be measured in both directions."""
-IN_PARTS: Final = (TFDS, "tfds array_record", "arrays")
-"""Sources that several workers can read."""
+SOURCES: Final = (TFDS, "tfds array_record", "arrays", *WRITTEN)
 
 Results = dict[str, dict[str, list[dict[str, Any]]]]
 
@@ -61,8 +60,8 @@ class Way:
 
 def ways() -> Iterator[Way]:
     """Each conversion, and beside it what peers do with the same files."""
-    for name in (*IN_PARTS, *WRITTEN):
-        for workers in (1, 2) if name in IN_PARTS else (1,):
+    for name in SOURCES:
+        for workers in (1, 2):
             options = ("--source", name.partition(" ")[0], "--to", OURS, "--workers", str(workers))
             said = "1 worker" if workers == 1 else f"{workers} workers"
             yield Way(f"{name} to rlds_kit, {said}", "convert", _files(name), options)
@@ -201,7 +200,7 @@ def _report(results: Results, rounds: int) -> str:
 
 def _said(played: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """What two workers bring, round by round."""
-    for name in IN_PARTS:
+    for name in SOURCES:
         one, two = (played[f"{name} to rlds_kit, {said}"] for said in ("1 worker", "2 workers"))
         ratios = [b["mb_per_s"] / a["mb_per_s"] for a, b in zip(one, two, strict=True)]
         yield f"- {name}: two workers are {statistics.median(ratios):.2f}x as fast as one"

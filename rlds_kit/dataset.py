@@ -4,12 +4,11 @@ import functools
 import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from rlds_kit import selection
 from rlds_kit import spec as specs
@@ -21,11 +20,8 @@ from rlds_kit.layers.amended import Amended
 from rlds_kit.layers.annotated_dataset import AnnotatedDataset
 from rlds_kit.layers.open_layers import OpenLayers
 from rlds_kit.loader.arguments import integer
-from rlds_kit.loader.arguments import offsets as checked
-from rlds_kit.loader.samples import Samples
+from rlds_kit.loader.sampled_dataset import SampledDataset
 from rlds_kit.loader.source import Source
-from rlds_kit.loader.transitions import Transitions
-from rlds_kit.loader.windows import Chunks, Pad, Windows
 from rlds_kit.open_files import OpenFiles
 from rlds_kit.remote.path import as_path
 from rlds_kit.riegeli.recovery import SkippedRegion
@@ -62,7 +58,7 @@ def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) ->
     return Dataset(directory, look(directory, {}), include_open=include_open)
 
 
-class Dataset(EpisodeFeeds, AnnotatedDataset):
+class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
     """A snapshot of the episodes in a directory. Made by `rlds_kit.open`.
 
     Safe to use from several threads, and cheap to pickle: what travels is where the episodes are, not what they hold.
@@ -200,6 +196,11 @@ class Dataset(EpisodeFeeds, AnnotatedDataset):
                 path_of(known, name)
         return self._view(selected=names)
 
+    @property
+    def selected(self) -> tuple[str, ...] | None:
+        """What `select` chose; None where it was not called."""
+        return self._selected
+
     def refresh(self) -> "Dataset":
         """A snapshot that also has what was recorded since.
 
@@ -229,87 +230,20 @@ class Dataset(EpisodeFeeds, AnnotatedDataset):
     def make_env(self, **kwargs: Any) -> Any:  # a gymnasium.Env
         """Makes the Gymnasium environment that the first run recorded.
 
+        A dataset may come from anybody: only environments that are registered with Gymnasium are made, and only
+        wrappers of Gymnasium and of modules that were imported are put on. Nothing is imported because a dataset names
+        it, but for ale_py.
+
         Args:
           **kwargs: replace recorded keyword arguments, for instance `render_mode="human"`.
 
         Raises:
-          ValueError: the environment is not a Gymnasium one, or has no id.
+          NotRebuiltError: the environment is not a Gymnasium one, has no id, or is not registered here: import the
+            package that registers it first.
         """
         from rlds_kit.environment import make
 
         return make(self.environment, **kwargs)
-
-    def windows(
-        self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
-    ) -> Samples:
-        """Windows of `length` consecutive steps of an episode, the first of them every `stride` steps.
-
-        Of a batch of them, a field is `[B, length, ...]`; `mask` is `[B, length]` bool, where there is a step; and
-        `valid` has for each field, or each array of its nest, `[B, length]` bool, where it is defined: action, reward
-        and discount are not on an episode's last step. `episode` and `step` are `[B]`: where in the dataset a window
-        begins. No window reaches over a gap or an episode's end.
-
-        Args:
-          length: steps of a window.
-          stride: steps from one window's start to the next one's.
-          pad: "none" has full windows only; with "zero" and "repeat" a window starts at every `stride`-th step, and
-            zeros or the last step again stand where there is none.
-          dtypes: to convert fields to, by name; without it every value is as it was recorded.
-
-        Raises:
-          ValueError: `length` or `stride` is less than one, or there is no such padding.
-
-        >>> ds.windows(8).batches(32, shuffle="global", seed=0)  # doctest: +SKIP
-        """
-        return Samples(self.source(), Windows(length, stride, pad), dtypes)
-
-    def chunks(
-        self,
-        offsets: Mapping[str, Iterable[int]],
-        pad: Pad = "none",
-        *,
-        dtypes: Mapping[str, DTypeLike] | None = None,
-    ) -> Samples:
-        """For every step, each field at its own offsets: a history of observations, a chunk of actions ahead.
-
-        Of a batch of them, a field is `[B, len(offsets), ...]`, and `valid` has `[B, len(offsets)]` bool, where it is
-        defined. `episode` and `step` are `[B]`: which step of the dataset it is. No chunk reaches over a gap or an
-        episode's end.
-
-        Args:
-          offsets: by field, or by path into a nest, counted from the step: `{"observation": range(-3, 1), "action":
-            range(0, 8)}`.
-          pad: "none" leaves out steps around which something is not there; "zero" and "repeat" put zeros, or the value
-            of the nearest step that has one, in its place.
-          dtypes: to convert fields to, by name.
-
-        Raises:
-          KeyError: there is no such field.
-          ValueError: a field has no offsets, or there is no such padding.
-        """
-        spec = self.spec
-        kept = {name if name in FLAGS else path_of(spec, name): where for name, where in checked(offsets).items()}
-        return Samples(replace(self.source(), spec=spec, fields=tuple(kept)), Chunks(kept, pad), dtypes)
-
-    def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:
-        """Transitions, one for every action.
-
-        Of a batch of them, `observation`, `action` and other fields are `[B, ...]`; `next_observation` is the one `n`
-        steps later, or at the end of the episode if that is sooner; `reward` is the sum of the rewards until then,
-        discounted; `discount` is what to multiply the value of `next_observation` with, zero where it is terminal.
-        `is_first`, `next_is_last`, `next_is_terminal` are bool, `n_steps` is how many rewards were summed, and `valid`
-        has for each field but `discount` `[B]` bool, where it is defined: data may lack the last observation. `episode`
-        and `step` are `[B]`: where in the dataset it is. No transition reaches over a gap.
-
-        Args:
-          n: rewards to sum.
-          gamma: the agent's own discount, which multiplies the recorded one.
-          dtypes: to convert fields to, by name.
-
-        Raises:
-          ValueError: `n` is less than one, or `gamma` not in [0, 1].
-        """
-        return Samples(self.source(), Transitions(n, gamma), dtypes)
 
     def source(self) -> Source:
         """What a loader reads from: these episodes, with files of its own."""

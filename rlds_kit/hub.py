@@ -1,5 +1,6 @@
 """Datasets on the Hugging Face Hub: `hf://org/name@revision`."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -70,8 +71,9 @@ def _check_once(directory: Path) -> None:
     checked = cache_directory() / "hub" / f"{digest[:32]}.checked"
     if not checked.is_file():
         check(directory, checksums)
-        checked.parent.mkdir(parents=True, exist_ok=True)
-        checked.touch()
+        with contextlib.suppress(OSError):  # without a note that this was done it is done again, and nothing is wrong
+            checked.parent.mkdir(parents=True, exist_ok=True)
+            checked.touch()
 
 
 def check(directory: Path, checksums: Path) -> None:

@@ -51,6 +51,7 @@ def open_location(
 
     Raises:
       NotADatasetError: there is no dataset.
+      CacheError: what is converted cannot be kept.
       RemoteError: a URL cannot be read.
       MissingExtraError: the library that reads such URLs is not installed.
       FormatError: it is not what it should be, or of a newer major version.
@@ -137,6 +138,7 @@ def _converted(path: Path, split: str | None) -> Path:
     files = [file for part in directory.stretches(split) for file, _, _ in directory.files_of(part)]
     identity = {
         "converter": tfds_conversion.VERSION,
+        "directory": str(directory.path),  # copies with the times of their originals may hold something else
         "split": [vars(part) for part in directory.stretches(split)],
         "about": [directory.sha256(FILE), directory.sha256(INFO), directory.class_names],
         "files": [(each.name, each.stat().st_size, each.stat().st_mtime_ns) for each in files if each.is_file()],

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rlds_kit
+from rlds_kit.layers import layers_pb2
 from rlds_kit.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from tests import independent_reader
@@ -20,7 +21,7 @@ TRUTH = json.loads((make_v1.HOME / "truth.json").read_text("utf-8"))
 IMAGES = make_v1_predict.HOME / "dataset"
 CHECKOUT = Path(__file__).parent.parent
 FORMAT = CHECKOUT / "docs" / "format.md"
-PROTO = Path(rlds_kit.__file__).parent / "storage" / "rlds_kit.proto"
+PROTOS = [Path(rlds_kit.__file__).parent / name for name in ("storage/rlds_kit.proto", "layers/layers.proto")]
 
 needs_docs = pytest.mark.skipif(not FORMAT.exists(), reason="a wheel holds no docs")
 
@@ -167,10 +168,13 @@ def test_both_readers_read_the_tiny_shard(tmp_path: Path) -> None:
 
 @needs_docs
 def test_format_page_has_every_message_of_the_proto() -> None:
-    """Messages and enums stand in docs/format.md as they are in the .proto, comments aside."""
+    """Messages and enums stand in docs/format.md as they are in the .proto files, comments aside."""
     page = "\n".join(re.findall(r"^```proto\n(.*?)^```$", FORMAT.read_text("utf-8"), re.MULTILINE | re.DOTALL))
-    assert _definitions(page) == _definitions(PROTO.read_text("utf-8"))
-    assert _definitions(page).keys() == {*pb.DESCRIPTOR.message_types_by_name, *pb.DESCRIPTOR.enum_types_by_name}
+    files = [module.DESCRIPTOR for module in (pb, layers_pb2)]
+    assert _definitions(page) == _definitions("\n".join(path.read_text("utf-8") for path in PROTOS))
+    assert _definitions(page).keys() == {
+        name for each in files for name in (*each.message_types_by_name, *each.enum_types_by_name)
+    }
 
 
 def _definitions(text: str) -> dict[str, str]:

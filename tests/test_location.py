@@ -14,7 +14,7 @@ import tensorflow_datasets as tfds
 
 import rlds_kit
 from rlds_kit.convert import tfds_conversion as converter
-from rlds_kit.convert.cache import cache_directory, made_once
+from rlds_kit.convert.cache import CacheError, cache_directory, made_once
 from rlds_kit.errors import FormatError, NotADatasetError
 from rlds_kit.remote.errors import RemoteError
 from rlds_kit.whole_directory import new_directory
@@ -31,14 +31,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def prepare(data_dir: Path, count: int = 3, **options: Any) -> Path:
-    """A dataset of TFDS with a number for each episode, in two splits."""
+def prepare(data_dir: Path, count: int = 3, first: int = 0, **options: Any) -> Path:
+    """A dataset of TFDS with a number for each episode, counted from `first`, in two splits."""
     features = {"steps": F.Dataset({"observation": np.float32, "action": np.int32, **FLAGS}), "number": np.int64}
     splits = {}
-    for first, split in ((0, "train"), (1_000, "test")):
+    for begin, split in ((first, "train"), (first + 1_000, "test")):
         splits[split] = [
             {"steps": [{"observation": np.float32(row), "action": 0, **flags} for row, flags in enumerate(steps_of(5))]}
-            | {"number": first + number}
+            | {"number": begin + number}
             for number in range(count)
         ]
     return write(data_dir, features, splits, **options)
@@ -89,6 +89,26 @@ def test_second_open_is_immediate(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     os.utime(file, ns=(0, 0))
     assert rlds_kit.open(path, split="train").path != first.path
     assert len(conversions) == 2
+
+
+def test_copies_are_told_apart(tmp_path: Path) -> None:
+    """Other episodes in files of the same names, sizes and times."""
+    paths = [prepare(tmp_path / name, first=first) for name, first in (("one", 10), ("other", 20))]
+    for path in paths:
+        for file in path.iterdir():
+            os.utime(file, ns=(0, 0))
+    one, other = ({file.name: file.stat().st_size for file in path.iterdir()} for path in paths)
+    assert one == other
+    assert [numbers(rlds_kit.open(path, split="train")) for path in paths] == [[10, 11, 12], [20, 21, 22]]
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the variable that says where the cache is."""
+    path = prepare(tmp_path)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("RLDS_KIT_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(CacheError, match=r"file/cache: what is converted cannot be kept there .*set RLDS_KIT_CACHE"):
+        rlds_kit.open(path, split="train")
 
 
 def test_all_that_a_dataset_can(tmp_path: Path) -> None:

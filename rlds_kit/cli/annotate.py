@@ -60,7 +60,7 @@ def annotate_command(  # noqa: PLR0913  one for each option
         span = _span(ctx, steps)
         chosen = [_episode(ctx, opened, each) for each in episodes]
         drafts = [*_drafts(chosen, span, **said)]
-        if any(said[each] not in ((), None) for each in said) and not drafts:
+        if any(said[each] not in ((), None) for each in said if each != "retracted") and not chosen:
             raise click.BadParameter("expected which episodes it is about", ctx, param_hint="--episode")
         if not drafts:
             _list(opened, layer, chosen, history=history, as_json=as_json)

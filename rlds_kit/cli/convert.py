@@ -47,9 +47,9 @@ def convert_command(
     What was written is read back and compared. DESTINATION must not exist, or be empty; it appears when it is complete.
     The result is the same whatever the number of workers.
 
-    The work is done beside DESTINATION. When arrays, crowdplay, minari or tfds are converted to rlds_kit and that was
-    killed or interrupted, the same command continues where it was. A source that has changed since then, or other
-    options, begin anew. All else is converted by one worker in one go.
+    The work is done beside DESTINATION. When a conversion to rlds_kit was killed or interrupted, the same command
+    continues where it was. A source that has changed since then, or other options, begin anew. The files of other
+    formats are written by one worker in one go.
 
     \b
     rlds-kit convert halfcheetah_medium-v2.hdf5 data/halfcheetah

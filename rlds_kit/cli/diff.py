@@ -1,5 +1,6 @@
 """`rlds-kit diff`."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import click
@@ -46,7 +47,8 @@ def diff_command(
         raise click.BadParameter("expected names of fields with commas between, got none", ctx, param_hint="--fields")
     with telling_trouble(), progress_bar("comparing", hidden=as_json) as progress:
         opened = open_any(a, progress), open_any(b, progress)
-        report = diff(*opened, fields=names, match=match, limit=limit, progress=progress)
+        found = diff(*opened, fields=names, match=match, limit=limit, progress=progress)
+    report = replace(found, a=a, b=b)  # as they were named: other formats are opened from the cache
     if as_json:
         print_json({"equal": report.equal, **plain(report)})
     else:

@@ -1,5 +1,7 @@
 """`rlds-kit lint`."""
 
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Final
 
 import click
@@ -88,7 +90,7 @@ def _print(report: Report) -> None:
     for identifier in report.rules:
         rule = RULES[identifier]
         found = [each for each in report.findings if each.rule == identifier]
-        show(f"{rule.id} {rule.title}", _findings(found, named=len(report.datasets) > 1))
+        show(f"{rule.id} {rule.title}", _findings(found, _short(report.datasets)))
     errors, warnings = len(report.errors), len(report.warnings)
     others = len(report.findings) - errors - warnings
     looked = f"{count_text(report.episodes, 'episode')} and {count_text(report.steps, 'step')}"
@@ -98,11 +100,25 @@ def _print(report: Report) -> None:
         show(f"what a rule is about: rlds-kit lint --explain {report.rules[0]}")
 
 
-def _findings(findings: list[Finding], *, named: bool) -> Any:  # a rich table
+def _short(datasets: Sequence[str]) -> dict[str, str]:
+    """What datasets are called: without the directories that are the same for all; nothing where there is one alone.
+
+    >>> _short(["data/pong/train", "data/pong/test"])
+    {'data/pong/train': 'train', 'data/pong/test': 'test'}
+    """
+    if len(datasets) == 1:
+        return {datasets[0]: ""}
+    parts = [each.split("/") for each in datasets]
+    folders = zip(*(each[:-1] for each in parts), strict=False)
+    shared = sum(1 for _ in takewhile(lambda names: len(set(names)) == 1, folders))
+    return {path: "/".join(each[shared:]) for path, each in zip(datasets, parts, strict=True)}
+
+
+def _findings(findings: list[Finding], names: Mapping[str, str]) -> Any:  # a rich table
     rows = [
         (
             each.severity.value,
-            ": ".join(part for part in (each.dataset if named else "", each.field) if part),
+            ": ".join(part for part in (names[each.dataset], each.field) if part),
             each.message,
             f"{each.episodes:,}" if each.episodes else "",
             f"{each.count:,}",

@@ -13,6 +13,7 @@ from rlds_kit.compare.values import ValueDifference, differences
 from rlds_kit.dataset import Dataset
 from rlds_kit.episode import Episode
 from rlds_kit.loader.source import Source
+from rlds_kit.origin import without_origin
 from rlds_kit.selection import path_of
 from rlds_kit.step import FLAGS, TIME_NS
 from rlds_kit.storage.episode_reader import Wanted
@@ -36,15 +37,15 @@ def diff(
 
     Values are compared bit for bit, and Python's numbers, NumPy's scalars and arrays are told apart. Episodes whose
     content digests are equal are not decoded. Ids, clock times (`time_ns`, unless it is named in `fields`), package
-    versions, and how steps are cut into blocks play no part. Episodes that were chosen by `where`, `take` or `split`
-    are compared alone; which fields are compared is said here, whatever `select` chose. Long episodes are compared a
-    few blocks at a time.
+    versions, how steps are cut into blocks, and the origin that a conversion notes play no part. Views are compared as
+    they are: the episodes that `where`, `take` or `split` chose, the fields that `select` chose. Long episodes are
+    compared a few blocks at a time.
 
     Args:
       a: one dataset.
       b: the other one.
-      fields: to compare, by name or path into a nest; then nothing else of episodes is looked at but their length,
-        nor anything of the datasets and their layers. None: everything.
+      fields: to compare, by name or path into a nest, whatever `select` chose; then nothing else of episodes is
+        looked at but their length, nor anything of the datasets and their layers. None: everything.
       match: which episodes to compare with each other; None: those of the same id if there are any, else those of the
         same place.
       limit: how many first differences to list; all are counted.
@@ -96,6 +97,7 @@ class _Sides:
         self._a, self._b, self._names = a, b, names
         self.sources = (a.source(), b.source())
         self._wanted = _wanted(a, b, names)
+        self._is_alike = names is not None or _chosen(a) == _chosen(b)
 
     def metered(self, pairs: tuple[tuple[int, int], ...], progress: Progress | None) -> Iterator[tuple[int, int]]:
         """The pairs; between them `progress` is told."""
@@ -110,8 +112,10 @@ class _Sides:
                 progress(size * done // steps, size)
 
     def have_same_digest(self, number_a: int, number_b: int) -> bool:
-        """Whether digests tell that nothing differs; they do not cover clocks."""
-        if TIME_NS in (self._names or ()):
+        """Whether digests tell that nothing differs; they cover neither clocks nor what `select` left out."""
+        if self._a.amended_by or self._b.amended_by:
+            return False  # they are of what was recorded
+        if not self._is_alike or TIME_NS in (self._names or self._a.selected or ()):
             return False
         digest = self._a.episodes[number_a].content_digest
         return bool(digest) and digest == self._b.episodes[number_b].content_digest
@@ -143,12 +147,26 @@ def _of_episode(episode: Episode, names: tuple[str, ...] | None) -> dict[str, An
     }
 
 
-def _wanted(a: Dataset, b: Dataset, names: tuple[str, ...] | None) -> Wanted:
-    """Tells which columns to compare."""
+def _wanted(a: Dataset, b: Dataset, names: tuple[str, ...] | None) -> tuple[Wanted, Wanted]:
+    """Tells which columns of each to compare."""
     if names is None:
-        return lambda path: path != TIME_NS
+        return _shown(a), _shown(b)
     paths = {path for name in names if name not in FLAGS for path in _paths(a, b, name)}
-    return at_or_below(sorted(paths))
+    wanted = at_or_below(sorted(paths))
+    return wanted, wanted
+
+
+def _shown(dataset: Dataset) -> Wanted:
+    """Tells which columns a view has."""
+    chosen = _chosen(dataset)
+    return (lambda path: path != TIME_NS) if chosen is None else at_or_below(sorted(chosen))
+
+
+def _chosen(dataset: Dataset) -> set[str] | None:
+    """The paths that `select` chose; None where it was not called."""
+    if dataset.selected is None:
+        return None
+    return {path_of(dataset.spec, name) for name in dataset.selected if name not in FLAGS}
 
 
 def _paths(a: Dataset, b: Dataset, name: str) -> set[str]:
@@ -167,7 +185,7 @@ def _paths(a: Dataset, b: Dataset, name: str) -> set[str]:
 def _about(a: Dataset, b: Dataset, sources: tuple[Source, Source]) -> Iterator[ValueDifference]:
     """The differences of the datasets themselves: declared fields, metadata of the first run, environment."""
     yield from differences(_declared(sources[0]), _declared(sources[1]), "spec")
-    yield from differences(a.metadata, b.metadata, "run_metadata")
+    yield from differences(without_origin(a.metadata), without_origin(b.metadata), "run_metadata")
     yield from differences(_environment(a), _environment(b), "environment")
 
 

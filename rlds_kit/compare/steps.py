@@ -32,16 +32,17 @@ def stretches(entries: tuple[EpisodeEntry, EpisodeEntry], rows: int) -> Iterator
 
 
 def step_differences(
-    readers: tuple[EpisodeReader, EpisodeReader], begin: int, end: int, wanted: Wanted
+    readers: tuple[EpisodeReader, EpisodeReader], begin: int, end: int, wanted: tuple[Wanted, Wanted]
 ) -> Iterator[tuple[int, ValueDifference]]:
-    """The differences in steps `[begin, end)`, each with its step.
+    """The differences in steps `[begin, end)` of the columns that are wanted of each side, each with its step.
 
     Fields whose columns hold the same bytes are not looked at value by value.
 
     Raises:
       DamagedError: something that is compared is damaged.
     """
-    a, b = (_by_field(reader.columns(begin, end, wanted), begin, end) for reader in readers)
+    sides = zip(readers, wanted, strict=True)
+    a, b = (_by_field(reader.columns(begin, end, columns), begin, end) for reader, columns in sides)
     differing = [
         name for name in (*a, *(name for name in b if name not in a)) if _content(a, name) != _content(b, name)
     ]

@@ -1,9 +1,10 @@
 """Reads D4RL's layout, https://github.com/Farama-Foundation/D4RL: all steps of all episodes in one array per field.
 
-In an HDF5 or NPZ file stand `observations`, `actions`, `rewards`, `terminals`, and maybe `timeouts`,
+In an HDF5 or NPZ file stand `observations`, `actions`, `terminals`, and maybe `rewards`, `timeouts`,
 `next_observations`, `infos/...`, `metadata/...`. Row k is a transition. An episode ends after a row with `terminals` or
 `timeouts`, and, where there are `next_observations`, after a row whose next observation is not that of the row after.
-Its final observation is the next observation of its own last row; without `next_observations` it is missing.
+Its final observation is the next observation of its own last row; without `next_observations` it is missing. OGBench's
+files are told apart from D4RL's by `rlds_kit.convert.array_ends`.
 """
 
 import contextlib
@@ -20,21 +21,27 @@ from numpy.lib import format as npy
 
 from rlds_kit import spec as specs
 from rlds_kit.convert import hdf5
+from rlds_kit.convert.array_ends import (
+    NEXT,
+    OBSERVATIONS,
+    REWARDS,
+    TERMINALS,
+    TIMEOUTS,
+    ends_of,
+    leaves_of,
+    mapped,
+)
 from rlds_kit.convert.decoded_size import require_plausible
 from rlds_kit.convert.protocol import RECORDED, Capabilities, ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
 from rlds_kit.errors import FormatError
 from rlds_kit.step import ACTION, DECLARED_FIELDS, FLAGS, INFO, OBSERVATION, REWARD, STEP_INDEX, TIME_NS, EpisodeEnd
 
-OBSERVATIONS: Final = "observations"
-NEXT: Final = "next_observations"
-TERMINALS: Final = "terminals"
-TIMEOUTS: Final = "timeouts"
+ACTIONS: Final = "actions"
 METADATA: Final = "metadata"
-_REQUIRED: Final = (OBSERVATIONS, "actions", "rewards", TERMINALS)
-_NAMES: Final = {OBSERVATIONS: OBSERVATION, "actions": ACTION, "rewards": REWARD, "infos": INFO}
+_REQUIRED: Final = (OBSERVATIONS, ACTIONS, TERMINALS)
+_NAMES: Final = {OBSERVATIONS: OBSERVATION, ACTIONS: ACTION, REWARDS: REWARD, "infos": INFO}
 _TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, INFO, STEP_INDEX, TIME_NS))
-_ROWS_AT_ONCE: Final = 4096
 _HDF5: Final = (".hdf5", ".h5", ".hdf")
 _NPZ: Final = ".npz"
 _BROKEN: Final = (
@@ -60,20 +67,13 @@ class ArraysReader:
         with _opened(path) as tree:
             rows = _count(path, tree)
             self._steps = {name: each for name, each in _split(tree, rows).items() if each}
-            ended = {name: _flag(path, tree, name, rows) for name in (TERMINALS, TIMEOUTS) if name in tree}
-            self._terminal = ended[TERMINALS]
-            self._timeout = ended.get(TIMEOUTS, np.zeros(rows, np.bool_))
-            cuts = self._terminal | self._timeout
-            if NEXT in tree:
-                _require_alike(path, tree[OBSERVATIONS], tree[NEXT], rows)
-                cuts[:-1] |= _broken(tree[OBSERVATIONS], tree[NEXT], rows)
-            ends = np.flatnonzero(cuts) + 1
-            self._ends = [*ends.tolist(), *([rows] if rows and not cuts[-1] else [])]
-            self.spec = specs.Dict({_NAMES[name]: _spec(tree[name]) for name in _REQUIRED if name in _NAMES})
+            self._ends = ends_of(path, tree, rows)
+            declared = (name for name in (OBSERVATIONS, ACTIONS, REWARDS) if name in tree)
+            self.spec = specs.Dict({_NAMES[name]: _spec(tree[name]) for name in declared})
             self.metadata: Mapping[str, Any] = _metadata(tree, self._steps)
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._ends.after)
 
     def __iter__(self) -> Iterator[ForeignEpisode]:
         """Reads the episodes in order."""
@@ -81,31 +81,38 @@ class ArraysReader:
 
     def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
         """By their number of rows."""
-        lengths = np.diff(self._ends, prepend=0).tolist()
-        return [length * self.size // self._ends[-1] for length in lengths]
+        after = self._ends.after
+        return [length * self.size // after[-1] for length in np.diff(after, prepend=0).tolist()]
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
         """Reads some of the episodes."""
-        bounds = [0, *self._ends]
+        bounds = [0, *self._ends.after]
         with _opened(self._path) as tree:
             for number in range(begin, end):
                 yield self._episode(tree, bounds[number], bounds[number + 1])
 
     def _episode(self, tree: Tree, begin: int, end: int) -> ForeignEpisode:
         columns = {
-            _field(name): _map(lambda array: array[begin:end], _chosen(tree[name], kept))
+            _field(name): mapped(lambda array: array[begin:end], _chosen(tree[name], kept))
             for name, kept in self._steps.items()
         }
-        rows = end - begin
+        rows = count = end - begin
         if NEXT in tree:
-            final = _map(lambda array: array[end - 1 : end], tree[NEXT])
+            final = mapped(lambda array: array[end - 1 : end], tree[NEXT])
             columns[OBSERVATION] = _joined(columns[OBSERVATION], final)
-        acted = {name: columns.pop(name) for name in (ACTION, REWARD)}
-        terminated, truncated = bool(self._terminal[end - 1]), bool(self._timeout[end - 1])
+            rows += 1
+        acted = {name: columns.pop(name) for name in (ACTION, REWARD) if name in columns}
+        first: dict[str, int] = {}
+        if self._ends.final[end - 1]:
+            count -= 1
+            not_done = {f"{RECORDED}{name}": mapped(lambda array: array[count:], each) for name, each in acted.items()}
+            columns |= not_done
+            first = dict.fromkeys(not_done, count)
+        terminated, truncated = bool(self._ends.terminal[end - 1]), bool(self._ends.timeout[end - 1])
         ending = EpisodeEnd.TERMINATED if terminated else EpisodeEnd.TRUNCATED
         return ForeignEpisode(
-            Rows(columns, rows + (NEXT in tree)),
-            Rows(acted, rows),
+            Rows(columns, rows, first),
+            Rows(mapped(lambda array: array[:count], acted), count),
             ending if terminated or truncated else EpisodeEnd.INTERRUPTED,
             terminated=terminated,
             truncated=truncated,
@@ -173,8 +180,8 @@ def _count(path: Path, tree: Tree) -> int:
             f"{', '.join(tree) or 'none'}"
         )
     rows = len(tree[TERMINALS]) if np.ndim(tree[TERMINALS]) else 0
-    names = [*_REQUIRED, *(name for name in (NEXT, TIMEOUTS) if name in tree)]
-    lengths = {name: sorted(set(_leaves_of(tree[name], lambda array: array.shape[:1]))) for name in names}
+    names = [*_REQUIRED, *(name for name in (REWARDS, NEXT, TIMEOUTS) if name in tree)]
+    lengths = {name: sorted(set(leaves_of(tree[name], lambda array: array.shape[:1]))) for name in names}
     if any(found != [(rows,)] for found in lengths.values()):
         told = ", ".join(f"{name} {[each[0] if each else 'no' for each in found]}" for name, found in lengths.items())
         raise FormatError(f"{path}: expected as many rows in every array, got {told}")
@@ -231,57 +238,10 @@ def _text(value: Any) -> Any:
         return value
 
 
-def _flag(path: Path, tree: Tree, name: str, rows: int) -> np.ndarray:
-    values = np.asarray(tree[name][()])
-    if values.size != rows or values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise FormatError(
-            f"{path}: {name}: expected a 0 or 1 for each of {rows} rows, got {values.dtype} {values.shape}"
-        )
-    return values.reshape(rows).astype(np.bool_)
-
-
-def _require_alike(path: Path, observations: Any, following: Any, rows: int) -> None:
-    def shape(node: Any) -> Any:
-        return _map(lambda array: (array.shape[1:], array.dtype), node)
-
-    if shape(observations) != shape(following):
-        raise FormatError(f"{path}: expected {OBSERVATIONS} and {NEXT} of one dtype and shape in {rows} rows")
-
-
-def _broken(observations: Any, following: Any, rows: int) -> np.ndarray:
-    """`[rows - 1]` bool: where the next observation of a row is not, bit for bit, the observation of the row after."""
-    found = np.zeros(max(rows - 1, 0), np.bool_)
-    if isinstance(observations, dict):
-        for name, each in observations.items():
-            found |= _broken(each, following[name], rows)
-        return found
-    for begin in range(0, rows - 1, _ROWS_AT_ONCE):
-        end = min(begin + _ROWS_AT_ONCE, rows - 1)
-        found[begin:end] = (_bytes(following[begin:end]) != _bytes(observations[begin + 1 : end + 1])).any(axis=1)
-    return found
-
-
-def _bytes(array: np.ndarray) -> np.ndarray:
-    """`[rows, bytes]` uint8."""
-    return np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8).reshape(len(array), -1)
-
-
 def _joined(columns: Any, final: Any) -> Any:
     if isinstance(columns, dict):
         return {name: _joined(each, final[name]) for name, each in columns.items()}
     return np.concatenate([columns, final])
-
-
-def _map(function: Callable[[Any], Any], node: Any) -> Any:
-    return {name: _map(function, each) for name, each in node.items()} if isinstance(node, dict) else function(node)
-
-
-def _leaves_of(node: Any, function: Callable[[Any], Any]) -> Iterator[Any]:
-    if isinstance(node, dict):
-        for each in node.values():
-            yield from _leaves_of(each, function)
-    else:
-        yield function(node)
 
 
 def _spec(node: Any) -> specs.Spec:
@@ -301,7 +261,7 @@ def _recognises(path: Path) -> bool:
 
 FORMAT: Final = Format(
     name="arrays",
-    summary="an HDF5 or NPZ file as of D4RL, with observations, actions, rewards and terminals",
+    summary="an HDF5 or NPZ file as of D4RL or OGBench, with observations, actions and terminals",
     recognises=_recognises,
     open=ArraysReader,
     capabilities=Capabilities(

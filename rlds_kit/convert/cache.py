@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from rlds_kit.errors import RldsKitError
 from rlds_kit.storage import lock
 
 DIRECTORY: Final = "RLDS_KIT_CACHE"
 """Environment variable that says where the cache is."""
 DEFAULT: Final = "~/.cache/rlds_kit"
 _WAIT_SECONDS: Final = 0.2
+
+
+class CacheError(RldsKitError, OSError):
+    """The cache cannot be written."""
 
 
 def cache_directory() -> Path:
@@ -32,17 +37,31 @@ def made_once(key: str, make: Callable[[Path], object]) -> Path:
       make: makes it at the path that it is given, as a whole or not at all.
 
     Raises:
+      CacheError: the cache cannot be written.
       Whatever `make` does.
     """
     root = cache_directory()
     target = root / key
     if target.is_dir():
         return target
-    root.mkdir(parents=True, exist_ok=True)
-    with _locked(root / f".{key}.lock"):
+    with _locked(_lock_file(root, key)):
         if not target.is_dir():
             make(target)
     return target
+
+
+def _lock_file(root: Path, key: str) -> Path:
+    """The file to lock; it is there, and so is its directory."""
+    path = root / f".{key}.lock"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    except OSError as error:
+        raise CacheError(
+            f"{root}: what is converted cannot be kept there ({error}); set {DIRECTORY} to a directory that can be "
+            "written"
+        ) from error
+    return path
 
 
 @contextlib.contextmanager

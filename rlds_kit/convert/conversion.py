@@ -19,8 +19,11 @@ from rlds_kit.convert.protocol import ConversionError, Format, Loss, PartReader,
 from rlds_kit.convert.workers import run
 from rlds_kit.convert.workspace import prepare, workspace
 from rlds_kit.errors import NotADatasetError
-from rlds_kit.remote.address import require_local
-from rlds_kit.remote.path import as_path
+from rlds_kit.location import directory_of
+from rlds_kit.origin import BEFORE, LOSSY, SOURCE
+from rlds_kit.remote.address import is_url, require_local
+from rlds_kit.remote.path import RemotePath
+from rlds_kit.storage.directory import is_dataset
 from rlds_kit.upkeep.report import Progress
 
 VERSION: Final = 2
@@ -79,7 +82,7 @@ def convert(
     the options are the same; else, and with other formats, it begins anew.
 
     Args:
-      source: a directory or file; what kind is seen from its content.
+      source: a directory or file, what kind is seen from its content; or the URL of a dataset of rlds_kit.
       destination: does not exist, or is an empty directory.
       format: of the destination, one of `formats.WRITABLE`; None: "rlds_kit".
       source_format: one of `formats.FORMATS`; None: as recognised.
@@ -101,7 +104,12 @@ def convert(
     >>> convert("halfcheetah_medium-v2.hdf5", "data/halfcheetah")  # doctest: +SKIP
     """
     require_local(destination)
-    path = as_path(source)
+    path = directory_of(source) if is_url(str(source)) else Path(source)
+    if isinstance(path, RemotePath) and not is_dataset(path):
+        raise NotADatasetError(
+            f"{path}: expected a dataset of rlds_kit; of other formats nothing is read from URLs: copy the dataset to "
+            "this machine and convert that"
+        )
     found = formats.recognised(path) if source_format is None else formats.named(source_format)
     if not path.exists():
         raise NotADatasetError(f"{path}: expected a dataset, but there is nothing; check the path")
@@ -132,6 +140,8 @@ class Source:
 
     def identity(self) -> list[Any]:
         """Changes when the source does: names, sizes and times of its files. Hidden ones do not count."""
+        if isinstance(self.path, RemotePath):
+            return [str(self.path), self.chosen, self.path.versions()]
         root = self.path.absolute()
         files = sorted(each for each in root.rglob("*") if each.is_file()) if root.is_dir() else [root]
         seen = [each for each in files if not any(part.startswith(".") for part in each.relative_to(root).parts)]
@@ -176,7 +186,8 @@ def _origin(source: Source) -> dict[str, Any]:
         "name": source.path.absolute().name,
         **(source.reader.origin if isinstance(source.reader, WithOrigin) else {}),
         "converter": VERSION,
-        "lossy_at_the_source": dict(source.reader.lossy),
+        LOSSY: dict(source.reader.lossy),
+        **({BEFORE: source.reader.metadata[SOURCE]} if SOURCE in source.reader.metadata else {}),
     }
 
 

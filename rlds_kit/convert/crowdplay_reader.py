@@ -77,15 +77,20 @@ class CrowdPlayReader:
         steps = list(trajectory.steps(agent))
         for name, count in _left_out(trajectory.stored, agent).items():
             self.losses.append(Loss(name, "is nothing that CrowdPlay's steps are known to have", count))
-        rows = [row_of(step, is_last=step is steps[-1]) for step in steps]
-        is_over = bool(rows) and bool(rows[-1][DISCOUNT] == 0)
-        return ForeignEpisode(
-            [{OBSERVATION: row.pop(OBSERVATION)} for row in rows],
-            rows,
-            EpisodeEnd.TERMINATED if is_over else EpisodeEnd.INTERRUPTED,
-            terminated=is_over,
-            metadata=metadata_of(played, agent, steps),
-        )
+        return episode_of(played, agent, steps)
+
+
+def episode_of(played: Played, agent: str, steps: Sequence[Step]) -> ForeignEpisode:
+    """An episode as one agent saw it."""
+    rows = [_row(step, is_last=step is steps[-1]) for step in steps]
+    is_over = bool(rows) and bool(rows[-1][DISCOUNT] == 0)
+    return ForeignEpisode(
+        [{OBSERVATION: row.pop(OBSERVATION)} for row in rows],
+        rows,
+        EpisodeEnd.TERMINATED if is_over else EpisodeEnd.INTERRUPTED,
+        terminated=is_over,
+        metadata=_metadata(played, agent, steps),
+    )
 
 
 def step_spec(screen: tuple[int, ...] | None = None) -> specs.Dict:
@@ -110,7 +115,7 @@ def step_spec(screen: tuple[int, ...] | None = None) -> specs.Dict:
     )
 
 
-def row_of(step: Step, *, is_last: bool) -> dict[str, Any]:
+def _row(step: Step, *, is_last: bool) -> dict[str, Any]:
     """All that is kept of a step."""
     row = {
         OBSERVATION: step.observation,
@@ -125,7 +130,7 @@ def row_of(step: Step, *, is_last: bool) -> dict[str, Any]:
     return row if step.ram is None else {**row, NEXT_RAM: step.ram}
 
 
-def metadata_of(played: Played, agent: str, steps: Sequence[Step]) -> dict[str, Any]:
+def _metadata(played: Played, agent: str, steps: Sequence[Step]) -> dict[str, Any]:
     """What is known of an episode, as one agent played it."""
     return {
         "game": played.game,

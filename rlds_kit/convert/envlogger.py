@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -219,8 +219,11 @@ def _decode_pairs(pairs: Iterable[Data]) -> dict[Value, Value]:
     entries = {}
     for pair in pairs:
         match decode(pair):
-            case (Hashable() as key, value):
-                entries[key] = value
+            case (key, value):
+                try:
+                    entries[key] = value
+                except TypeError as error:  # a tuple may hold what has no hash
+                    raise FormatError(f"an entry of a dict has no key that can be one: {key!r}") from error
             case other:
                 raise FormatError(f"an entry of a dict is not (key, value): {other!r}")
     return entries
@@ -251,7 +254,10 @@ def decode_datum(datum: Datum) -> Value:
         raise FormatError("arrays of Python integers are not supported by EnvLogger")
     if min(shape, default=0) < 0 or math.prod(shape) != len(elements):
         raise FormatError(f"{len(elements)} elements do not fill the shape {shape}")
-    return elements.reshape(shape)
+    try:
+        return elements.reshape(shape)
+    except ValueError as error:
+        raise FormatError(f"no array has the shape {shape}") from error
 
 
 def _elements(name: str, stored: Any) -> Any:  # containers of generated code, arrays of any dtype

@@ -9,9 +9,9 @@ an episode, or of a step, where `envlogger_writer` puts it.
 """
 
 import json
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,19 +19,26 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from rlds_kit import spec as specs
-from rlds_kit.convert.envlogger import Record, Value, decode, read_shard
+from rlds_kit.convert.envlogger import Record, Value, decode
+from rlds_kit.convert.envlogger_scan import (
+    LAST,
+    METADATA_OF_EPISODES,
+    STEPS_FILE,
+    Scan,
+    StoredEpisode,
+    indexed,
+    scan,
+    shards_of,
+)
 from rlds_kit.convert.envlogger_storage_pb2 import Data
-from rlds_kit.convert.protocol import SOURCE, ForeignEpisode, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Loss
 from rlds_kit.errors import FormatError, SpecError
-from rlds_kit.riegeli import RecordReader, RiegeliError, TruncatedWarning
-from rlds_kit.riegeli.recovery import SkippedRegion
+from rlds_kit.origin import SOURCE, lossy_of
+from rlds_kit.riegeli import RecordReader
 from rlds_kit.step import ACTION, DECLARED_FIELDS, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS
 from rlds_kit.step import EpisodeEnd as End
 
 METADATA_FILE: Final = "metadata.riegeli"
-STEPS_FILE: Final = "steps.riegeli"
-METADATA_OF_EPISODES: Final = "episode_metadata.riegeli"
-OFFSETS_FILE: Final = "step_offsets.riegeli"
 CUSTOM_DATA: Final = "custom_data"
 """The field of what `step_fn` returned where that is no dict, or a dict with names that the model itself uses."""
 EPISODE_METADATA: Final = "episode_metadata"
@@ -40,23 +47,20 @@ EXTRA: Final = "rlds_kit"
 """The key of what EnvLogger has no place for."""
 ENVIRONMENT_SPECS: Final = "environment_specs"
 """The key of a directory's metadata where EnvLogger itself puts the specs of the environment."""
-FIRST: Final = 0
-MID: Final = 1
-LAST: Final = 2
 TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, STEP_INDEX, TIME_NS, CUSTOM_DATA, EXTRA))
 """Names of what `step_fn` returned that cannot be names of fields."""
 _ENDS: Final = frozenset(end.value for end in End if end is not End.INCOMPLETE)
 
 
 class EnvLoggerReader:
-    """Reads a directory of EnvLogger's. A `Reader`.
+    """Reads a directory of EnvLogger's. A `PartReader`.
 
     dm_env says that a last step with discount 0 is a terminal one, and that another one was cut off; an episode without
     a last step was interrupted.
     """
 
     def __init__(self, path: Path) -> None:
-        self._shards = sorted({each.parent for name in (STEPS_FILE, OFFSETS_FILE) for each in path.glob(f"*/{name}")})
+        self._shards = shards_of(path)
         content, self._lost = _metadata(path / METADATA_FILE)
         metadata, extra = _split(content)
         origin = _dict_at(extra, SOURCE)
@@ -65,39 +69,44 @@ class EnvLoggerReader:
         self.spec = _spec(extra, path / METADATA_FILE)
         self.environment: Mapping[str, Any] = _dict_at(extra, "environment")
         self.size = sum(each.stat().st_size for each in path.rglob("*.riegeli"))
-        self._lossy = {name: str(why) for name, why in _dict_at(origin, "lossy_at_the_source").items()}
+        self._lossy = lossy_of(self.metadata)
         self.lossy: Mapping[str, str] = self._lossy
         self.losses: list[Loss] = []
-        self._count = sum(len(_positions(shard)) for shard in self._shards)
+        self._count = sum(len(indexed(shard)) for shard in self._shards)
+        self._scanned: Scan | None = None
 
     def __len__(self) -> int:
-        return self._count
+        return self._count if self._scanned is None else len(self._scanned.episodes)
 
     def __iter__(self) -> Iterator[ForeignEpisode]:
         """Reads the episodes in order."""
-        self.losses[:] = self._lost
-        for shard in self._shards:
-            positions = _positions(shard)
-            known = 0
-            for first, records in self._episodes(shard):
-                position = positions.get(first, 0)
-                known += position > 0
-                yield episode_of(records, self._metadata_at(shard, position))
-            self._note_metadata(shard, known)
+        return self.read(0, len(self._scan().episodes))
 
-    def _note_metadata(self, shard: Path, known: int) -> None:
-        """Notes metadata that no index gives to an episode."""
-        path = shard / METADATA_OF_EPISODES
-        if not path.is_file():
-            return
-        with RecordReader(path, recovery=lambda _: True) as reader:
-            left = sum(1 for _ in reader) - known
-        if left > 0:
-            self.losses.append(Loss("metadata", "which episode it belongs to is in no index", left))
+    def weigh(self, tell: Callable[[int], None]) -> Sequence[int]:
+        """By their steps; reads all of these to find where episodes begin."""
+        episodes = self._scan(tell).episodes
+        total = sum(each.steps for each in episodes)
+        return [self.size * each.steps // total for each in episodes]
 
-    def _metadata_at(self, shard: Path, position: int) -> Value:
-        """Reads the metadata of an episode; a position of 0 or less says that there are none."""
-        if position <= 0:
+    def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
+        """Reads some of the episodes; what belongs to none of them is told with the first one."""
+        found = self._scan()
+        self.losses[:] = [*self._lost, *found.losses] if begin == 0 else []
+        for shard, episodes in groupby(found.episodes[begin:end], lambda each: each.shard):
+            with RecordReader(shard / STEPS_FILE, recovery=lambda _: True) as reader:
+                for stored in episodes:
+                    yield episode_of(_records(reader, stored), self._metadata_at(shard, stored.about))
+
+    def _scan(self, tell: Callable[[int], None] = lambda _: None) -> Scan:
+        if self._scanned is None:
+            self._scanned = scan(self._shards, tell)
+            for name in self._scanned.truncated:
+                self._lossy[name] = f"{STEPS_FILE} ends inside a chunk: its writer died"
+        return self._scanned
+
+    def _metadata_at(self, shard: Path, position: int | None) -> Value:
+        """Reads the metadata of an episode; without a position there are none."""
+        if position is None:
             return None
         try:
             with RecordReader(shard / METADATA_OF_EPISODES, recovery=lambda _: False) as reader:
@@ -109,68 +118,6 @@ class EnvLoggerReader:
             pass
         self.losses.append(Loss("metadata", "the index of a shard names metadata that are not there"))
         return None
-
-    def _episodes(self, shard: Path) -> Iterator[tuple[int, list[Record]]]:
-        """The number of the first step of each episode, counted in its shard, and the episode's records."""
-        regions: list[SkippedRegion] = []
-        begin, records = 0, list[Record]()
-
-        def note(region: SkippedRegion) -> bool:
-            regions.append(region)
-            return True
-
-        if not (shard / STEPS_FILE).is_file():
-            self._note_missing(shard, 0)
-            return
-        with RecordReader(shard / STEPS_FILE, recovery=note) as reader:
-            number, damaged = -1, 0
-            for number, data in enumerate(reader):
-                record = _record(data, shard, number)
-                is_broken, damaged = len(regions) > damaged, len(regions)
-                if records and (record.step_type == FIRST or is_broken):
-                    yield begin, records
-                    records = []
-                if records or record.step_type == FIRST:
-                    begin = begin if records else number
-                    records.append(record)
-                else:
-                    self.losses.append(Loss("episode", "a step that follows on no first step"))
-                if record.step_type == LAST and records:
-                    yield begin, records
-                    records = []
-            if records:
-                yield begin, records
-            self._note(shard, regions, reader.truncated is not None)
-            self._note_missing(shard, number + 1)
-
-    def _note_missing(self, shard: Path, found: int) -> None:
-        """Notes steps that the index of a shard names and that are not there."""
-        known = len(_index(shard)[0])
-        if known > found:
-            self.losses.append(Loss("episode", f"the index has steps that {STEPS_FILE} has not", known - found))
-
-    def _note(self, shard: Path, regions: list[SkippedRegion], is_truncated: bool) -> None:
-        damaged = regions[:-1] if is_truncated else regions
-        if damaged:
-            self.losses.append(Loss("episode", f"{shard.name}/{STEPS_FILE} has damaged bytes", len(damaged)))
-        if is_truncated:
-            self._lossy[shard.name] = f"{STEPS_FILE} ends inside a chunk: its writer died"
-
-
-def _index(shard: Path) -> tuple[Sequence[int], Sequence[Sequence[int]]]:
-    """What the index of a shard says, as far as it can be read: where steps are, and where episodes begin."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TruncatedWarning)
-        try:
-            found = read_shard(shard)
-        except (FormatError, RiegeliError, FileNotFoundError):
-            return (), ()
-    return found.step_offsets.tolist(), found.episode_index.tolist()
-
-
-def _positions(shard: Path) -> dict[int, int]:
-    """For the first step of each episode that the index knows, the position of its metadata."""
-    return {int(first): int(position) for first, position in _index(shard)[1]}
 
 
 def _metadata(path: Path) -> tuple[Any, list[Loss]]:
@@ -219,8 +166,15 @@ def _parsed(data: bytes, place: str) -> Value:
         raise FormatError(f"{place}: {error}") from error
 
 
-def _record(data: bytes, shard: Path, number: int) -> Record:
+def _records(reader: RecordReader, stored: StoredEpisode) -> list[Record]:
+    reader.seek(stored.position)
+    return [_record(reader.read_record(), stored.shard, stored.number + step) for step in range(stored.steps)]
+
+
+def _record(data: bytes | None, shard: Path, number: int) -> Record:
     place = f"{shard / STEPS_FILE}, step {number}"
+    if data is None:
+        raise FormatError(f"{place}: expected a step, but the file ends: it changed while it was read")
     match _parsed(data, place):
         case ((int(step_type), reward, discount, observation), action, custom_data):
             return Record(step_type, reward, discount, observation, action, custom_data)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from rlds_kit.convert.envlogger_encode import encode
-from rlds_kit.convert.envlogger_reader import METADATA_OF_EPISODES, OFFSETS_FILE, STEPS_FILE
+from rlds_kit.convert.envlogger_scan import METADATA_OF_EPISODES, OFFSETS_FILE, STEPS_FILE
 from rlds_kit.riegeli import RecordWriter
 
 OPTIONS: Final = "zstd:3,chunk_size:1M"

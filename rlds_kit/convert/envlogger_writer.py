@@ -22,21 +22,20 @@ from rlds_kit.convert.envlogger_reader import (
     ENVIRONMENT_SPECS,
     EPISODE_METADATA,
     EXTRA,
-    FIRST,
-    LAST,
     METADATA_FILE,
-    MID,
     TAKEN,
     episode_of,
     fields_of,
     is_named,
     natural_end,
 )
+from rlds_kit.convert.envlogger_scan import FIRST, LAST, MID
 from rlds_kit.convert.envlogger_shard import OPTIONS, ShardWriter
 from rlds_kit.convert.envlogger_storage_pb2 import Data
 from rlds_kit.convert.final_observation import with_final_observation
-from rlds_kit.convert.protocol import SOURCE, ForeignEpisode, Loss, Reader, Row, Target
+from rlds_kit.convert.protocol import ForeignEpisode, Loss, Reader, Row, Target
 from rlds_kit.errors import SpecError
+from rlds_kit.origin import SOURCE
 from rlds_kit.riegeli import RecordWriter
 from rlds_kit.spec.from_dm_env import to_dm_env
 from rlds_kit.step import ACTED_FIELDS, ACTION, DECLARED_FIELDS, DISCOUNT, OBSERVATION, REWARD, EpisodeEnd

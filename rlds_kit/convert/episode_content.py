@@ -124,7 +124,7 @@ class _Streams:
                 for each in value:
                     self.add(f"{path}[]", each)
             case int() if value not in _INT64:
-                self.put(path, b"int %d" % value, b"")
+                self.put(path, b"int %x" % value, b"")
             case _:
                 array = np.asarray(value)
                 self.put(path, _kind(array.dtype, array.shape), array.tobytes())

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rlds_kit.convert.decoded_size import require_plausible
 from rlds_kit.errors import FormatError, RldsKitError
 
-_BROKEN: Final = (KeyError, ValueError, RuntimeError, OSError, OverflowError, MemoryError)
+_BROKEN: Final = (KeyError, ValueError, TypeError, RuntimeError, OSError, OverflowError, MemoryError)
 _TEXTS_AT_ONCE: Final = 256
 
 

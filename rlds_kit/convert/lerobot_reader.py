@@ -6,10 +6,11 @@ LeRobot does not record what was observed after the last action, so that is miss
 of any other, nothing says that the environment ended it.
 """
 
+import functools
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,9 +24,10 @@ from rlds_kit.convert.lerobot_columns import require_lengths, values_of
 from rlds_kit.convert.lerobot_extra import COLUMN, Extra
 from rlds_kit.convert.lerobot_info import DTYPES, IMAGE, TEXT, VIDEO, Feature, read_info
 from rlds_kit.convert.lerobot_names import Place
-from rlds_kit.convert.protocol import SOURCE, ForeignEpisode, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Loss
 from rlds_kit.convert.rows import Rows
 from rlds_kit.errors import FormatError
+from rlds_kit.origin import lossy_of
 from rlds_kit.step import ACTED_FIELDS, ACTION, OBSERVATION, EpisodeEnd
 
 LEROBOT: Final = "lerobot"
@@ -36,13 +38,14 @@ SUBTASKS: Final = "meta/subtasks.parquet"
 _COUNTS: Final = ("total_episodes", "total_frames", "total_tasks", "splits")
 _KNOWN: Final = re.compile(r"(data|videos|meta|stats)/.*")
 _OWN_COLUMNS: Final = ("episode_index", "tasks", "length", "dataset_from_index", "dataset_to_index", COLUMN)
+_PLACE: Final = ("episode_index", "dataset_from_index", "length", "data/chunk_index", "data/file_index")
 _PART_OF_A_FRAME: Final = 0.25
 """How far from its time a frame of a video may be shown: no other frame is as near."""
 _MOST_TASKS: Final = 1 << 20
 
 
 class LeRobotReader:
-    """Reads a dataset. A `Reader`."""
+    """Reads a dataset. A `PartReader`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -71,24 +74,43 @@ class LeRobotReader:
 
     def __iter__(self) -> Iterator[ForeignEpisode]:
         """Reads the episodes in the order of their numbers."""
+        return self.read(0, len(self))
+
+    def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
+        """By their frames, which `meta/episodes` has."""
+        lengths = [self._place_of(row, number)[2] for number, row in enumerate(self._rows(_PLACE))]
+        return [self.size * length // max(1, sum(lengths)) for length in lengths]
+
+    def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
+        """Reads some of the episodes."""
         self.losses.clear()
-        self.losses += [Loss(name, "a kind of feature that is not read") for name in self._unknown]
+        if begin == 0:
+            self.losses += [Loss(name, "a kind of feature that is not read") for name in self._unknown]
         columns = [name for name, each in self._info.features.items() if self._is_stored(each)]
-        file: tuple[str, parquet.RowCursor, int] | None = None
-        for number, row in enumerate(self._rows()):
-            path, begin, length = self._place_of(row, number)
-            if file is None or file[0] != path:
-                file = (path, self._cursor(path, columns), begin)
-            _, cursor, first = file
-            if begin - first < cursor.position:
-                raise FormatError(f"{path}: expected episodes one after the other, got episode {number} at row {begin}")
+        cursor: parquet.RowCursor | None = None
+        for number, row in enumerate(itertools.islice(self._rows(begin=begin), end - begin), begin):
+            path, start, length = self._place_of(row, number)
+            at = start - self._first_frames[path]
+            if cursor is None or cursor.path != self._path / path:
+                cursor = self._cursor(path, columns, at)
+            if at < cursor.position:
+                raise FormatError(f"{path}: expected episodes one after the other, got episode {number} at row {start}")
             self._require_room(cursor, length)
-            cursor.skip_to(begin - first)
+            cursor.skip_to(at)
             yield self._episode(row, cursor.take(length), f"{path}, episode {number}")
 
-    def _cursor(self, path: str, columns: list[str]) -> parquet.RowCursor:
-        """The frames of a file; lists in it have the lengths that are declared."""
-        cursor = parquet.RowCursor(self._path / path, columns)
+    @functools.cached_property
+    def _first_frames(self) -> dict[str, int]:
+        """By file, the number in the dataset of its first frame."""
+        found: dict[str, int] = {}
+        for number, row in enumerate(self._rows(_PLACE)):
+            path, start, _ = self._place_of(row, number)
+            found.setdefault(path, start)
+        return found
+
+    def _cursor(self, path: str, columns: list[str], begin: int = 0) -> parquet.RowCursor:
+        """The frames of a file from one on, or a little before; lists in it have the lengths that are declared."""
+        cursor = parquet.RowCursor(self._path / path, columns, begin)
         for name in columns:
             require_lengths(cursor.schema.field(name).type, self._info.features[name], f"{path}, {name}")
         return cursor
@@ -149,8 +171,7 @@ class LeRobotReader:
 
     def _lossy(self) -> dict[str, str]:
         """What was lost when the dataset was made, as far as its first episode shows it."""
-        before = (self.metadata.get(SOURCE) or {}).get("lossy_at_the_source") if self.metadata else None
-        found = dict(before) if isinstance(before, dict) else {}
+        found = lossy_of(self.metadata)
         row = next(self._rows(), None)
         visual = [each for each in self._features.values() if each.dtype in (IMAGE, VIDEO)]
         if row is None or not visual:
@@ -167,21 +188,28 @@ class LeRobotReader:
             found |= {str(self._places[each.name]): how} if how else {}
         return found
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        """What `meta/episodes` says of the episodes, without statistics."""
+    def _rows(self, wanted: Collection[str] | None = None, begin: int = 0) -> Iterator[dict[str, Any]]:
+        """What `meta/episodes` says of the episodes from one on, without statistics, or only in columns."""
+        number = 0
         for path in self._files:
             opened = parquet.opened(path)
+            if number + opened.metadata.num_rows <= begin:
+                number += opened.metadata.num_rows
+                continue
             with parquet.reading(path):
-                columns = [name for name in opened.schema_arrow.names if not name.startswith("stats/")]
+                stored = opened.schema_arrow.names
+                columns = [name for name in stored if (name in wanted if wanted else not name.startswith("stats/"))]
                 for batch in opened.iter_batches(batch_size=64, columns=columns, use_threads=False):
-                    yield from batch.to_pylist()
+                    yield from batch.slice(max(0, begin - number)).to_pylist()
+                    number += batch.num_rows
 
     def _place_of(self, row: Mapping[str, Any], number: int) -> tuple[str, int, int]:
         """The file of an episode, the number of its first frame in the dataset, and how many there are."""
-        keys = ("episode_index", "dataset_from_index", "length", "data/chunk_index", "data/file_index")
-        found, begin, length, chunk, file = (_integer(row, key, number) for key in keys)
+        found, begin, length, chunk, file = (_integer(row, key, number) for key in _PLACE)
         if found != number:
             raise FormatError(f"{self._path}: expected episode {number} in {EPISODES}, got {found}")
+        if not length:
+            raise FormatError(f"{self._path}: expected one frame or more in episode {number}, got none")
         path = self._info.path("data_path", chunk_index=chunk, file_index=file)
         return str(path), begin, length
 

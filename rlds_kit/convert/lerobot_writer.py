@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from rlds_kit import spec as specs
 from rlds_kit.convert import lerobot_names as names
 from rlds_kit.convert import parquet
 from rlds_kit.convert.lerobot_columns import arrow_array, arrow_type, hugging_face_type
@@ -21,10 +22,12 @@ from rlds_kit.convert.lerobot_info import DTYPES, IMAGE, INFO, MOST_DIMENSIONS, 
 from rlds_kit.convert.lerobot_names import Place
 from rlds_kit.convert.lerobot_reader import EPISODES, LEROBOT, TASKS
 from rlds_kit.convert.lerobot_statistics import described, looked_at
-from rlds_kit.convert.protocol import SOURCE, ForeignEpisode, Loss, Reader, Row, Target
+from rlds_kit.convert.protocol import ForeignEpisode, Loss, Reader, Row, Target
 from rlds_kit.convert.rows import Rows
+from rlds_kit.convert.spec_without import spec_without
 from rlds_kit.field_statistics import FieldStatistics
 from rlds_kit.frame_rate import DEFAULT, known_rate
+from rlds_kit.origin import SOURCE
 from rlds_kit.step import ACTED_FIELDS, ACTION, OBSERVATION, EpisodeEnd
 
 DATA_PATH: Final = "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
@@ -33,6 +36,8 @@ EPISODES_PATH: Final = EPISODES + "/chunk-{chunk_index:03d}/file-{file_index:03d
 STATS: Final = "meta/stats.json"
 VERSION: Final = "v3.0"
 _SMALLEST_IMAGE: Final = 8
+_FRAMES: Final = ("episode_index", "length", "dataset_from_index", "dataset_to_index")
+_FILE: Final = ("data/chunk_index", "data/file_index")
 _NO_TASK: Final = ""
 _OTHERS: Final = "other episodes than the first have it, and every frame needs the same features"
 
@@ -51,13 +56,15 @@ class LeRobotWriter:
     def __init__(self, target: Target, source: Reader) -> None:
         self._path, self._source, self._origin = target.path, source, target.origin
         (self._path / "meta").mkdir(parents=True)
-        self._about = source.metadata.get(LEROBOT) if isinstance(source.metadata.get(LEROBOT), Mapping) else {}
+        about = source.metadata.get(LEROBOT)
+        self._about: Mapping[str, Any] = about if isinstance(about, Mapping) else {}
         self._fps = known_rate(source.metadata, source.environment) or DEFAULT
         self._columns: dict[Place, _Column] | None = None
         self._implied: list[Feature] = []
         self._data: RolledFiles | None = None
         self._table: RolledFiles | None = None
         self._tasks: dict[str, int] = {}
+        self._lost = set[str]()
         self._totals: dict[str, tuple[FieldStatistics, int]] = {}
         self._episodes = self._frames = 0
 
@@ -82,9 +89,12 @@ class LeRobotWriter:
         ]
         if missing or unlike:
             named = ", ".join((*missing, *unlike))
-            return None, [*losses, Loss("episode", f"lacks features of the first, or has others: {named}", count)]
+            reason = f"lacks features of the first, or has others: {named}"
+            return None, [*losses, Loss("episode", reason, len(observed))]
         losses += [Loss(str(place), _OTHERS, count) for place in leaves if place not in self._columns]
-        return self._held(episode, {place: leaves[place] for place in self._columns}, observed[count:], losses), losses
+        held = self._held(episode, {place: leaves[place] for place in self._columns}, observed[count:], losses)
+        self._lost |= {each.field for each in losses}
+        return held, losses
 
     def _held(
         self, episode: ForeignEpisode, leaves: Mapping[Place, Any], final: Sequence[Row], losses: list[Loss]
@@ -121,7 +131,8 @@ class LeRobotWriter:
             raise TypeError("expected an episode as `fit` returns it")
         count = len(episode.acted)
         flat = {**_flat(episode.observed.columns), **_flat(episode.acted.columns)}
-        values = {each.feature.name: flat[place.path] for place, each in self._columns.items()}
+        places = _flat(names.nested({place: place for place in self._columns}))  # items of tuples may have moved up
+        values = {self._columns[place].feature.name: flat[path] for path, place in places.items()}
         tasks = values.pop(names.TASK_INDEX, [_NO_TASK] * count)[:count]
         values = {name: each[:count] for name, each in values.items()}
         values = self._numbers(episode, count, tasks) | values
@@ -159,16 +170,8 @@ class LeRobotWriter:
         self, note: bytes, values: Mapping[str, Any], tasks: list[str], count: int, place: tuple[int, int]
     ) -> None:
         """The row of an episode in the table of episodes."""
-        chunk, file = place
-        row: dict[str, Any] = {
-            "episode_index": self._episodes,
-            "tasks": tasks,
-            "length": count,
-            "data/chunk_index": chunk,
-            "data/file_index": file,
-            "dataset_from_index": self._frames,
-            "dataset_to_index": self._frames + count,
-        }
+        numbers = (self._episodes, count, self._frames, self._frames + count, *place)
+        row: dict[str, Any] = {**dict(zip((*_FRAMES, *_FILE), numbers, strict=True)), "tasks": tasks}
         for each in self._all_features():
             found = looked_at(values[each.name], each)
             if found is not None:
@@ -184,6 +187,8 @@ class LeRobotWriter:
 
     def close(self) -> None:
         """Finishes the files, and writes what is said of the whole."""
+        if self._data is None:
+            self._begin_empty()
         for each in (self._data, self._table):
             if each is not None:
                 each.close()
@@ -191,7 +196,7 @@ class LeRobotWriter:
         extra = Extra(
             {each.feature.name: each.note for each in columns},
             tuple(each.name for each in self._implied),
-            self._source.spec,
+            self._held_spec(),
             self._source.about,
             {**self._source.metadata, SOURCE: dict(self._origin)},
             self._source.environment,
@@ -203,13 +208,25 @@ class LeRobotWriter:
         (self._path / STATS).write_text(json.dumps(totals, indent=4), "utf-8")
         (self._path / INFO).write_text(json.dumps(self._info(), indent=4, ensure_ascii=False), "utf-8")
 
+    def _begin_empty(self) -> None:
+        """The files of a dataset without episodes: columns, and no rows."""
+        self._columns, self._implied = self._features({})
+        self._data = RolledFiles(self._path, DATA_PATH, _schema(self._all_features()), [])
+        row = dict.fromkeys((*_FRAMES, *_FILE, "tasks"))
+        self._table = RolledFiles(self._path, EPISODES_PATH, _episodes_schema(row), [])
+
+    def _held_spec(self) -> specs.Dict:
+        """The spec of the source without fields of which no value was kept."""
+        held = {str(place) for place in self._columns or ()}
+        return spec_without(self._source.spec, self._lost - held)
+
     def _info(self) -> dict[str, Any]:
-        known = self._about.get("features") if isinstance(self._about, Mapping) else None
+        robot, known = self._about.get("robot_type"), self._about.get("features")
         known = known if isinstance(known, Mapping) else {}
         fps = int(self._fps) if float(self._fps).is_integer() else self._fps
         return {
             "codebase_version": VERSION,
-            "robot_type": self._about.get("robot_type") if isinstance(self._about, Mapping) else None,
+            "robot_type": robot if isinstance(robot, str) else None,
             "total_episodes": self._episodes,
             "total_frames": self._frames,
             "total_tasks": len(self._tasks),
@@ -325,8 +342,14 @@ def _described(feature: Feature, known: Any) -> dict[str, Any]:
     shape = list(feature.shape)
     if feature.dtype == IMAGE:
         return {"dtype": IMAGE, "shape": shape, "names": ["height", "width", "channels"]}
-    is_alike = isinstance(known, Mapping) and list(known.get("shape", ())) == shape
+    is_alike = isinstance(known, Mapping) and known.get("shape") == shape and _is_json(known.get("names"))
     return {"dtype": feature.dtype, "shape": shape, "names": known.get("names") if is_alike else None}
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _is_json(each) for name, each in value.items())
+    return all(map(_is_json, value)) if isinstance(value, list) else isinstance(value, str | int | float | None)
 
 
 def _with_final(leaves: Mapping[Place, Any], final: Row, losses: list[Loss]) -> dict[Place, Any]:
@@ -342,7 +365,9 @@ def _with_final(leaves: Mapping[Place, Any], final: Row, losses: list[Loss]) -> 
             losses.append(Loss(str(place), "the final observation differs in kind from those before"))
         else:
             extended[place] = [*column, *end] if isinstance(column, list) else _joined(column, end)
-    losses += [Loss("/".join(map(str, path)), "only the final observation has it") for path in last]
+    reasons = {each.field: each.reason for each in losses}
+    left = ["/".join(map(str, path)) for path in last]
+    losses += [Loss(name, reasons.get(name, "only the final observation has it")) for name in left]
     return extended
 
 

@@ -171,8 +171,8 @@ class ParquetWriter(ArrowWriter):
 
 def _array(column: Any) -> Any:
     """A column of a table in one piece."""
-    chunks = column.chunks
-    return chunks[0] if len(chunks) == 1 else parquet.library().concat_arrays(chunks or [column.type.to_empty()])
+    pa, chunks = parquet.library(), column.chunks
+    return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks or [pa.array([], column.type)])
 
 
 def _numbers(array: Any, shape: Sequence[int] = ()) -> np.ndarray:

@@ -26,7 +26,8 @@ def column(values: Sequence[Any], space: Space, place: str) -> Any:
     """
     if isinstance(space, spaces.Dict):
         if any(each.keys() != space.spaces.keys() for each in values):
-            raise ConversionError(f"{place}: Minari needs the keys {', '.join(space.spaces)} in every value, and no other")
+            named = ", ".join(space.spaces)
+            raise ConversionError(f"{place}: Minari needs the keys {named} in every value, and no other")
         return {key: column([each[key] for each in values], inner, f"{place}/{key}") for key, inner in space.items()}
     if isinstance(space, spaces.Tuple):
         parts = enumerate(space.spaces)
@@ -75,7 +76,8 @@ def _cast(array: np.ndarray, dtype: Any) -> np.ndarray | None:
         return None  # a float as an integer would lose the sign of zero
     with np.errstate(all="ignore"):
         cast = array.astype(dtype)
-    return cast if cast.tolist() == array.tolist() else None  # as Python's numbers: NumPy calls 2**53 + 1 and 2.0**53 equal
+    # Compared as Python's numbers: NumPy calls 2**53 + 1 and 2.0**53 equal.
+    return cast if cast.tolist() == array.tolist() else None
 
 
 def leaves(rows: Sequence[Any], name: str, unfit: Callable[[Any], str | None]) -> tuple[dict[str, Any], list[Loss]]:
@@ -204,9 +206,10 @@ def unflattened(attributes: Mapping[str, Any]) -> dict[str, Any]:
         *groups, own = path.split("/")
         inner = nest
         for group in groups:
-            inner = inner.setdefault(group, {})
-            if not isinstance(inner, dict):
-                raise ValueError(f"expected attributes by name, got {group} and {path}")
+            below = inner.setdefault(group, {})
+            if not isinstance(below, dict):
+                raise ValueError(f"expected attributes by name, got {group} and {path}")  # noqa: TRY004  of a file
+            inner = below
         if own in inner:
             raise ValueError(f"expected attributes by name, got {path} and others below it")
         inner[own] = value

@@ -77,7 +77,10 @@ class Hdf5Reader:
         if self._is_jpeg and is_image(space):
             require_plausible(len(node) * math.prod(space.shape or ()), self.size, place)
             return decoded_images([bytes(each) for each in node], space)
-        return node[()]
+        column = node[()]
+        if not isinstance(column, np.ndarray):
+            raise FormatError(f"{place}: expected a value for every step, got {column!r}")
+        return column
 
 
 class Hdf5Writer:

@@ -28,6 +28,7 @@ from rlds_kit.convert.minari_storage import (
 from rlds_kit.convert.protocol import RECORDED, ForeignEpisode, Loss
 from rlds_kit.convert.rows import Rows, length_of
 from rlds_kit.errors import FormatError
+from rlds_kit.origin import lossy_of
 from rlds_kit.spec.from_gymnasium import from_gymnasium
 from rlds_kit.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, EpisodeEnd
 
@@ -38,6 +39,8 @@ FLAG_FIELDS: Final = {"terminations": f"{RECORDED}terminations", "truncations": 
 """Fields that hold Minari's flags where they are true before the last step."""
 OWN_ATTRIBUTES: Final = ("id", "seed", "total_steps", "options")
 DERIVED: Final = ("total_episodes", "total_steps", "dataset_size", "observation_space", "action_space", "env_spec")
+STORED_AS: Final = ("data_format", "jpeg_encoding", "minari_version")
+"""What is said of the files, rather than of what they hold."""
 STORAGES: Final[Mapping[str, type[Hdf5Reader] | type[ArrowReader]]] = {
     "hdf5": Hdf5Reader,
     "arrow": ArrowReader,
@@ -55,7 +58,8 @@ class MinariReader:
         self._spaces = [from_json(content[name]) for name in ("observation_space", "action_space")]
         is_jpeg = bool(content.get("jpeg_encoding", True))  # before Minari 0.5.4 there was no choice
         extra = content.get(EXTRA) or {}
-        own = {name: value for name, value in content.items() if name not in (*DERIVED, EXTRA)}
+        own = {name: value for name, value in content.items() if name not in (*DERIVED, *STORED_AS, EXTRA)}
+        self.origin = {name: content[name] for name in STORED_AS if name in content}
         self.metadata: Mapping[str, Any] = {**(extra.get("metadata") or {}), "minari": own}
         self.environment: Mapping[str, Any] = {**(extra.get("environment") or {}), **_environment(content)}
         about = {"name": content.get("dataset_id"), "description": content.get("description")}
@@ -64,7 +68,8 @@ class MinariReader:
             **{key: str(value) for key, value in about.items() if value},
         }
         found = zip((OBSERVATION, ACTION), self._spaces, strict=True)
-        self.lossy: Mapping[str, str] = {name: "jpeg" for name, space in found if is_jpeg and _has_images(space)}
+        jpeg = {name: "jpeg" for name, space in found if is_jpeg and _has_images(space)}
+        self.lossy: Mapping[str, str] = lossy_of(self.metadata) | jpeg
         self.losses: list[Loss] = []
         storage = STORAGES[content.get("data_format", "hdf5")]
         self._storage: StorageReader = storage(self._path, *self._spaces, is_jpeg=is_jpeg)
@@ -107,7 +112,8 @@ class MinariReader:
 
     def _episode(self, stored: StoredEpisode, name: str) -> ForeignEpisode:
         flags = stored.terminations, stored.truncations
-        if {each.ndim for each in (stored.rewards, *flags)} != {1} or {each.dtype.kind for each in flags} != {"b"}:
+        kinds = stored.rewards.dtype.kind, *(each.dtype.kind for each in flags)
+        if {each.ndim for each in (stored.rewards, *flags)} != {1} or kinds[0] not in "biuf" or {*kinds[1:]} != {"b"}:
             raise FormatError(f"{self._path}, {name}: expected rewards and flags, a number and truth values a step")
         count = len(stored.rewards)
         lengths = [length_of(each) for each in (stored.observations, stored.actions, *flags)]
@@ -157,15 +163,18 @@ def end_of(*, is_terminal: bool, is_cut: bool) -> EpisodeEnd:
 
 def _seed(value: Any) -> int:
     try:
-        return int(value)
+        seed = int(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"expected an integer as the seed of an episode, got {value!r}") from error
+    if isinstance(value, float) and seed != value:
+        raise FormatError(f"expected an integer as the seed of an episode, got {value!r}")
+    return seed
 
 
 def _metadata(path: Path) -> dict[str, Any]:
     content = read_json(path)
     stored = content.get("data_format", "hdf5")
-    if stored not in STORAGES:
+    if stored not in [*STORAGES]:  # which may be no text
         raise FormatError(f"{path}: expected a dataset that is stored as {', '.join(STORAGES)}, got {stored!r}")
     if not all(isinstance(content.get(name), str) for name in ("observation_space", "action_space")):
         raise FormatError(f"{path}: expected observation_space and action_space; write the dataset anew with Minari")

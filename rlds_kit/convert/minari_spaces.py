@@ -57,7 +57,7 @@ def from_json(text: str) -> Space:
     """
     try:
         return _space(json.loads(text))
-    except (ValueError, KeyError, TypeError, AssertionError) as error:
+    except (ValueError, KeyError, TypeError, AssertionError, RecursionError) as error:
         raise FormatError(f"expected a space of Minari's, got {text[:200]!r}: {error!r}") from error
 
 

@@ -16,9 +16,10 @@ from rlds_kit.convert.minari_columns import column, in_json, leaves
 from rlds_kit.convert.minari_reader import DERIVED, EXTRA, FLAG_FIELDS, OWN_ATTRIBUTES, STEP_INFO, end_of
 from rlds_kit.convert.minari_spaces import Space, to_json
 from rlds_kit.convert.minari_storage import DATA, METADATA_FILE, StorageWriter, StoredEpisode
-from rlds_kit.convert.protocol import SOURCE, ConversionError, ForeignEpisode, Loss, Reader, Row, Target
+from rlds_kit.convert.protocol import ConversionError, ForeignEpisode, Loss, Reader, Row, Target
 from rlds_kit.convert.rows import Rows
 from rlds_kit.errors import SpecError
+from rlds_kit.origin import SOURCE
 from rlds_kit.spec.from_gymnasium import to_gymnasium
 from rlds_kit.step import ACTED_FIELDS, ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, EpisodeEnd
 
@@ -187,6 +188,8 @@ def _description(target: Target, source: Reader, data_format: str) -> dict[str, 
     """The content of metadata.json, but for what is counted."""
     metadata = dict(source.metadata)
     own = metadata.pop("minari", None)
+    if own is not None and not isinstance(own, dict):
+        target.losses.append(Loss("dataset metadata/minari", "is where this library puts Minari's own"))
     own = {key: value for key, value in own.items() if key not in DERIVED} if isinstance(own, dict) else {}
     environment = dict(source.environment)
     spec = environment.get("spec")

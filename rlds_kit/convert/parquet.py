@@ -88,6 +88,7 @@ class RowCursor:
     Args:
       path: of the file.
       columns: those to read.
+      begin: the first row that is wanted; row groups before it are not read.
 
     Attributes:
       path: as given.
@@ -95,7 +96,7 @@ class RowCursor:
       position: number of the next row.
     """
 
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+    def __init__(self, path: Path, columns: Sequence[str], begin: int = 0) -> None:
         self.path = path
         file = opened(path)
         with reading(path):
@@ -104,9 +105,10 @@ class RowCursor:
             if missing or len(set(names)) != len(names):
                 raise FormatError(f"{path}: expected the columns {', '.join(columns)}, each once; it has {names}")
             self.schema = library().schema([file.schema_arrow.field(name) for name in columns])
-            self._batches = file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=list(columns), use_threads=False)
+            first, self.position = _group_of(file.metadata, begin)
+            groups = range(first, file.metadata.num_row_groups)
+            self._batches = file.iter_batches(_ROWS_AT_ONCE, list(groups), list(columns), use_threads=False)
         self._rest: list[Any] = []
-        self.position = 0
 
     def take(self, count: int) -> Any:
         """The next rows, as a table.
@@ -133,3 +135,14 @@ class RowCursor:
         """Goes over rows up to one."""
         while self.position < row:
             self.take(min(_ROWS_AT_ONCE, row - self.position))
+
+
+def _group_of(metadata: Any, row: int) -> tuple[int, int]:
+    """The row group that a row is in, and the first row of that; the last one for rows that there are not."""
+    begin = 0
+    for number in range(metadata.num_row_groups - 1):
+        end = begin + metadata.row_group(number).num_rows
+        if row < end:
+            return number, begin
+        begin = end
+    return max(0, metadata.num_row_groups - 1), begin

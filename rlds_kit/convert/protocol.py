@@ -9,8 +9,6 @@ from rlds_kit import spec as specs
 from rlds_kit.errors import RldsKitError
 from rlds_kit.step import EpisodeEnd
 
-SOURCE: Final = "source"
-"""Metadata of a converted dataset: where it comes from."""
 RECORDED: Final = "recorded_"
 """Begins the name of a field that holds a flag where it is not what the place of the step says."""
 

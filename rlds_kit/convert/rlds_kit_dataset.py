@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, overload
+from typing import Any, Final
 
 import numpy as np
 
 from rlds_kit.convert.episode_content import same
-from rlds_kit.convert.protocol import SOURCE, Capabilities, ForeignEpisode, Format, Loss, Reader, Row, Target
+from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss, Reader, Row, Target
+from rlds_kit.convert.rows import RowSequence
 from rlds_kit.dataset import open_dataset
 from rlds_kit.episode import Episode
+from rlds_kit.origin import SOURCE, lossy_of
 from rlds_kit.step import ACTED_FIELDS, DECLARED_FIELDS, FLAGS, INFO, OBSERVATION, EpisodeEnd
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.policy import FlushPolicy
@@ -30,7 +32,7 @@ class DatasetReader:
         self.metadata: Mapping[str, Any] = self._dataset.metadata
         self.environment: Mapping[str, Any] = self._dataset.environment
         self.size = sum(shard.stat().st_size for shard in directories.shards_in(path))
-        self.lossy: Mapping[str, str] = dict((self.metadata.get(SOURCE) or {}).get("lossy_at_the_source") or {})
+        self.lossy: Mapping[str, str] = lossy_of(self.metadata)
         self.losses: list[Loss] = []
 
     def __len__(self) -> int:
@@ -91,7 +93,7 @@ def _acted_fields(masks: Mapping[str, np.ndarray]) -> list[str]:
     return [*base, *others]
 
 
-class _ExactRows(Sequence[Row]):
+class _ExactRows(RowSequence):
     """The steps of an episode with some of its fields, where they are defined."""
 
     def __init__(self, episode: Episode, masks: Mapping[str, np.ndarray], length: int) -> None:
@@ -104,17 +106,9 @@ class _ExactRows(Sequence[Row]):
         for number, step in zip(range(self._length), self._episode.steps, strict=False):
             yield self._chosen(number, step)
 
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        numbers = range(self._length)[index]
-        if isinstance(numbers, int):
-            return self._chosen(numbers, self._episode.steps[numbers])
-        return [self._chosen(number, self._episode.steps[number]) for number in numbers]
+    def row(self, number: int) -> Row:
+        """The fields of a step."""
+        return self._chosen(number, self._episode.steps[number])
 
     def _chosen(self, number: int, step: Row) -> Row:
         return {name: step[name] for name, mask in self._masks.items() if mask[number] and name in step}

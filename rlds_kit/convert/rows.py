@@ -1,12 +1,32 @@
 """Columns seen as rows."""
 
+import abc
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from rlds_kit.convert.protocol import Row
 
 
-class Rows(Sequence[Row]):
+class RowSequence(Sequence[Row], abc.ABC):
+    """Rows that are made when they are asked for."""
+
+    @abc.abstractmethod
+    def row(self, number: int) -> Row:
+        """The row of that number, from 0 to the length."""
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        """A row, or a list of rows."""
+        numbers = range(len(self))[index]
+        return self.row(numbers) if isinstance(numbers, int) else [self.row(number) for number in numbers]
+
+
+class Rows(RowSequence):
     """A view of columns as the fields of one step after the other; nothing is copied.
 
     Args:
@@ -30,18 +50,8 @@ class Rows(Sequence[Row]):
     def __len__(self) -> int:
         return self._length
 
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        """A row, or a list of rows."""
-        numbers = range(self._length)[index]
-        return self._row(numbers) if isinstance(numbers, int) else [self._row(number) for number in numbers]
-
-    def _row(self, number: int) -> Row:
+    def row(self, number: int) -> Row:
+        """The fields that have a value there."""
         row = {}
         for name, column in self.columns.items():
             place = number - self.begin.get(name, 0)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from rlds_kit import spec as specs
 from rlds_kit.convert import images
 from rlds_kit.convert.last_steps import OBSERVATION_VALID, Flags, LastSteps, acted_fields, ending, read_flags
-from rlds_kit.convert.protocol import RECORDED, SOURCE, Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import RECORDED, Capabilities, ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
 from rlds_kit.convert.tf_example import Example
 from rlds_kit.convert.tfds import TfdsEpisode, naming, read_episode
@@ -16,6 +16,7 @@ from rlds_kit.convert.tfds_directory import INFO, TfdsDirectory, is_tfds_directo
 from rlds_kit.convert.tfds_features import FILE as FEATURES
 from rlds_kit.convert.tfds_features import leaves, nested, spec_of
 from rlds_kit.convert.tfds_splits import ALL, Stretch
+from rlds_kit.origin import SOURCE
 from rlds_kit.rlds_types import STEPS
 from rlds_kit.step import ACTED_FIELDS, FLAGS, EpisodeEnd
 from rlds_kit.storage import directory as directories

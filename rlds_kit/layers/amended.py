@@ -11,7 +11,7 @@ from rlds_kit import spec as specs
 from rlds_kit.errors import SpecError
 from rlds_kit.layers.amended_reader import AmendedReader, Overlay
 from rlds_kit.layers.annotation import Annotation, Kind
-from rlds_kit.layers.combine import RULES, Rule, Values, latest
+from rlds_kit.layers.combine import RULES, Rule, Values, combined, latest
 from rlds_kit.layers.layer import AnnotatedEntry, Layer
 from rlds_kit.spec.message import from_message, to_message
 from rlds_kit.stacking import spec_at
@@ -53,12 +53,11 @@ class Amended:
         return tuple(layer.name for layer in self.layers)
 
     def reader(self, recorded: EpisodeReader, entry: EpisodeEntry) -> EpisodeReader:
-        """Reads an episode as amended.
+        """Reads an episode as amended; what it reads of a field that the sources made unfit is a SpecError.
 
         Raises:
           DamagedError: a layer is damaged.
           FormatError: the episode has changed since it was annotated.
-          SpecError: what the sources say cannot be combined, or does not fit the field.
         """
         overlay = self.overlay(entry)
         return recorded if overlay is None else AmendedReader(recorded, overlay)
@@ -95,18 +94,28 @@ class Amended:
         for each in merge(*by_layer, key=lambda each: each.order) if len(by_layer) > 1 else chain(*by_layer):
             if each.kind is Kind.FIELD:
                 by_field.setdefault(self._path(each.field), []).append(each)
-        columns, rows = {}, {}
+        columns, rows, faults = {}, {}, {}
         for path, annotations in by_field.items():
-            name = leaves.field_of(path)
-            length = max(entry.rows - 1, 0) if name in ACTED_FIELDS else entry.rows
-            rule = self.rules.get(annotations[0].field) or RULES.get(name, latest)
-            steps, values = rule(annotations, length)
+            try:
+                steps, made = self._combined(path, annotations, entry)
+            except SpecError as error:
+                sources = ", ".join(sorted({each.source for each in annotations}))
+                faults[path] = f"episode {annotations[0].episode}: {error} (said by {sources})"
+                continue
             if len(steps):
-                spec = spec_at(self._recorded, path)
-                made = _columns_of(path, steps, values, spec)
-                columns[path] = [_fitted(each, spec_at(self._recorded, each.key.path)) for each in made]
-                rows[path] = np.asarray(steps, np.int64)
-        return Overlay(columns, rows) if columns else None
+                columns[path], rows[path] = made, steps
+        return Overlay(columns, rows, faults) if columns or faults else None
+
+    def _combined(
+        self, path: str, annotations: Sequence[Annotation], entry: EpisodeEntry
+    ) -> tuple[np.ndarray, list[Column]]:
+        """The steps in which a field is amended, and its columns."""
+        name = leaves.field_of(path)
+        length = max(entry.rows - 1, 0) if name in ACTED_FIELDS else entry.rows
+        rule = self.rules.get(annotations[0].field) or RULES.get(name, latest)
+        steps, values = combined(rule, annotations, length)
+        made = _columns_of(path, steps, values, spec_at(self._recorded, path)) if len(steps) else []
+        return steps, [_fitted(each, spec_at(self._recorded, each.key.path)) for each in made]
 
     def _path(self, field: str) -> str:
         """Where a field lies: a name with a slash is a path into a nest, unless it is a field's own name."""

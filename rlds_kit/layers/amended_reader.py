@@ -1,6 +1,7 @@
 """An episode as it is amended: values of annotations stand in place of those that were recorded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -16,15 +17,41 @@ class Overlay:
     Args:
       columns: by the path of the amended field, which may be a part of one; each leaf's rows are ascending.
       rows: by that path, `[n]` the rows that are amended.
+      faults: by the path of other fields, why nothing can stand there: nobody who does not want them need care.
 
     Attributes:
       columns: as given.
       paths: of all these columns.
     """
 
-    def __init__(self, columns: Mapping[str, Sequence[Column]], rows: Mapping[str, np.ndarray]) -> None:
-        self.columns, self._rows = columns, rows
+    def __init__(
+        self,
+        columns: Mapping[str, Sequence[Column]],
+        rows: Mapping[str, np.ndarray],
+        faults: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.columns, self._rows, self._faults = columns, rows, faults
         self.paths = tuple(dict.fromkeys(each.key.path for group in columns.values() for each in group))
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether there is a field whose amendments cannot be read."""
+        return bool(self._faults)
+
+    def require(self, wanted: Wanted, recorded: Iterable[str]) -> None:
+        """Refuses fields whose amendments cannot be read.
+
+        Args:
+          wanted: tells of a path whether it is read.
+          recorded: the paths of columns that are there.
+
+        Raises:
+          SpecError: one that is wanted.
+        """
+        for field, message in self._faults.items():
+            below = (path for path in recorded if f"{path}/".startswith(f"{field}/"))
+            if wanted(field) or any(map(wanted, below)):
+                raise SpecError(message)
 
     def touches(self, begin: int, end: int) -> bool:
         """Whether a row of `[begin, end)` is amended."""
@@ -61,7 +88,8 @@ class Overlay:
         field = next((each for each in self._rows if each.startswith(f"{path}/")), None)
         for part in parts if field is not None else ():
             inside = np.isin(part.rows, rows)
-            if any(item != {} for item, is_in in zip(exact(part), inside.tolist(), strict=True) if is_in):
+            items = (item for item, is_in in zip(exact(part), inside.tolist(), strict=True) if is_in)
+            if any(not isinstance(item, dict) or item for item in items):
                 raise SpecError(
                     f"{field}: expected {path} to be recorded part by part, but some of these steps have it as one "
                     f"value; amend {path} as a whole"
@@ -77,12 +105,14 @@ class AmendedReader(EpisodeReader):
 
     def columns(self, begin: int, end: int, wanted: Wanted) -> dict[str, list[Column]]:
         """The columns that have values in rows `[begin, end)`, by path."""
+        self._require(begin, end, wanted)
         found = self._overlay.put(self._recorded.columns(begin, end, wanted), wanted)
         inside = {path: [each for each in parts if _is_in(each, begin, end)] for path, parts in found.items()}
         return {path: parts for path, parts in inside.items() if parts}
 
     def blocks(self, begin: int, end: int, wanted: Wanted) -> Iterator[list[Column]]:
         """The wanted columns of each block that touches rows `[begin, end)`, and those of the amendments."""
+        self._require(begin, end, wanted)
 
         def unamended(path: str) -> bool:
             return wanted(path) and not self._overlay.covers(path)
@@ -103,6 +133,7 @@ class AmendedReader(EpisodeReader):
         allocate: Allocate = zeros,
     ) -> dict[str, Stack]:
         """The wanted columns of rows `[begin, end)`, each leaf put together, by path."""
+        self._require(begin, end, wanted)
         if not self._overlay.touches(begin, end):
             return self._recorded.stacks(begin, end, wanted, last=last, allocate=allocate)
 
@@ -119,6 +150,10 @@ class AmendedReader(EpisodeReader):
             for part in parts:
                 found[path].add(part)
         return found
+
+    def _require(self, begin: int, end: int, wanted: Wanted) -> None:
+        if self._overlay.has_faults:
+            self._overlay.require(wanted, self._recorded.paths(begin, end))
 
     def paths(self, begin: int, end: int) -> list[str]:
         """The paths of all columns of rows `[begin, end)`, recorded or amended."""

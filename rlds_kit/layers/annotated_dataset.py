@@ -16,6 +16,8 @@ from rlds_kit.layers.layer import Layer
 from rlds_kit.layers.layer_writer import LayerWriter
 from rlds_kit.layers.open_layers import OpenLayers
 from rlds_kit.layers.subjects import Subjects
+from rlds_kit.remote.errors import NotLocalError
+from rlds_kit.remote.path import RemotePath
 from rlds_kit.storage.contents import ShardContents
 
 
@@ -25,6 +27,7 @@ class AnnotatedDataset(abc.ABC):
     path: Path
     _shards: dict[str, ShardContents]
     _open_layers: OpenLayers
+    _amended: Amended | None
 
     @property
     @abc.abstractmethod
@@ -84,6 +87,7 @@ class AnnotatedDataset(abc.ABC):
           KeyError: there is no such episode, or no such annotation to retract.
           IndexError: an episode has no such step.
           FormatError: an episode is not the one that a value is about: the data differ.
+          NotLocalError: the dataset was opened from a URL.
           OSError: they cannot be written.
 
         >>> from rlds_kit import layers
@@ -99,6 +103,11 @@ class AnnotatedDataset(abc.ABC):
         ...     writer.add(layers.reward(episode_id, 1.0, steps=17))
         ...     writer.flush()  # now it is durable
         """
+        if isinstance(self.path, RemotePath):
+            raise NotLocalError(
+                f"{self.path}: annotations are written beside the data, on the machine that has them; copy the dataset "
+                "to a directory and annotate that, then `rlds-kit merge` joins what was said of several copies"
+            )
         if not self.path.is_dir():
             raise NotADatasetError(f"{self.path}: expected the directory of a dataset; it is gone")
         return LayerWriter(
@@ -122,7 +131,7 @@ class AnnotatedDataset(abc.ABC):
           rules: what to make of several sources, by field: a function of `rlds_kit.layers`, or one of your own.
 
         Raises:
-          KeyError: there is no such layer.
+          KeyError: there is no such layer, or no such field for a rule.
           DamagedError: a layer is damaged.
 
         >>> ds.as_amended("human").transitions().batches(32, shuffle="global", seed=0)  # doctest: +SKIP
@@ -133,7 +142,16 @@ class AnnotatedDataset(abc.ABC):
         layers = [self.layer(name) for name in names or self.layers]
         for layer in layers:
             layer.require_whole()
-        return Amended(layers, rules, self.as_recorded().spec)
+        spec = self.as_recorded().spec
+        known = {*spec.fields, *(field for layer in layers for field in layer.fields)}
+        if unknown := sorted(rules.keys() - known):
+            raise KeyError(f"{self.path}: no layer amends a field {unknown[0]!r}, for which there is a rule")
+        return Amended(layers, rules, spec)
+
+    @property
+    def amended_by(self) -> tuple[str, ...]:
+        """The layers that this view is amended with; none as recorded."""
+        return () if self._amended is None else self._amended.names
 
     def as_recorded(self) -> Self:
         """The same episodes with all values as they were recorded."""

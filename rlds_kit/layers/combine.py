@@ -58,7 +58,9 @@ def weighted_mean(annotations: Sequence[Annotation], length: int) -> tuple[np.nd
     """
     steps, values, weights = votes(annotations, length)
     mean = (values * (weights / weights.sum(axis=0))).sum(axis=0)
-    return steps, np.where((weights > 0).sum(axis=0) == 1, np.where(weights > 0, values, 0).sum(axis=0), mean)
+    with np.errstate(over="ignore"):  # where several vote the sum is not used
+        alone = np.where(weights > 0, values, 0).sum(axis=0)
+    return steps, np.where((weights > 0).sum(axis=0) == 1, alone, mean)
 
 
 def weighted_sum(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
@@ -132,6 +134,27 @@ def _numbers(annotation: Annotation) -> np.ndarray:
             "`as_amended` another rule for the field"
         )
     return found
+
+
+def combined(rule: Rule, annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
+    """What a rule makes of annotations of one field, which may be none; it may be anybody's, so that is checked.
+
+    Raises:
+      SpecError: it is not what a rule gives, or the rule cannot combine them.
+    """
+    made: Any = rule(annotations, length)
+    if isinstance(made, tuple) and len(made) == 2:
+        steps, values = np.asarray(made[0]), made[1]
+        if not steps.size:
+            return np.empty(0, np.int64), values
+        is_ascending = steps.ndim == 1 and steps.dtype.kind in "iu" and (np.diff(steps.astype(np.int64)) > 0).all()
+        if is_ascending and steps[0] >= 0 and steps[-1] < length and len(values) == len(steps):
+            return steps.astype(np.int64), values
+    field = annotations[0].field if annotations else "a field"
+    raise SpecError(
+        f"{field}: expected of the rule {rule!r} ascending steps from 0 to {length - 1} and one value for each, got "
+        f"{made!r}"
+    )
 
 
 RULES: Final[dict[str, Rule]] = {REWARD: weighted_mean}

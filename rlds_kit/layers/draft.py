@@ -1,5 +1,6 @@
 """What to say of an episode: drafts of annotations, checked as far as that is possible without the dataset."""
 
+import copy
 import math
 import uuid
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import numpy as np
 
 from rlds_kit.layers.annotation import Kind
 from rlds_kit.loader.arguments import integer
-from rlds_kit.step import FLAGS, REWARD
+from rlds_kit.step import FLAGS, REWARD, STEP_INDEX
 from rlds_kit.storage import dtypes
 from rlds_kit.storage import value as values
 from rlds_kit.storage.leaf import field_of
@@ -207,7 +208,7 @@ def amendments(
       UnsupportedTypeError: it has a dtype that cannot be recorded.
     """
     _require_field(field)
-    array = np.array(stacked)
+    array = np.asarray(stacked)
     if array.ndim == 0 or not len(array):
         raise ValueError(f"{field}: expected an array of one value for each step, got {stacked!r}")
     if field_of(field) == REWARD:
@@ -273,6 +274,7 @@ def _draft(
 ) -> Draft:
     require_confidence(confidence)
     values.encode(user_data, "user_data")
+    value, user_data = copy.deepcopy((value, user_data))  # it is written later, and buffers are used again
     own = None if confidence is None else float(confidence)
     if isinstance(about, uuid.UUID | str):
         chosen = _span(steps, None)
@@ -284,6 +286,8 @@ def _draft(
 def _span(steps: object, rows: range | None) -> range | None:
     """Steps counted from the start of the episode. A slice of an episode has its own count."""
     if steps is None:
+        if rows is not None:
+            _require_steps(rows)
         return rows
     if isinstance(steps, int | np.integer) and not isinstance(steps, bool):
         steps = range(int(steps), int(steps) + 1)
@@ -291,9 +295,15 @@ def _span(steps: object, rows: range | None) -> range | None:
         raise ValueError(f"steps: expected a step from 0 on, or a range of consecutive ones, got {steps!r}")
     if rows is None:
         return steps
+    _require_steps(rows)
     if steps.stop > len(rows):
         raise ValueError(f"steps: expected some of the {len(rows)} steps that are given, got {steps!r}")
     return range(rows.start + steps.start, rows.start + steps.stop)
+
+
+def _require_steps(rows: range) -> None:
+    if not rows:
+        raise ValueError(f"steps: expected some, got a part of an episode that has none, {rows.start} to {rows.stop}")
 
 
 def _uuid(given: uuid.UUID | str, what: str) -> uuid.UUID:
@@ -304,8 +314,11 @@ def _uuid(given: uuid.UUID | str, what: str) -> uuid.UUID:
 
 
 def _require_field(field: str) -> None:
-    if require_text("field", field) in FLAGS:
+    name = field_of(require_text("field", field))
+    if name in FLAGS:
         raise ValueError(f"{field}: flags follow from where an episode begins and how it ends, and cannot be amended")
+    if name == STEP_INDEX:
+        raise ValueError(f"{field}: says where steps were left out, which nobody can know better than the recording")
 
 
 def _require_numbers(value: object, name: str, shape: tuple[int, ...] | None) -> None:

@@ -12,7 +12,7 @@ from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.layers import layers_pb2 as lp
 from rlds_kit.layers import message
 from rlds_kit.layers.annotation import Annotation, Kind
-from rlds_kit.layers.combine import Rule, weighted_mean
+from rlds_kit.layers.combine import Rule, combined, weighted_mean
 from rlds_kit.layers.folder import LAYERS
 from rlds_kit.layers.layer_file import FileContents, read_file
 from rlds_kit.riegeli.recovery import SkippedRegion
@@ -165,7 +165,7 @@ class Layer:
         """
         rows = episode.rows
         acted = rows.stop - (rows.stop > 0 and episode.is_last(rows.stop - 1))
-        steps, values = rule(self.of_field(episode, REWARD), acted)
+        steps, values = combined(rule, self.of_field(episode, REWARD), acted)
         found = np.asarray(values, np.float64)
         rewards, mask = np.zeros((rows.stop, *found.shape[1:])), np.zeros(rows.stop, np.bool_)
         rewards[steps], mask[steps] = found, True

@@ -12,6 +12,7 @@ from rlds_kit._version import __version__
 from rlds_kit.errors import FormatError
 from rlds_kit.layers import layers_pb2 as lp
 from rlds_kit.layers.message import MAJOR_VERSION
+from rlds_kit.remote.path import RemotePath
 from rlds_kit.riegeli import DamagedError as RiegeliDamagedError
 from rlds_kit.riegeli import chunk, simple
 from rlds_kit.riegeli.chunk_reader import Chunk, Truncation, read_chunk
@@ -96,6 +97,12 @@ def read_file(path: Path, before: FileContents | None = None, until: int | None 
       OSError: it cannot be read.
     """
     before = FileContents() if before is None else before
+    if isinstance(path, RemotePath):
+        return path.file().sound(lambda: _contents(path, before, until), lambda found: found.skipped == before.skipped)
+    return _contents(path, before, until)
+
+
+def _contents(path: Path, before: FileContents, until: int | None) -> FileContents:
     file = _tail(path, before.end, until)
     batches, skipped, position = list(before.batches), list(before.skipped), before.end
     while True:

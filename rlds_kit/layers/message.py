@@ -5,10 +5,14 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import numpy as np
+
 from rlds_kit.errors import FormatError
 from rlds_kit.layers import layers_pb2 as lp
 from rlds_kit.layers.annotation import Annotation, Kind
+from rlds_kit.step import FLAGS
 from rlds_kit.storage import value
+from rlds_kit.storage.leaf import field_of
 
 MAJOR_VERSION: Final = 1
 _KINDS: Final = {
@@ -18,6 +22,7 @@ _KINDS: Final = {
     Kind.FIELD: lp.FIELD,
     Kind.RETRACTION: lp.RETRACTION,
 }
+_ID_BYTES: Final = 16
 _BY_NUMBER: Final = {number: kind for kind, number in _KINDS.items()}
 
 
@@ -62,7 +67,7 @@ def annotation_of(message: lp.Annotation, batch: lp.Annotations) -> Annotation:
       ValueError, IndexError: its writer was at fault.
     """
     subject = batch.episode[message.episode]
-    return Annotation(
+    found = Annotation(
         id=uuid.UUID(bytes=message.annotation_id),
         kind=_BY_NUMBER[message.kind],
         episode=_episode_id(subject.episode_id),
@@ -77,6 +82,34 @@ def annotation_of(message: lp.Annotation, batch: lp.Annotations) -> Annotation:
         digest=subject.content_digest,
         retracts=uuid.UUID(bytes=message.retracts) if message.retracts else None,
     )
+    if problem := _problem(found):
+        raise ValueError(f"annotation {found.id}: expected {problem}")
+    return found
+
+
+def _problem(found: Annotation) -> str:
+    """What no writer of ours writes, if it has any of that: layers may come from anybody."""
+    kind, value, steps = found.kind, found.value, found.steps
+    if not 0 <= found.confidence <= 1:
+        return f"a confidence in [0, 1], got {found.confidence}"
+    if steps is not None and not steps:
+        return f"some steps, got {steps}"
+    if kind is Kind.FIELD:
+        if not _may_be_amended(found.field):
+            return f"a field that can be amended, got {found.field!r}"
+        count = None if steps is None else len(steps)
+        if found.is_stacked and (not isinstance(value, np.ndarray) or value.shape[:1] != (count,)):
+            return f"a value for each of the steps {steps}"
+    elif kind is Kind.RETURN and not isinstance(value, int | float | np.number):
+        return f"a number, got {type(value).__name__}"
+    elif kind in (Kind.TAG, Kind.NOTE) and not isinstance(value, str):
+        return f"a text, got {type(value).__name__}"
+    return ""
+
+
+@functools.lru_cache(maxsize=1024)
+def _may_be_amended(field: str) -> bool:
+    return field != "" and field_of(field) not in FLAGS
 
 
 @functools.lru_cache(maxsize=1024)
@@ -93,6 +126,8 @@ def known(batch: lp.Annotations, place: object) -> Sequence[lp.Annotation]:
     """
     episodes, sources = len(batch.episode), len(batch.source)
     found = [each for each in batch.annotation if each.kind in _BY_NUMBER]
+    if any(len(each.episode_id) != _ID_BYTES for each in batch.episode):
+        raise FormatError(f"{place}: expected ids of episodes of {_ID_BYTES} bytes")
     if any(each.episode >= episodes or each.source >= sources for each in found):
         raise FormatError(f"{place}: an annotation names an episode or a source that its record lacks")
     return found

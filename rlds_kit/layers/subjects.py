@@ -96,8 +96,9 @@ def _steps(draft: Draft, subject: Subject) -> range | None:
         return range(rows)
     if draft.steps is not None and draft.steps.stop > rows and not subject.is_open:
         what = f"; there is no action on the last one, so no {draft.field}" if is_acted else ""
+        about = draft.field or draft.kind.value
         raise IndexError(
-            f"{draft.kind.value}: expected some of the steps 0 to {rows - 1} of episode {draft.episode}, got "
+            f"{about}: expected some of the steps 0 to {rows - 1} of episode {draft.episode}, got "
             f"{draft.steps.start} to {draft.steps.stop - 1}{what}"
         )
     return draft.steps

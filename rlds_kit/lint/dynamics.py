@@ -17,9 +17,10 @@ import numpy as np
 from gymnasium import spaces
 
 from rlds_kit.compare.values import differences, short
+from rlds_kit.environment import NotRebuiltError
 from rlds_kit.lint.nests import flat
 from rlds_kit.lint.subject import SubjectEpisode
-from rlds_kit.replay.rebuilt import NotRebuiltError, rebuilt
+from rlds_kit.replay.rebuilt import rebuilt
 from rlds_kit.step import ACTION, OBSERVATION, REWARD, STEP_INDEX
 
 PROBED: Final = 5

@@ -52,18 +52,28 @@ class ReadEpisode(SubjectEpisode):
         """The leaves that are wanted, where rows `[begin, end)` have values."""
         found: dict[str, Leaf] = {}
         for rows in (self._episode.observed, self._episode.acted):
-            if isinstance(rows, Rows) and not any(rows.begin.values()):
-                found |= columns_between(rows.columns, begin, min(end, len(rows)), wanted)
+            if isinstance(rows, Rows):
+                found |= _of_columns(rows, begin, min(end, len(rows)), wanted)
                 continue
             some = rows[begin:end]
-            names = {name for row in (*some[:1], *some[-1:]) for name in row if _may_be_wanted(wanted, name)}
-            found |= leaves_of(some, begin, sorted(names))
+            names = {name for row in some for name in row}
+            found |= leaves_of(some, begin, sorted(name for name in names if _may_be_wanted(wanted, name)))
         return {path: leaf for path, leaf in found.items() if wanted(path)}
 
     def rows(self, begin: int, end: int) -> list[dict[str, Any]]:
         """Observation, action and reward as they were read."""
         observed, acted = self._episode.observed[begin:end], self._episode.acted[begin:end]
         return [{**_row(observed, index), **_row(acted, index)} for index in range(max(len(observed), len(acted)))]
+
+
+def _of_columns(rows: Rows, begin: int, end: int, wanted: Wanted) -> dict[str, Leaf]:
+    """The leaves of rows `[begin, end)`, of columns of which some begin later."""
+    found: dict[str, Leaf] = {}
+    for first in {rows.begin.get(name, 0) for name in rows.columns}:
+        columns = {name: each for name, each in rows.columns.items() if rows.begin.get(name, 0) == first}
+        for path, leaf in columns_between(columns, max(begin - first, 0), end - first, wanted).items():
+            found[path] = Leaf(leaf.values, leaf.rows + first)
+    return found
 
 
 def _row(rows: Sequence[Row], index: int) -> Row:

@@ -5,15 +5,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.convert.protocol import SOURCE
 from rlds_kit.dataset import Dataset
 from rlds_kit.episode import Episode
 from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.subject import SubjectEpisode, Wanted
+from rlds_kit.origin import lossy_of
 from rlds_kit.step import ACTION, OBSERVATION, REWARD
 from rlds_kit.storage.episode_reader import EpisodeReader
 
-LOSSY: Final = "lossy_at_the_source"
 _PLAYED: Final = (OBSERVATION, ACTION, REWARD)
 
 
@@ -25,9 +24,7 @@ class OwnSubject:
         self.name = str(dataset.path)
         self.spec = dataset.spec
         self.metadata: Mapping[str, Any] = dataset.metadata
-        origin = self.metadata.get(SOURCE)
-        lossy = origin.get(LOSSY) if isinstance(origin, Mapping) else None
-        self.lossy: Mapping[str, str] = dict(lossy) if isinstance(lossy, Mapping) else {}
+        self.lossy: Mapping[str, str] = lossy_of(self.metadata)
         self.expected = len(dataset.episodes)
         self.size = sum(path.stat().st_size for path in set(dataset.shards()))
         self.damage: Sequence[str] = [

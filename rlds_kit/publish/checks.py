@@ -22,8 +22,6 @@ from rlds_kit.upkeep.verify import Report, verify
 Stages = Callable[[str], AbstractContextManager[Progress | None]]
 """Begins a stage of the work by its name, and gives what is to be told of its bytes."""
 
-LAYERS: Final = "layers"
-
 _OPEN: Final = "open"
 """The rule by which `verify` notes a shard that is being recorded."""
 
@@ -95,24 +93,19 @@ def _personal(dataset: Dataset, allowed: Collection[str], meter: Meter) -> Itera
     except (DamagedError, RiegeliDamagedError, FormatError) as error:
         yield Problem("personal-data", f"it could not be looked for: {error}", "`rlds-kit verify` says more")
         return
-    layers = sorted(path.name for path in (dataset.path / LAYERS).glob("*"))
-    for layer in layers:
-        if not _is_allowed(f"{LAYERS}/{layer}", allowed):
-            advice = f"look through it; --allow-field {LAYERS}/{layer} publishes it"
-            yield Problem("personal-data", f"the layer {layer} may hold any", advice)
     for field, suspect in found.suspects.items():
         if not _is_allowed(field, allowed):
             yield Problem("personal-data", str(suspect), f"leave it out, or publish it with --allow-field {field}")
-    yield from _unknown(found, layers, allowed)
+    yield from _unknown(found, allowed)
 
 
 def _is_allowed(field: str, allowed: Collection[str]) -> bool:
     return any(field == one or field.startswith(f"{one}/") for one in allowed)
 
 
-def _unknown(found: PersonalData, layers: Collection[str], allowed: Collection[str]) -> Iterator[Problem]:
+def _unknown(found: PersonalData, allowed: Collection[str]) -> Iterator[Problem]:
     """A name that allows nothing is a slip: the field that was meant is not allowed."""
-    known = {*found.looked_at, *(f"{LAYERS}/{layer}" for layer in layers)}
     for one in allowed:
-        if not any(_is_allowed(field, [one]) for field in known):
-            yield Problem("allow-field", f"there is no field {one!r}", f"choose among {', '.join(sorted(known)[:12])}")
+        if not any(_is_allowed(field, [one]) for field in found.looked_at):
+            known = ", ".join(sorted(found.looked_at)[:12])
+            yield Problem("allow-field", f"there is no field {one!r}", f"choose among {known}")

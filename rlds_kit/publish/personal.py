@@ -12,6 +12,8 @@ import numpy as np
 
 from rlds_kit.dataset import Dataset
 from rlds_kit.episode import Episode
+from rlds_kit.layers.folder import LAYERS
+from rlds_kit.layers.layer import Layer
 from rlds_kit.plot.gather import size_of
 from rlds_kit.publish.about import About
 from rlds_kit.publish.fields import fields_of
@@ -32,11 +34,19 @@ _REPEATED: Final = {"metadata": "run_metadata", "environment": "provenance"}
 
 
 class Text(NamedTuple):
-    """A value somewhere in a dataset: a text, or a number by its name; or a key, which names the field itself."""
+    """A value somewhere in a dataset: a text, or a number by its name; or a key, which names the field itself.
+
+    Attributes:
+      path: of the field.
+      value: a text; or anything else, which is judged by the field's name.
+      is_key: whether the value is a part of the field's name.
+      name: what the field holds, where its path does not say it.
+    """
 
     path: str
     value: object
     is_key: bool = False
+    name: str = ""
 
 
 @dataclass(slots=True)
@@ -72,9 +82,9 @@ class PersonalData:
 
 
 def personal_data(dataset: Dataset, meter: Meter) -> PersonalData:
-    """Applies the rules of `personal_rules` to all metadata, provenance and step fields of a dataset.
+    """Applies the rules of `personal_rules` to all metadata, provenance, step fields and layers of a dataset.
 
-    Images and other numbers are judged by their field's name alone.
+    Images and other numbers are judged by their field's name alone. Whoever annotated is taken for a person.
 
     Args:
       dataset: to look through.
@@ -98,6 +108,8 @@ def _everything(dataset: Dataset, meter: Meter) -> Iterator[Text]:
     for key, item in dataset.description.items():
         if key not in _SAID_FOR_ALL:
             yield from _texts(_REPEATED.get(key, f"dataset.json/{leaves.escape(key)}"), item)
+    for name in dataset.layers:
+        yield from _of_layer(dataset.layer(name))
     fields = fields_of(dataset.spec)
     for each in fields:  # by name
         yield Text(each.path, 0)
@@ -119,6 +131,16 @@ def _of_episode(episode: Episode) -> Iterator[Text]:
     yield from _texts("provenance", episode.provenance)
     yield from _texts("seed", episode.seed)
     yield from _texts("options", episode.options)
+
+
+def _of_layer(layer: Layer) -> Iterator[Text]:
+    """What was said, also what was taken back: it is published, too."""
+    path = f"{LAYERS}/{layer.name}"
+    for source in layer.sources:
+        yield Text(f"{path}/source", source, name="user name")
+    for each in layer.history():
+        yield from _texts(f"{path}/{each.field or each.kind.value}", each.value)
+        yield from _texts(f"{path}/user_data", each.user_data)
 
 
 def _of_steps(episode: Episode, numeric: set[str]) -> Iterator[Text]:
@@ -173,7 +195,7 @@ def _decoded(data: bytes) -> list[str]:
 def _kinds(text: Text) -> frozenset[str]:
     if text.is_key:
         return kinds_of_text("", str(text.value))
-    within, name = ["", "", *(_keys(text.path) or [text.path])][-2:]
+    within, name = ["", "", *(_keys(text.path) or [text.path]), *filter(None, [text.name])][-2:]
     if isinstance(text.value, str):
         return kinds_of_text(name, text.value, within)
     return frozenset() if text.value is None else kinds_of_name(name, within)

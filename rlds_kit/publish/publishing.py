@@ -13,9 +13,10 @@ from rlds_kit.errors import DamageWarning
 from rlds_kit.publish.about import About
 from rlds_kit.publish.checks import Stages, problems_of
 from rlds_kit.publish.destination import Destination, Item, Sent, obsolete, occupied
-from rlds_kit.publish.errors import NotPublishableError
+from rlds_kit.publish.errors import NotPublishableError, PublishError
 from rlds_kit.publish.places import destination_of, require_apart
 from rlds_kit.publish.staging import stage
+from rlds_kit.remote.path import RemotePath
 from rlds_kit.storage import directory as directories
 from rlds_kit.upkeep.report import Meter, Progress
 
@@ -80,6 +81,8 @@ def publish(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamageWarning)  # `verify` finds what is damaged
         dataset = open_dataset(directory)
+    if isinstance(dataset.path, RemotePath):
+        raise PublishError(f"{dataset.path} is a URL; copy the dataset to a directory, and publish that")
     destination = destination_of(os.fspath(to))
     require_apart(dataset.path, destination)
     completed = (about or About()).completed(dataset.path)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rlds_kit.dataset import Dataset
 from rlds_kit.hub import CHECKSUMS
+from rlds_kit.layers.folder import PATTERN as LAYER_FILES
 from rlds_kit.publish.about import About
 from rlds_kit.publish.card import card
-from rlds_kit.publish.checks import LAYERS, Stages
+from rlds_kit.publish.checks import Stages
 from rlds_kit.publish.checksums import checksums, item_of
 from rlds_kit.publish.croissant import croissant
 from rlds_kit.publish.destination import CARD, CROISSANT, Item
@@ -68,9 +69,8 @@ def _data(dataset: Dataset) -> Iterator[tuple[str, Path]]:
     """Shards and layers: where they go, and where they are."""
     for shard in directories.shards_in(dataset.path):
         yield shard.name, shard
-    for path in sorted((dataset.path / LAYERS).rglob("*")):
-        if path.is_file():
-            yield path.relative_to(dataset.path).as_posix(), path
+    for path in sorted(dataset.path.glob(LAYER_FILES)):
+        yield path.relative_to(dataset.path).as_posix(), path
 
 
 def _describe(dataset: Dataset, about: About, folder: Path) -> None:

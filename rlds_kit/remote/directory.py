@@ -3,7 +3,7 @@
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
@@ -75,6 +75,7 @@ class RemoteDirectory:
         """Begins anew, with locks that nobody holds; called in a forked child, too, which has no connections."""
         self._lock = threading.Lock()
         self._held = Held()
+        self._fresh: set[str] = set()
         self._store_here: Store | None = None
         self._disk_here: Any = None  # a DiskCache
 
@@ -152,6 +153,20 @@ class RemoteDirectory:
         """Bytes of a file, if they are in memory."""
         return self._held.get(name, begin, end) if begin < end else b""
 
+    def is_fresh(self, name: str) -> bool:
+        """Whether all that is kept of a file came from where it is, after `freshen`."""
+        return name in self._fresh
+
+    def freshen(self, name: str) -> None:
+        """Throws away, once, what is kept of a file that turned out to be damaged: a cache or proxy may be at fault."""
+        if name in self._fresh:
+            return
+        if identity := self._identity(name):
+            self._disk().drop(identity)
+        with self._lock:  # after that, so that nobody finds on disk what is kept in memory from here on
+            self._fresh.add(name)
+            self._held.drop(name)
+
     def fetch(self, wants: Iterable[Want]) -> None:
         """Brings bytes near, neighbours in one request and many requests at once, so that `read` finds them.
 
@@ -188,6 +203,7 @@ class RemoteDirectory:
         """All that is wanted: from memory, from disk, and what is in neither from where it is."""
         found: dict[str, RangeMap[bytes]] = {}
         missing: dict[str, list[tuple[int, int]]] = {}
+        fresh = frozenset(self._fresh)
         for want in wants:
             file = found.setdefault(want.name, RangeMap())
             for piece in self._held.pieces(*want):
@@ -195,16 +211,22 @@ class RemoteDirectory:
             for gap in self._held.missing(*want):
                 for piece in self._on_disk(want.name, gap):
                     file.add(*piece)
-                    self._held.add(want.name, piece.begin, piece.value)
+                    self._hold(want.name, piece.begin, piece.value, fresh)
             missing.setdefault(want.name, []).extend(file.missing(want.begin, want.end))
         jobs = [Want(name, *each) for name, ranges in missing.items() for each in coalesced(ranges)]
         for name, pieces in self._asked(jobs).items():
             for begin, data in pieces:
                 found[name].add(begin, begin + len(data), data)
-                self._held.add(name, begin, data)
-            if identity := self._identity(name):
+                self._hold(name, begin, data, fresh)
+            if (identity := self._identity(name)) and (name in fresh or not self.is_fresh(name)):
                 self._disk().add(identity, pieces)
         return found
+
+    def _hold(self, name: str, begin: int, data: bytes, fresh: Collection[str]) -> None:
+        """Keeps bytes in memory, unless `freshen` was called since: they may be what was damaged."""
+        with self._lock:
+            if name in fresh or name not in self._fresh:
+                self._held.add(name, begin, data)
 
     def _on_disk(self, name: str, wanted: Range) -> list[Piece[bytes]]:
         identity = self._identity(name)

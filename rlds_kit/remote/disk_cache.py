@@ -131,6 +131,15 @@ class DiskCache:
             self._read.setdefault(identity, set()).add(entry.name)
             self._learn(identity, entry, places)
 
+    def drop(self, identity: str) -> None:
+        """Removes all that is kept of a file, whoever kept it."""
+        with self._lock:
+            self._known.pop(identity, None)
+            self._read.pop(identity, None)
+        with contextlib.suppress(OSError):
+            for entry in self._folder(identity).glob(f"*{SUFFIX}"):
+                entry.unlink(missing_ok=True)
+
     def _write(self, entry: Path, head: bytes, cut: Sequence[tuple[int, bytes]], size: int) -> None:
         entry.parent.mkdir(parents=True, exist_ok=True)
         partial = entry.with_suffix(".partial")
@@ -178,7 +187,7 @@ class DiskCache:
         if len(data) == place.length and xxhash.xxh3_64_intdigest(data) == place.xxh3:
             return data
         with self._lock:
-            self._known[identity].remove(piece.begin)
+            self._known.get(identity, RangeMap()).remove(piece.begin)
         if data:
             with contextlib.suppress(OSError):
                 place.entry.unlink()

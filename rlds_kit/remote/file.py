@@ -2,10 +2,15 @@
 
 import io
 import os
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 
+from rlds_kit.errors import FormatError
 from rlds_kit.remote.directory import GROUP_BYTES, RemoteDirectory, Want
+from rlds_kit.riegeli.errors import DamagedError
+from rlds_kit.riegeli.recovery import ChunkDamage
+
+T = TypeVar("T")
 
 FIRST_WINDOW: Final = 4 << 10
 LAST_WINDOW: Final = 8 << 20
@@ -39,6 +44,27 @@ class RemoteFile(io.RawIOBase):
         self._window = min(self._window * GROWTH, LAST_WINDOW) if goes_on else FIRST_WINDOW
         self._fetched_end = min(begin + max(size, self._window), self._size)
         return self._directory.read(self._name, begin, max(self._fetched_end, begin))[:size]
+
+    def sound(self, read: Callable[[], T], is_sound: Callable[[T], bool] = lambda _: True) -> T:
+        """What `read` makes of the file's bytes; where these are damaged, of bytes that are fetched anew, once.
+
+        Args:
+          read: reads, and raises DamagedError, ChunkDamage or FormatError for damage that it finds.
+          is_sound: finds damage that `read` does not.
+
+        Raises:
+          As `read`, the second time.
+        """
+        was_fresh = self._directory.is_fresh(self._name)
+        try:
+            found = read()
+            if was_fresh or is_sound(found):
+                return found
+        except (DamagedError, ChunkDamage, FormatError):  # a flipped bit may look like another format
+            if was_fresh:
+                raise
+        self._directory.freshen(self._name)
+        return read()
 
     def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Brings ranges near, many at once."""

@@ -31,6 +31,13 @@ class Held:
                 piece = self._files[first_name].remove(first)
                 self._bytes -= 0 if piece is None else len(piece.value)
 
+    def drop(self, name: str) -> None:
+        """Forgets all bytes of a file."""
+        with self._lock:
+            gone = self._files.pop(name, RangeMap())
+            self._bytes -= sum(len(piece.value) for piece in gone)
+            self._order = deque(each for each in self._order if each[0] != name)
+
     def get(self, name: str, begin: int, end: int) -> bytes | None:
         """Bytes of a file; None if some of them are not here."""
         with self._lock:

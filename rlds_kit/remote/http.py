@@ -26,7 +26,7 @@ FIRST_BYTES: Final = 8 << 10
 CONNECT_SECONDS: Final = 15
 SILENCE_SECONDS: Final = 60
 """A server that sends nothing for so long is given up."""
-_CONTENT_RANGE: Final = re.compile(r"bytes (?:(?P<begin>\d+)-(?P<end>\d+)|\*)/(?P<size>\d+)")
+_CONTENT_RANGE: Final = re.compile(r"bytes (?:(?P<begin>\d{1,18})-(?P<end>\d{1,18})|\*)/(?P<size>\d{1,18})", re.ASCII)
 _BUSY: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 _DENIED: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED)
 
@@ -76,12 +76,12 @@ class HttpStore:
     def first(self, name: str) -> tuple[Info, bytes]:
         """What the server tells of a file along with its first bytes."""
         answer = self._get(name, (0, FIRST_BYTES))
-        return self._info(name, answer), answer.data
+        return self._info(name, answer, 0), answer.data
 
     def read(self, name: str, begin: int, end: int, info: Info) -> bytes:
         """Bytes of a file."""
         answer = self._get(name, (begin, end))
-        found = self._info(name, answer)
+        found = self._info(name, answer, begin)
         if found != info:
             raise self._naming.changed(name, info, f"{found.size} and {found.version or 'unknown'}")
         if len(answer.data) != end - begin:
@@ -91,10 +91,15 @@ class HttpStore:
     def confirm(self, infos: Mapping[str, Info]) -> None:
         """Every answer said of which version it is."""
 
-    def _info(self, name: str, answer: _Answer) -> Info:
+    def _info(self, name: str, answer: _Answer, begin: int) -> Info:
         matched = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if matched is None:
             raise RemoteError(f"{self._address.shown(name)}: the server's answer does not say which bytes it has")
+        if matched["begin"] is not None:
+            first, after = int(matched["begin"]), int(matched["end"]) + 1
+            if (first, len(answer.data)) != (begin, after - first):
+                got = f"{len(answer.data)} bytes that are said to be {first} to {after}"
+                raise TransientError(f"expected bytes from {begin} on, got {got}")
         modified = answer.headers.get("Last-Modified", "")
         told = [("ETag", answer.headers.get("ETag", "")), ("modified", modified)]
         version = " ".join(f"{key}={value.removeprefix('W/')}" for key, value in told if value)
@@ -107,7 +112,8 @@ class HttpStore:
         try:
             answer: _Answer = sync(self._system.loop, self._ask, self._address.of(name), wanted)
         except self._failures as error:
-            raise TransientError(self._naming.plain(error)) from None
+            kind, text = type(error).__name__, self._naming.plain(error)
+            raise TransientError(kind if text == kind else f"{kind}: {text}") from None
         except asyncio.CancelledError:
             raise TransientError("the request was broken off") from None
         self._require_good(name, answer, wanted)

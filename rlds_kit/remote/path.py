@@ -180,11 +180,19 @@ class RemotePath(Path):
         """
         if set(mode) - set("rbt"):
             raise self._not_local(f"mode {mode!r}")
-        raw: Any = RemoteFile(self._directory, self._name)
+        raw: Any = self.file()
         if buffering == 0:
             return raw  # type: ignore[no-any-return]  # an io.RawIOBase, as of local files
         buffered = io.BufferedReader(raw)
         return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding, errors, newline)
+
+    def file(self) -> RemoteFile:
+        """The file, to be read by position.
+
+        Raises:
+          FileNotFoundError: it is not there.
+        """
+        return RemoteFile(self._directory, self._name)
 
     def read_bytes(self) -> bytes:
         """The content of a file."""
@@ -195,6 +203,11 @@ class RemotePath(Path):
     def read_text(self, encoding: str | None = None, errors: str | None = None, **_: Any) -> str:
         """The content of a file as text."""
         return self.read_bytes().decode(encoding or "utf-8", errors or "strict")
+
+    def versions(self) -> list[tuple[str, int, str]]:
+        """Name, size and version of each file in the directory and those in it."""
+        infos = [(name, self._directory.info(str(self._relative / name))) for name in self._below()]
+        return [(name, info.size, info.version) for name, info in infos]
 
     def relist(self) -> None:
         """Asks once more which files there are."""

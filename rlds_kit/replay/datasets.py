@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 
 from rlds_kit.dataset import Dataset
+from rlds_kit.environment import NotRebuiltError
 from rlds_kit.episode import Episode
 from rlds_kit.errors import DamagedError
 from rlds_kit.replay.episodes import gap, play
-from rlds_kit.replay.rebuilt import VECTOR, NotRebuiltError, doubts, rebuilt
+from rlds_kit.replay.rebuilt import VECTOR, doubts, rebuilt
 from rlds_kit.replay.report import Outcome, Report
 from rlds_kit.upkeep.report import Progress
 

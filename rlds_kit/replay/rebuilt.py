@@ -1,8 +1,6 @@
 """Makes the environment of an episode again, or says why that cannot be done.
 
-A dataset may come from anybody, and Gymnasium imports and calls what an `EnvSpec` names. So nothing is called but what
-this process knows already: registered environments by their registered entry point, and wrapper classes of Gymnasium
-and of modules that the program has imported.
+Only what this process knows already is called; see `rlds_kit.environment`.
 """
 
 import importlib.metadata
@@ -12,8 +10,7 @@ from typing import Any, Final
 
 import gymnasium
 
-from rlds_kit import environment as environments
-from rlds_kit.errors import RldsKitError
+from rlds_kit.environment import NotRebuiltError, make, require_form
 
 SINGLE: Final = "gymnasium"
 VECTOR: Final = "gymnasium.vector"
@@ -26,10 +23,8 @@ OF_VECTORS: Final = frozenset(("num_envs", "vectorization_mode", "vector_kwargs"
 """Keyword arguments of `gymnasium.make_vec` that are not those of a sub-environment."""
 TIME_LIMIT: Final = "gymnasium.wrappers.common.TimeLimit"
 """Limits are not among the wrappers of an `EnvSpec`: it has the outermost one as `max_episode_steps`."""
-
-
-class NotRebuiltError(RldsKitError, ValueError):
-    """The environment of an episode cannot be made again."""
+VIDEO: Final = "gymnasium.wrappers.rendering.RecordVideo"
+"""Is left out: it would write over the videos of the recording, and changes nothing else."""
 
 
 def rebuilt(provenance: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
@@ -46,13 +41,14 @@ def rebuilt(provenance: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
     >>> rebuilt({"interface": "gymnasium", "id": "CartPole-v1"}).unwrapped.__class__.__name__
     'CartPoleEnv'
     """
-    _require_known_interface(provenance)
-    _require_registered(provenance)
-    _require_known_wrappers(provenance)
     try:
-        env: gymnasium.Env[Any, Any] = environments.make(_of_one(provenance))
+        _require_known_interface(provenance)
+        _require_described_wrappers(provenance)
+        env: gymnasium.Env[Any, Any] = make(_of_one(provenance))
+    except NotRebuiltError:
+        raise
     except Exception as error:
-        raise NotRebuiltError(f"{provenance['id']} cannot be made: {type(error).__name__}: {error}") from error
+        raise NotRebuiltError(f"{provenance.get('id')} cannot be made: {type(error).__name__}: {error}") from error
     try:
         _require_same_layers(provenance, env)
     except NotRebuiltError:
@@ -69,7 +65,8 @@ def doubts(provenance: Mapping[str, Any]) -> Iterator[str]:
     """
     if "spec" not in provenance:
         yield "the environment was made from its id: arguments and wrappers may not all have been recorded"
-    for name, version in (provenance.get("versions") or {}).items():
+    versions = provenance.get("versions")
+    for name, version in versions.items() if isinstance(versions, Mapping) else ():
         if name in ("python", "rlds_kit"):
             continue
         now = getattr(sys.modules.get(name), "__version__", None) or _installed(name)
@@ -107,6 +104,7 @@ def _require_plain_vector(provenance: Mapping[str, Any]) -> None:
 
 def _of_one(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """What one environment, or sub-environment, is made from."""
+    require_form(provenance)
     if provenance.get("interface") != VECTOR:
         return dict(provenance)
     spec = provenance.get("spec")
@@ -118,37 +116,20 @@ def _without_vector(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: item for name, item in (kwargs or {}).items() if name not in OF_VECTORS}
 
 
-def _require_registered(provenance: Mapping[str, Any]) -> None:
-    identifier = str(provenance["id"])
-    environments.register(identifier)
-    known = gymnasium.registry.get(identifier)
-    if known is None:
-        raise NotRebuiltError(f"{identifier} is not registered; import the package that registers it first")
-    recorded = (provenance.get("spec") or {}).get("entry_point", known.entry_point)
-    if recorded != known.entry_point:
-        raise NotRebuiltError(f"{identifier} was {recorded!r} when it was recorded and is {known.entry_point!r} now")
-
-
-def _require_known_wrappers(provenance: Mapping[str, Any]) -> None:
-    spec = provenance.get("spec")
-    if spec is None and provenance.get("wrappers"):
-        names = ", ".join(str(each.get("name")) for each in provenance["wrappers"])
+def _require_described_wrappers(provenance: Mapping[str, Any]) -> None:
+    if provenance.get("spec") is None and provenance.get("wrappers"):
+        names = ", ".join(str(each["name"]) for each in provenance["wrappers"])
         raise NotRebuiltError(f"the arguments of its wrappers ({names}) were not all recorded, so it cannot be wrapped")
-    for each in (spec or {}).get("additional_wrappers") or ():
-        place = str(each.get("entry_point"))
-        module, _, name = place.partition(":")
-        if not (module in sys.modules or module.startswith("gymnasium.wrappers.")):
-            raise NotRebuiltError(f"its wrapper {place} is not known here; import {module} first")
-        found = getattr(importlib.import_module(module), name, None)
-        if not (isinstance(found, type) and issubclass(found, gymnasium.Wrapper)):
-            raise NotRebuiltError(f"its wrapper {place} is no gymnasium.Wrapper")
 
 
 def _require_same_layers(provenance: Mapping[str, Any], env: gymnasium.Env[Any, Any]) -> None:
     recorded = provenance.get("wrapper_classes")
     if provenance.get("interface") != SINGLE or recorded is None:
         return
-    recorded, made = ([name for name in layers if name != TIME_LIMIT] for layers in (recorded, _layers(env)))
+    if not isinstance(recorded, list | tuple) or not all(isinstance(name, str) for name in recorded):
+        raise NotRebuiltError(f"expected the names of its wrappers, got {recorded!r}")
+    others = {TIME_LIMIT, VIDEO}
+    recorded, made = ([name for name in layers if name not in others] for layers in (recorded, _layers(env)))
     if made != recorded:
         raise NotRebuiltError(
             f"its wrappers were {', '.join(recorded) or 'none'}, and what can be made has {', '.join(made) or 'none'}; "

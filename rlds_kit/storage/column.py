@@ -138,8 +138,13 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
         raise FormatError(f"{place}: column {layout.path} is not as its header says: {error}") from error
 
 
+def is_sound(layout: ColumnLayout, payload: bytes | memoryview) -> bool:
+    """Whether a payload has its checksum."""
+    return len(payload) == layout.length and xxhash.xxh3_64_intdigest(payload) == layout.xxh3
+
+
 def _check_sum(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> None:
-    if len(payload) != layout.length or xxhash.xxh3_64_intdigest(payload) != layout.xxh3:
+    if not is_sound(layout, payload):
         raise DamagedError(f"{place}: column {layout.path} does not match its checksum; run `rlds-kit repair`")
 
 

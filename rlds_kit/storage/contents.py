@@ -51,6 +51,10 @@ def contents(file: ShardFile) -> ShardContents:
     Raises:
       FormatError: it is no rlds_kit shard, or of a newer major version.
     """
+    return file.sound(lambda: _contents(file), lambda found: not found.skipped)
+
+
+def _contents(file: ShardFile) -> ShardContents:
     # Asked before the scan: of a writer that closes in between everything is found, its lock counts as held.
     is_locked = file.is_being_written()
     index = None if is_locked else read_index(file)
@@ -71,7 +75,7 @@ def contents(file: ShardFile) -> ShardContents:
 def read_index(file: ShardFile) -> pb.ShardIndex | None:
     """The index of a closed shard; None when there is none that can be trusted."""
     try:
-        position = last_chunk(file)
+        position = file.sound(lambda: last_chunk(file))
         if position is None:
             return None
         record = parse_record(file.record(position), file.place(position))

@@ -24,6 +24,8 @@ from rlds_kit.storage.shard_file import ShardFile
 
 Wanted: TypeAlias = Callable[[str], bool]
 """Tells of a column's path whether to read it."""
+Payload: TypeAlias = Callable[[ColumnLayout], bytes | memoryview]
+"""The stored bytes of a column."""
 
 _ONE_READ_SHARE: Final = 0.5
 """Above this share of the bytes that they span one read of all columns beats one for each."""
@@ -305,10 +307,15 @@ class EpisodeReader:
             )
         return layout
 
-    def _payload(
-        self, position: int, block: BlockLayout, wanted: Sequence[ColumnLayout]
-    ) -> Callable[[ColumnLayout], bytes | memoryview]:
-        """Fetches columns: with one read where they lie close together, else one by one."""
+    def _payload(self, position: int, block: BlockLayout, wanted: Sequence[ColumnLayout]) -> Payload:
+        """Fetches columns. Of a file that is elsewhere their checksums are looked at here: they can be fetched anew."""
+        return self._file.sound(
+            lambda: self._fetched_payload(position, block, wanted),
+            lambda payload: all(columns.is_sound(column, payload(column)) for column in wanted),
+        )
+
+    def _fetched_payload(self, position: int, block: BlockLayout, wanted: Sequence[ColumnLayout]) -> Payload:
+        """With one read where they lie close together, else one by one."""
         base = block.payload_base
         if len(wanted) == len(block.columns):
             try:  # the hash of the chunk is checked, too

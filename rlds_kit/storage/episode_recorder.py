@@ -181,7 +181,8 @@ class EpisodeRecorder:
     def _new_buffer(self, last_rows: int = 0) -> RowBuffer:
         # Under memory pressure blocks are cut early: then the next one is likely to be as short.
         expected = last_rows or self._intake.policy.block_rows or BLOCK_ROWS
-        return RowBuffer(expected, self._intake.policy.block_bytes, self._intake.pool)
+        rows = 1 << (expected - 1).bit_length()  # few sizes: blocks of nearly as many rows use the same memory again
+        return RowBuffer(rows, self._intake.policy.block_bytes, self._intake.pool)
 
     def _add(self, observed: list[Leaf], acted: list[Leaf]) -> None:
         with self._intake.lock:

@@ -2,8 +2,9 @@
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.remote.file import RemoteFile
@@ -16,6 +17,8 @@ from rlds_kit.riegeli.recovery import ChunkDamage
 from rlds_kit.storage import block, lock
 from rlds_kit.storage.block import PREFIX_BYTES, BlockPrefix, PrefixTooShortError
 from rlds_kit.storage.place import Place
+
+T = TypeVar("T")
 
 FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
 """Of a chunk: its header, and what is fairly sure to have a block's."""
@@ -60,6 +63,10 @@ class ShardFile:
                 self._file.seek(begin)
                 return self._file.read(size)
 
+    def sound(self, read: Callable[[], T], is_sound: Callable[[T], bool] = lambda _: True) -> T:
+        """What `read` makes of the file; if it is elsewhere and damaged, of bytes that are fetched anew, once."""
+        return read() if self.remote is None else self.remote.sound(read, is_sound)
+
     def size(self) -> int:
         """Bytes in the file now."""
         return os.fstat(self._file.fileno()).st_size if self.remote is None else self.remote.size()
@@ -91,7 +98,7 @@ class ShardFile:
           DamagedError: the chunk is damaged, or the file ends inside it.
         """
         try:
-            chunk = read_chunk(self, position)
+            chunk = self.sound(lambda: read_chunk(self, position))
         except ChunkDamage as damage:
             raise DamagedError(f"{self.place(position)}: {damage.message}; run `rlds-kit repair`") from damage
         if not isinstance(chunk, Chunk):
@@ -120,6 +127,10 @@ def read_prefix(file: ShardFile, position: int) -> tuple[ChunkHeader, int, bytes
     Raises:
       DamagedError: the chunk's header is damaged, or the file ends before it does.
     """
+    return file.sound(lambda: _prefix(file, position))
+
+
+def _prefix(file: ShardFile, position: int) -> tuple[ChunkHeader, int, bytes]:
     payload = blocks.unframe(file.read(position, FIRST_READ), position)
     place = file.place(position)
     try:
@@ -144,7 +155,11 @@ def read_block_prefix(file: ShardFile, position: int) -> BlockPrefix:
     Raises:
       DamagedError: chunk header or block header are damaged.
     """
-    header, base, record = read_prefix(file, position)
+    return file.sound(lambda: _block_prefix(file, position))
+
+
+def _block_prefix(file: ShardFile, position: int) -> BlockPrefix:
+    header, base, record = _prefix(file, position)
     try:
         is_block = block.is_block(record)
     except FormatError:

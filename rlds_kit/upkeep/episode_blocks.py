@@ -1,6 +1,7 @@
 """An episode block by block, for work on whole datasets: nothing is cached, and nothing is put together."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from rlds_kit.errors import DamagedError
 from rlds_kit.storage import block, shard_file
@@ -71,6 +72,10 @@ def columns_of(file: ShardFile, entry: EpisodeEntry, field: str) -> Iterator[Col
     for position, base, header in headers_of(file, entry):
         for column in header.columns:
             if (column.path + "/").startswith(field + "/"):
-                payload = shard_file.read_payload(file, position, base + column.offset, column.length)
-                place = file.place(position)
-                yield columns.decode(layout_of(column, place), payload, place)
+                yield file.sound(partial(_column, file, position, base, column))
+
+
+def _column(file: ShardFile, position: int, base: int, header: pb.Column) -> Column:
+    payload = shard_file.read_payload(file, position, base + header.offset, header.length)
+    place = file.place(position)
+    return columns.decode(layout_of(header, place), payload, place)

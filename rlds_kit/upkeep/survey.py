@@ -88,6 +88,10 @@ class Survey:
 
 def survey(file: ShardFile, meter: Meter | None = None) -> Survey:
     """Reads all of a shard and checks every hash of it; never raises because of what it finds."""
+    return file.sound(lambda: _survey(file, meter), lambda found: not found.damage)
+
+
+def _survey(file: ShardFile, meter: Meter | None) -> Survey:
     is_locked = file.is_being_written()  # before the size: a chunk that is being written is not damage then
     found = Survey(file.path.name, file.size(), is_locked)
     found.footer = None if is_locked else _footer(file.path)

@@ -41,7 +41,6 @@ def pictures_of(dataset: Dataset, number: int, look: Look) -> Iterator[Picture]:
     Raises:
       VideoError: it has no such field, or values that are no images.
     """
-    name, *keys = look.field.split("/")
     try:
         shown = dataset.select(look.field).episodes[number]
     except KeyError as error:
@@ -50,11 +49,9 @@ def pictures_of(dataset: Dataset, number: int, look: Look) -> Iterator[Picture]:
     for begin in range(0, len(shown), _STEPS_AT_ONCE):
         part = shown[begin : begin + _STEPS_AT_ONCE]
         try:
-            values, mask = part[name], part.mask(name)
+            values, mask = part[look.field], part.mask(look.field)
         except KeyError as error:
             raise VideoError(f"episode {number} has no field {look.field!r}") from error
-        for key in keys:
-            values = values[key]
         for row in np.flatnonzero(mask):
             place = f"{look.field}, episode {number}, step {begin + row}"
             frame = enlarged(picture(values[row], place, look.white, stacked=look.stacked), look.scale)

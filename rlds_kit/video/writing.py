@@ -104,6 +104,8 @@ def write_video(  # noqa: PLR0913  each is one decision of who makes a video
             raise VideoError("a grid is one file: give a name that ends in .mp4 or .gif")
         path.mkdir(parents=True, exist_ok=True)
         names = [path / f"episode-{number:06d}.mp4" for number in numbers]
+        for file in names:  # before anything is drawn
+            _require_free(file)
         return [
             _write(file, [number], frames, rate, lossless)
             for file, number, frames in zip(names, numbers, streams, strict=True)
@@ -165,8 +167,7 @@ def _grid(streams: Sequence[Iterator[Picture]]) -> Iterator[Picture]:
 
 def _write(path: Path, numbers: Sequence[int], frames: Iterator[Picture], rate: float, lossless: bool) -> Video:
     """Writes a file under another name, and gives it its own when it is complete."""
-    if path.exists():
-        raise DatasetExistsError(f"{path}: expected a path where nothing is; give another one")
+    _require_free(path)
     partial = path.with_name(f".{path.name}.partial")
     try:
         if path.suffix.lower() == ".gif":
@@ -177,6 +178,11 @@ def _write(path: Path, numbers: Sequence[int], frames: Iterator[Picture], rate: 
     finally:
         partial.unlink(missing_ok=True)
     return Video(path, tuple(numbers), count, rate)
+
+
+def _require_free(path: Path) -> None:
+    if path.exists():
+        raise DatasetExistsError(f"{path}: expected a path where nothing is; give another one")
 
 
 class _Told:

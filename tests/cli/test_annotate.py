@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 import rlds_kit
 from rlds_kit.cli import main
-from tests.layers.recording import record
+from tests.layers.recording import UNKNOWN, record
 
 
 def run(*arguments: object) -> Result:
@@ -49,6 +49,7 @@ def test_adds_lists_and_retracts(tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         (("review", "--source", "a", "--tag", "x"), 2, "which episodes"),
+        (("review", "--source", "a", "--tag", "x", "--retract", str(UNKNOWN)), 2, "which episodes"),
         (("review", "--episode", 0, "--tag", "x"), 2, "--source"),
         (("--source", "a", "--episode", 0, "--tag", "x"), 2, "LAYER"),
         (("review", "--source", "a", "--episode", 0, "--tag", "x", "--steps", "a:b"), 2, "10:20"),

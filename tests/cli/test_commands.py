@@ -75,7 +75,7 @@ def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(CORE))
 def test_path_without_dataset_is_a_short_error(tmp_path: Path, name: str) -> None:
     """One line on standard error that says what to do, no traceback; exit code 2 where 1 is an answer."""
-    to = {"convert": [], "diff": [], "repair": [], "rechunk": [], "publish": ["--to"]}
+    to = {"convert": [], "diff": [], "repair": [], "rechunk": [], "publish": ["--to"], "video": ["--to"]}
     to |= {
         "filter": ["--where=True"],
         "merge": [],

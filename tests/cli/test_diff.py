@@ -83,9 +83,11 @@ def test_datasets_of_other_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     np.savez(tmp_path / "a.npz", rewards=rows, **arrays)
     np.savez(tmp_path / "b.npz", rewards=rows + 1, **arrays)
     convert(tmp_path / "a.npz", tmp_path / "ours")
+    assert _run(tmp_path / "a.npz", tmp_path / "ours")[0] == 0  # where it comes from is no difference
     assert _run(tmp_path / "a.npz", tmp_path / "ours", "--fields", "observation,reward")[0] == 0
     code, output = _run(tmp_path / "a.npz", tmp_path / "b.npz", "--fields", "observation,reward")
     assert (code, "reward" in output) == (1, True)
+    assert f"{tmp_path / 'a.npz'} and {tmp_path / 'b.npz'}: different" in output.replace("\n", "")
     (made, _) = (each for each in sorted((tmp_path / "cache").iterdir()) if each.is_dir())
     assert made.name.startswith("arrays-a.npz-")
     (tmp_path / "empty").mkdir()

@@ -19,12 +19,17 @@ def nothing(episode: int, step: int, row: dict[str, Any]) -> None:
 
 
 def rewrite(
-    source: Path, target: Path, change: Change = nothing, *, metadata: dict[str, Any] | None = None
+    source: Path,
+    target: Path,
+    change: Change = nothing,
+    *,
+    metadata: dict[str, Any] | None = None,
+    environment: dict[str, Any] | None = None,
 ) -> rlds_kit.Dataset:
-    """Records the episodes of a dataset again, with other ids."""
+    """Records the episodes of a dataset again, with other ids, and with another environment if one is given."""
     dataset = rlds_kit.open(source)
     declared = specs.Dict({name: dataset.spec.fields[name] for name in DECLARED_FIELDS})
-    with EpisodeWriter(target, declared, environment=dataset.environment, record_time=False) as writer:
+    with EpisodeWriter(target, declared, environment=environment or dataset.environment, record_time=False) as writer:
         for number, episode in enumerate(dataset.episodes):
             steps = list(episode.steps)
             for index, row in enumerate(steps):

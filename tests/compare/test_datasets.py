@@ -172,6 +172,25 @@ def test_unknown_field_is_refused(tmp_path: Path) -> None:
         diff(a, a, fields=["rewards"])
 
 
+def test_views_are_compared_as_they_are(tmp_path: Path) -> None:
+    """What `select` left out is no difference, unless only one side left it out."""
+    a = opened(tmp_path / "a")
+
+    def change(_episode: int, _step: int, row: dict[str, Any]) -> None:
+        row["reward"] += 1
+
+    b = rewrite(a.path, tmp_path / "b", change)
+    assert not diff(a, b).equal
+    assert diff(a.select("observation", "action", "is_last"), b.select("observation", "action")).equal
+    assert {each.field for each in diff(a.select("reward"), b.select("reward")).fields} == {"reward"}
+    halves = diff(a.select("reward"), a)
+    assert {each.kind for each in halves.fields} == {"missing"}
+    assert "reward" not in {each.field for each in halves.fields}
+    assert {"observation", "spec/observation"} <= {each.field for each in halves.fields}
+    assert diff(a.select(), b.select()).equal
+    assert diff(a.select("reward"), b.select("reward"), fields=["action"]).equal
+
+
 def test_limit_bounds_what_is_listed_and_not_what_is_counted(tmp_path: Path) -> None:
     """The first differences are listed in order."""
     a, b = (rlds_kit.open(mending.record(tmp_path / name, seed=seed)) for name, seed in (("a", 0), ("b", 1)))

@@ -11,11 +11,7 @@ def main(root: str, output: str) -> None:
     """Saves every feature of every frame as LeRobot gives it, and what it says of the actions."""
     dataset = LeRobotDataset("rlds/test", root=root)
     frames = [dataset[number] for number in range(len(dataset))]
-    found: dict[str, Any] = {
-        name: np.stack([np.asarray(each[name]) for each in frames])
-        for name in frames[0]
-        if not isinstance(frames[0][name], str)
-    }
+    found: dict[str, Any] = {name: np.stack([np.asarray(each[name]) for each in frames]) for name in frames[0]}
     action = dataset.meta.stats["action"]
     stats = np.stack([action[name] for name in ("min", "max", "mean")], axis=1)
     np.savez(output, stats=stats, **found)

@@ -2,6 +2,7 @@
 
 import pickle
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,69 @@ def test_nested_observations_are_nests(path: Path, tmp_path: Path) -> None:
     for episode, seen in zip(rlds_kit.open(tmp_path / "ours").episodes, truth, strict=True):
         np.testing.assert_array_equal(episode["observation"]["a"], seen)
         assert episode["observation"]["b"].dtype == np.int64
+
+
+def ogbench(*actions: int) -> tuple[Arrays, list[np.ndarray]]:
+    """A file as of OGBench, whose trajectories have so many actions: the last row of each has one that was not done."""
+    truth = [
+        100 * number + np.arange(count + 1, dtype=np.float32)[:, np.newaxis] for number, count in enumerate(actions)
+    ]
+    ends = np.concatenate([np.arange(count + 1) == count for count in actions])
+    seen = np.concatenate(truth)
+    return {"observations": seen, "actions": seen[:, 0] + 0.5, "terminals": ends, "qpos": seen * 2}, truth
+
+
+def compact(arrays: Arrays) -> Arrays:
+    """As OGBench loads them with `compact_dataset=True`."""
+    ends = arrays["terminals"].astype(np.float32)
+    return {**arrays, "valids": 1 - ends, "terminals": np.minimum(ends + np.append(ends[1:], 1), 1).astype(np.float32)}
+
+
+def regular(arrays: Arrays) -> Arrays:
+    """As OGBench loads them by default."""
+    kept = ~arrays["terminals"]
+    following = {
+        "next_observations": arrays["observations"][np.append(False, kept[:-1])],
+        "terminals": np.append(arrays["terminals"][1:], True)[kept].astype(np.float32),
+    }
+    return {**{name: each[kept] for name, each in arrays.items()}, **following}
+
+
+@pytest.mark.parametrize(
+    ("layout", "rewards"), [(dict, False), (compact, False), (compact, True), (regular, False), (regular, True)]
+)
+def test_ends_of_trajectories_are_not_those_of_the_environment(
+    layout: Callable[[Arrays], Arrays], rewards: bool, path: Path, tmp_path: Path
+) -> None:
+    """OGBench's files in all of its layouts: nothing terminated, and the final observations are the right ones."""
+    arrays, truth = ogbench(3, 2, 4)
+    made = layout(arrays)
+    if rewards:  # with which its tasks of one goal come, and with masks
+        made |= {
+            name: np.full(len(made["actions"]), value, np.float32) for name, value in (("rewards", -1), ("masks", 1))
+        }
+    convert(store(path, made), tmp_path / "ours")
+    episodes = rlds_kit.open(tmp_path / "ours").episodes
+    for episode, seen in zip(episodes, truth, strict=True):
+        assert (episode.end, episode.terminated, episode.truncated) == (EpisodeEnd.INTERRUPTED, False, False)
+        np.testing.assert_array_equal(episode["observation"], seen)
+        assert episode.mask("observation").all()
+        assert episode.mask("action").tolist() == [True] * (len(seen) - 1) + [False]
+        assert episode["action"][:-1].tolist() == (seen[:-1, 0] + 0.5).tolist()
+        if layout is not regular:
+            assert episode.mask("recorded_action").tolist() == [False] * (len(seen) - 1) + [True]
+            assert episode["recorded_action"][-1] == seen[-1, 0] + 0.5
+
+
+def test_a_mask_of_0_says_that_a_row_is_terminal(path: Path, tmp_path: Path) -> None:
+    """One of 1 says that more would have come."""
+    arrays, _ = rollouts((3, "terminal"), (2, "terminal"))
+    del arrays["timeouts"]
+    convert(store(path, arrays | {"masks": np.array([1, 1, 0, 1, 1], np.float32)}), tmp_path / "ours")
+    assert [each.end for each in rlds_kit.open(tmp_path / "ours").episodes] == [
+        EpisodeEnd.TERMINATED,
+        EpisodeEnd.INTERRUPTED,
+    ]
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["terminal", "timeout"])), min_size=1, max_size=5))

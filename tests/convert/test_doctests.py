@@ -17,6 +17,7 @@ MODULES = [
         "episode_content",
         "parts",
         "rows",
+        "spec_without",
     ),
 ]
 

@@ -287,6 +287,11 @@ def test_dicts_with_other_keys() -> None:
         int64_datum([1, 2], -1),  # not a shape
         Datum(values=Datum.Values(bigint_values=[b"\1"])),  # EnvLogger has no arrays of Python integers
         Datum.FromString(b"\x12\x05\x0d\x00\x00\x80\x3f"),  # floats that are not packed
+        int64_datum([1], *[1] * 65),  # more dimensions than NumPy has
+        Datum(
+            shape=Datum.Shape(dim=[Datum.Shape.Dim(size=size) for size in (1 << 40, 1 << 40, 0)]),
+            values=Datum.Values(float_values=[b""]),
+        ),  # no elements, and still too large
     ],
 )
 def test_data_that_envlogger_does_not_write_are_refused(datum: Datum) -> None:
@@ -295,7 +300,12 @@ def test_data_that_envlogger_does_not_write_are_refused(datum: Datum) -> None:
         decode_datum(datum)
 
 
-@pytest.mark.parametrize("pair", [(), (Data(), Data(), Data()), (Data(array=Data.Array(values=[Data()])), Data())])
+_LIST = Data(array=Data.Array(values=[Data()]))
+
+
+@pytest.mark.parametrize(
+    "pair", [(), (Data(), Data(), Data()), (_LIST, Data()), (Data(tuple=Data.Tuple(values=[_LIST])), Data())]
+)
 def test_dict_entries_that_are_no_pairs_are_refused(pair: tuple[Data, ...]) -> None:
     """An entry with too few or too many parts, or with a key that cannot be one, is an error."""
     entry = Data(tuple=Data.Tuple(values=pair))

@@ -1,11 +1,14 @@
 """What a crash leaves of an EnvLogger directory: episodes are rebuilt from their steps, and never merged."""
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import rlds_kit
 from rlds_kit import EpisodeEnd
+from rlds_kit.compare import diff
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.envlogger import open_recording
 from rlds_kit.convert.envlogger_reader import EnvLoggerReader
@@ -143,3 +146,42 @@ def test_every_shard_in_another_state(tmp_path: Path) -> None:
     for name in (OFFSETS, INDEX, METADATA, STEPS):
         empty(last / f"{name}.riegeli")
     assert observations(list(EnvLoggerReader(root))) == recorded("shards_of_two")[:4]
+
+
+@pytest.mark.parametrize(
+    ("case", "harm"),
+    [
+        ("tiny_chunks", None),
+        ("tiny_chunks", half),
+        ("shards_of_two", None),
+        ("shards_of_two", half),
+        ("shards_of_two", noise),
+    ],
+)
+def test_parts_are_those_of_the_whole(case: str, harm: Callable[[Path], None] | None, tmp_path: Path) -> None:
+    """Each episode can be read alone, by a copy of the reader, and nothing that is lost is told twice or never."""
+    root = copy_of(case, tmp_path)
+    if harm is not None:
+        harm(shards(root)[0] / f"{STEPS}.riegeli")
+    reader = EnvLoggerReader(root)
+    whole, losses = observations(list(reader)), list(reader.losses)
+    weighed = EnvLoggerReader(root)
+    told: list[int] = []
+    assert len(weighed.weigh(told.append)) == len(whole)
+    assert sum(told) <= weighed.size
+    alone = [pickle.loads(pickle.dumps(weighed)) for _ in whole]  # noqa: S301  our own
+    assert [observations(list(each.read(number, number + 1))) for number, each in enumerate(alone)] == [
+        [episode] for episode in whole
+    ]
+    assert [loss for each in alone for loss in each.losses] == losses
+
+
+def test_workers_make_the_same_dataset(tmp_path: Path) -> None:
+    """As one worker does, also where a shard breaks off."""
+    root = copy_of("shards_of_two", tmp_path)
+    half(shards(root)[0] / f"{STEPS}.riegeli")
+    made = [convert(root, tmp_path / f"by {count}", allow_loss=True, workers=count, part_bytes=1) for count in (1, 2)]
+    assert made[0].content_digest == made[1].content_digest
+    assert made[0].losses == made[1].losses
+    assert len(made[0].losses) > 0
+    assert diff(*(rlds_kit.open(tmp_path / f"by {count}") for count in (1, 2)), match="order").equal

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,7 @@ def test_golden_goes_there_and_back(tmp_path: Path) -> None:
     assert report.losses == ()
     convert(tmp_path / "back", tmp_path / "again")
     found = diff(rlds_kit.open(tmp_path / "ours"), rlds_kit.open(tmp_path / "again"), match="order")
-    assert {each.field for each in found.first} == {"run_metadata/source/name"}
+    assert found.equal
     contents = [
         [content_of(episode) for episode in LeRobotReader(path)] for path in (samples.GOLDEN, tmp_path / "back")
     ]
@@ -113,7 +114,7 @@ def test_ours_goes_there_and_back(tmp_path: Path) -> None:
     assert report.losses == ()
     convert(tmp_path / "there", tmp_path / "again")
     found = diff(rlds_kit.open(tmp_path / "ours"), rlds_kit.open(tmp_path / "again"), match="order")
-    assert {each.field for each in found.first} <= {"run_metadata/source", "spec/info"}  # now it is declared
+    assert {each.field for each in found.first} <= {"spec/info"}  # now it is declared
     features = json.loads((tmp_path / "there/meta/info.json").read_text())["features"]
     kinds = {name: (each["dtype"], each["shape"]) for name, each in features.items()}
     assert kinds["observation.screen"] == ("image", [16, 12, 3])
@@ -138,6 +139,27 @@ def test_files_are_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         for row in pq.read_table(path).to_pylist()
     ]
     assert [row["data/chunk_index"] for row in rows] == [0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize("is_rolled", [False, True])
+def test_any_part_is_that_of_the_whole(is_rolled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each episode can be read alone, by a copy of the reader, wherever it is in its file."""
+    if is_rolled:
+        monkeypatch.setattr(lerobot_files, "FILE_MEGABYTES", 0.001)
+    convert(samples.record(tmp_path / "ours", episodes=5), tmp_path / "theirs", "lerobot")
+    for path in (tmp_path / "theirs", samples.GOLDEN):
+        reader = LeRobotReader(path)
+        whole = [content_of(episode) for episode in reader]
+        assert len(reader.weigh(lambda _: None)) == len(whole)
+        alone = [pickle.loads(pickle.dumps(reader)).read(number, number + 1) for number in range(len(whole))]  # noqa: S301
+        assert [[content_of(episode) for episode in each] for each in alone] == [[content] for content in whole]
+
+
+def test_workers_make_the_same_dataset(tmp_path: Path) -> None:
+    """As one worker does."""
+    made = [convert(samples.GOLDEN, tmp_path / f"by {count}", workers=count, part_bytes=1) for count in (1, 2)]
+    assert made[0].content_digest == made[1].content_digest
+    assert diff(*(rlds_kit.open(tmp_path / f"by {count}") for count in (1, 2)), match="order").equal
 
 
 def _record(path: Path, *episodes: dict[str, Any]) -> None:
@@ -174,13 +196,13 @@ def _record(path: Path, *episodes: dict[str, Any]) -> None:
 def test_what_lerobot_cannot_hold_is_refused_or_counted(
     fields: dict[str, Any], lost: dict[str, int], tmp_path: Path
 ) -> None:
-    """Without permission nothing is made; with it the report has each field and at least how many values are gone."""
+    """Without permission nothing is made; with it the report has each field and how many values are gone."""
     _record(tmp_path / "ours", fields)
     with pytest.raises(ConversionError, match="allow-loss"):
         convert(tmp_path / "ours", tmp_path / "there", "lerobot")
     assert not (tmp_path / "there").exists()
     report = convert(tmp_path / "ours", tmp_path / "there", "lerobot", allow_loss=True)
-    assert {loss.field: loss.values for loss in report.losses}.keys() == lost.keys()
+    assert {loss.field: loss.values for loss in report.losses} == lost
     assert report.episodes == (0 if "steps" in fields else 1)
 
 
@@ -192,7 +214,37 @@ def test_episodes_with_other_features_than_the_first_are_named(tmp_path: Path) -
     _record(tmp_path / "ours", {"info": info}, {"info": more}, {}, {"info": other})
     report = convert(tmp_path / "ours", tmp_path / "there", "lerobot", allow_loss=True)
     assert report.episodes == 2
-    assert sorted(loss.field for loss in report.losses) == ["episode", "info/b", "info/b"]
+    assert [(loss.field, loss.values) for loss in report.losses] == [("episode", 6), ("info/b", 3)]
+
+
+def test_the_spec_has_no_field_that_was_lost(tmp_path: Path) -> None:
+    """What stays declared is in the frames; of a tuple, the items after a lost one move up."""
+    pair = specs.Tuple((specs.Text(), specs.Bytes(), specs.Array((), np.int64)))
+    nest = specs.Dict({"only": specs.Bytes()})
+    declared = specs.Dict(
+        {"observation": specs.Dict({"pair": pair, "nest": nest}), "action": specs.Array((), np.int64)}
+    )
+    observation = {"pair": ("a", b"b", np.int64(3)), "nest": {"only": b"c"}}
+    with EpisodeWriter(tmp_path / "ours", declared, record_time=False) as writer, writer.episode() as episode:
+        episode.start(observation)
+        episode.step(np.int64(1), 0.5, observation)
+    report = convert(tmp_path / "ours", tmp_path / "there", "lerobot", allow_loss=True)
+    assert {loss.field for loss in report.losses} == {"observation/pair/1", "observation/nest/only"}
+    (found,) = LeRobotReader(tmp_path / "there")
+    assert found.observed[1] == {"observation": {"pair": ("a", np.int64(3))}}
+    convert(tmp_path / "there", tmp_path / "again")
+    kept = specs.Dict({"pair": specs.Tuple((pair.items[0], pair.items[2]))})
+    assert rlds_kit.open(tmp_path / "again").spec.fields["observation"] == kept
+
+
+def test_a_dataset_without_episodes_has_its_files(tmp_path: Path) -> None:
+    """Where nothing could be held, columns without rows are left, which are read as no episodes."""
+    _record(tmp_path / "ours", {"steps": 1})
+    convert(tmp_path / "ours", tmp_path / "there", "lerobot", allow_loss=True)
+    assert list(LeRobotReader(tmp_path / "there")) == []
+    frames = pq.read_table(tmp_path / "there/data/chunk-000/file-000.parquet")
+    assert (len(frames), {"index", "next.done"} <= {*frames.column_names}) == (0, True)
+    assert convert(tmp_path / "there", tmp_path / "again").episodes == 0
 
 
 @pytest.mark.parametrize("capability", ["other_fields", "discount", "episode_metadata", "seeds", "end"])
@@ -242,25 +294,38 @@ def test_features_of_unknown_kinds_are_named(tmp_path: Path) -> None:
     assert [loss.field for loss in reader.losses] == ["words"]
 
 
-@pytest.mark.slow
-def test_lerobot_opens_what_is_written(tmp_path: Path) -> None:
-    """LeRobot's own package gives the numbers and the pixels of every frame."""
+def _lerobot_reads(path: Path, directory: Path) -> dict[str, np.ndarray]:
+    """What LeRobot's own package finds in a dataset: every feature of every frame, and statistics of the actions."""
     python = os.environ.get("RLDS_KIT_LEROBOT_PYTHON")
     if python is None:
         pytest.skip("RLDS_KIT_LEROBOT_PYTHON: expected an interpreter with lerobot 0.4.4 or later")
-    samples.record(tmp_path / "ours")
-    convert(tmp_path / "ours", tmp_path / "there", "lerobot")
-    command = [
-        python,
-        str(Path(__file__).with_name("lerobot_peer.py")),
-        str(tmp_path / "there"),
-        str(tmp_path / "found.npz"),
-    ]
-    environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "1"}
+    command = [python, str(Path(__file__).with_name("lerobot_peer.py")), str(path), str(directory / "found.npz")]
+    environment = {**os.environ, "HF_HOME": str(directory / "home"), "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    with np.load(tmp_path / "found.npz") as arrays:
-        found = dict(arrays)
+    with np.load(directory / "found.npz") as arrays:
+        return dict(arrays)
+
+
+@pytest.mark.slow
+def test_lerobot_opens_the_copy_of_its_own(tmp_path: Path) -> None:
+    """Every number, text, task and pixel that it wrote itself is in what we wrote of it."""
+    convert(samples.GOLDEN, tmp_path / "ours")
+    convert(tmp_path / "ours", tmp_path / "back", "lerobot")
+    found = _lerobot_reads(tmp_path / "back", tmp_path)
+    for name in ("observation.state", "action", "next.reward", "next.done", "next.success", "grid", "note", "task"):
+        expected = np.concatenate([given[name] for given in samples.truth()])
+        assert found[name].reshape(expected.shape).tolist() == expected.tolist()
+    pixels = np.concatenate([given["observation.images.top"] for given in samples.truth()])
+    assert np.array_equal(np.rint(np.moveaxis(found["observation.images.top"], 1, -1) * 255), pixels)
+
+
+@pytest.mark.slow
+def test_lerobot_opens_what_is_written(tmp_path: Path) -> None:
+    """LeRobot's own package gives the numbers and the pixels of every frame."""
+    samples.record(tmp_path / "ours")
+    convert(tmp_path / "ours", tmp_path / "there", "lerobot")
+    found = _lerobot_reads(tmp_path / "there", tmp_path)
     frames = [100 * number + step for number in range(3) for step in range(3)]
     for place, number in enumerate(frames):
         given = samples.observation(number)

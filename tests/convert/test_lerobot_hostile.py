@@ -119,6 +119,7 @@ def _edit(path: Path, name: str, values: list[Any]) -> None:
         (DATA, "grid", [[[1, 2, 3], [4]]] * 15, "lists of 2"),
         (EPISODES, "episode_index", [0, 2, 1], "expected episode 1"),
         (EPISODES, "length", [4, 5, 7], "more rows"),
+        (EPISODES, "length", [4, 0, 6], "one frame or more"),
         (EPISODES, "length", [4, 5, 1 << 39], "decompressed"),
         (EPISODES, "length", [-4, 5, 6], "a number for length"),
         (EPISODES, "dataset_from_index", [0, 1, 2], "one after the other"),

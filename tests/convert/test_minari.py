@@ -1,6 +1,7 @@
 """Minari's datasets: what its own package wrote is read exactly, and what is written its own package reads exactly."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -331,7 +332,9 @@ def test_spaces_survive_their_json() -> None:
         assert from_json(to_json(space)) == space == deserialize_space(to_json(space))
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"type": "Graph"}', '{"type": "Box"}', '{"type": "Discrete", "n": -1}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "[" * 100_000, '{"type": "Graph"}', '{"type": "Box"}', '{"type": "Discrete", "n": -1}']
+)
 def test_spaces_that_are_none_are_refused(text: str) -> None:
     """With an error of ours."""
     with pytest.raises(FormatError, match="Minari"):
@@ -357,6 +360,48 @@ def test_harmed_files_are_refused(harm: str, minari: Any, root: Path, tmp_path: 
     with pytest.raises(FormatError, match="expected"):
         convert(root / "own-v0", tmp_path / "ours")
     assert not (tmp_path / "ours").exists()
+
+
+def _replaced(name: str, value: Any) -> Callable[[Any], None]:
+    def harm(group: Any) -> None:
+        del group[name]
+        group.create_dataset(name, data=value)
+
+    return harm
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        _replaced("observations", 5.0),
+        _replaced("observations", h5py.Empty("f")),
+        _replaced("actions", h5py.Empty("f")),
+        _replaced("rewards", np.zeros(3, "S3")),
+        _replaced("rewards", ["a", "b", "c"]),
+        lambda group: group.attrs.update({"a": 1, "a/b": 2}),
+        lambda group: group.attrs.update({"options/b": 1, "options": 3}),
+        lambda group: group.attrs.update({"seed": 1.5}),
+        lambda group: group.create_group("infos").create_dataset("x", data=h5py.Empty("f")),
+        lambda group: group.file.create_dataset("episode_9", data=1),
+    ],
+)
+def test_data_of_other_kinds_are_refused(harm: Callable[[Any], None], minari: Any, root: Path, tmp_path: Path) -> None:
+    """Nothing is guessed, and no attribute hides another."""
+    samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2))
+    with h5py.File(root / "own-v0" / "data" / "main_data.hdf5", "a") as file:
+        harm(file["episode_1"])
+    with pytest.raises(FormatError, match="expected"):
+        convert(root / "own-v0", tmp_path / "ours")
+
+
+@pytest.mark.parametrize("stored", [[1], {}, None])
+def test_storage_of_no_name_is_refused(stored: Any, minari: Any, root: Path) -> None:
+    """Whatever JSON has there."""
+    samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2))
+    path = root / "own-v0" / "data" / "metadata.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"data_format": stored}))
+    with pytest.raises(FormatError, match="expected a dataset that is stored as"):
+        MinariReader(root / "own-v0")
 
 
 def test_missing_h5py_is_an_error_with_the_line_to_install_it(

@@ -225,6 +225,9 @@ def test_generated_spaces_come_back_equal(
     assert [each.first for each in other if each not in known] == []
 
 
+_ROWS = ("actions", "rewards", "terminations", "truncations")
+
+
 def table(path: Path, **columns: Any) -> Path:
     """A dataset with one episode of given columns."""
     rows = {"observations": [0, 1], "actions": [0, 0], "rewards": [0.5, 0.0], "terminations": [True, False]}
@@ -271,6 +274,46 @@ def test_other_columns_are_refused(columns: dict[str, Any], said: str, tmp_path:
     """With an error that says what was expected."""
     with pytest.raises(FormatError, match=said):
         convert(table(tmp_path, **columns), tmp_path / "ours")
+
+
+@pytest.mark.parametrize("stored", STORED)
+def test_tables_without_rows_are_refused(stored: str, tmp_path: Path) -> None:
+    """An episode has one observation or more."""
+    source = table(tmp_path, observations=pa.array([], pa.int64()), **dict.fromkeys(_ROWS, pa.array([], pa.int64())))
+    (file,) = source.rglob("*.parquet")
+    if stored == "arrow":
+        found = pq.read_table(file)
+        file.unlink()
+        pa.ipc.new_file(file.with_suffix(".arrow"), found.schema).close()
+        path = source / "data" / "metadata.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"data_format": "arrow"}))
+    with pytest.raises(FormatError, match="expected"):
+        convert(source, tmp_path / "ours")
+
+
+@pytest.mark.parametrize("content", [b"ARROW1\0\0", b"ARROW1\0\0" + bytes(8), b"ARROW1", b""])
+def test_files_of_nothing_are_refused(content: bytes, tmp_path: Path) -> None:
+    """The begin of an Arrow file is none."""
+    path = tmp_path / "part.arrow"
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="expected an Arrow IPC file"):
+        read_arrow(path)
+
+
+def test_another_message_is_not_taken_for_a_schema(tmp_path: Path) -> None:
+    """One byte in a file; with it pyarrow itself would read from anywhere in memory."""
+    path = tmp_path / "part.arrow"
+    schema = pa.schema([("a", pa.int64())])
+    with pa.ipc.new_file(path, schema) as writer:
+        writer.write_table(pa.table({"a": [1]}, schema))
+    data = bytearray(path.read_bytes())
+    begin = 16  # after the magic number, and the marker and length of the message
+    root = begin + int.from_bytes(data[begin : begin + 4], "little")
+    fields = root - int.from_bytes(data[root : root + 4], "little", signed=True)
+    data[root + int.from_bytes(data[fields + 6 : fields + 8], "little")] = 3  # kind of the header: a batch of records
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match="does not begin with a schema"):
+        read_arrow(path)
 
 
 def test_infos_with_nulls_and_lists_are_kept(tmp_path: Path) -> None:

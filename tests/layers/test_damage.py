@@ -1,13 +1,20 @@
 """Damaged layers: reported, never a wrong value, and the recorded data do not suffer."""
 
+import dataclasses
 import random
+import uuid
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import rlds_kit
 from rlds_kit import edit, layers
 from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.layers import layers_pb2 as lp
+from rlds_kit.layers.layer_file import LayerFileWriter
+from rlds_kit.layers.message import record_of
 from rlds_kit.upkeep.repair import repair
 from rlds_kit.upkeep.verify import verify
 from tests.layers.recording import layer_file, record, said
@@ -52,6 +59,56 @@ def test_flipped_bytes_are_never_a_wrong_value(tmp_path: Path) -> None:
             with pytest.raises(DamagedError, match="repair"):
                 assert opened.episodes[0].tags
         assert opened.episodes[0]["reward"][:2].tolist() == [100.0, 101.0]
+
+
+HOSTILE: dict[str, dict[str, Any]] = {
+    "infinite confidence": {"confidence": float("inf")},
+    "confidence that is no number": {"confidence": float("nan")},
+    "negative confidence": {"confidence": -1.0},
+    "no steps": {"steps": range(3, 3 - 1)},
+    "too few values": {"is_stacked": True, "value": np.zeros(2)},
+    "no array": {"is_stacked": True, "value": 1.0},
+    "values of no steps": {"is_stacked": True, "value": np.zeros(2), "steps": None},
+    "a flag": {"field": "is_last"},
+    "no field": {"field": ""},
+    "a tag that is no text": {"kind": layers.Kind.TAG},
+    "a return that is no number": {"kind": layers.Kind.RETURN, "value": "many"},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_no_writer_writes_is_refused(tmp_path: Path, name: str) -> None:
+    """Every hash is right, and what it says makes no sense: an error, and neither a wrong value nor a crash."""
+    dataset = record(tmp_path / "d")
+    episode = dataset.episodes[0]
+    dataset.annotate("h", [layers.reward(episode, 1.0, range(1, 4))], source="me")
+    (good,) = dataset.layer("h").history()
+    file = LayerFileWriter(dataset.path / "layers/h/annotations-hostile.riegeli")
+    file.append(record_of([dataclasses.replace(good, id=uuid.uuid4(), **HOSTILE[name])]))
+    file.close()
+    opened = rlds_kit.open(dataset.path)
+    for read in (
+        lambda: opened.as_amended("h").episodes[0]["reward"],
+        lambda: opened.episodes[0].tags,
+        lambda: opened.layer("h").history(),
+    ):
+        with pytest.raises(FormatError, match=r"annotation .*: expected .*its writer was at fault"):
+            read()
+    assert [each.rule for each in verify(dataset.path).problems] == ["layer-format"]
+    assert opened.episodes[1]["reward"].shape == (9,)
+
+
+def test_ids_of_another_length_are_refused(tmp_path: Path) -> None:
+    """They are no UUIDs."""
+    dataset = record(tmp_path / "d")
+    dataset.annotate("h", [layers.tag(dataset.episodes[0], "x")], source="me")
+    message = lp.LayerRecord(version=1)
+    message.annotations.episode.add(episode_id=b"short")
+    file = LayerFileWriter(dataset.path / "layers/h/annotations-hostile.riegeli")
+    file.append(message.SerializeToString())
+    file.close()
+    with pytest.raises(FormatError, match="expected ids of episodes of 16 bytes"):
+        assert rlds_kit.open(dataset.path).layer("h").episodes
 
 
 def test_a_file_that_ends_anywhere_has_what_came_before(tmp_path: Path) -> None:

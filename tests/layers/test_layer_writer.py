@@ -30,6 +30,8 @@ BAD_DRAFTS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "no label": (lambda e: layers.tag(e, ""), ValueError, "not empty"),
     "no text": (lambda e: layers.note(e, ""), ValueError, "text"),
     "a flag": (lambda e: layers.amendment(e, "is_last", True, 1), ValueError, "flags"),
+    "a part of a flag": (lambda e: layers.amendment(e, "is_last/x", True, 1), ValueError, "flags"),
+    "gaps": (lambda e: layers.amendment(e, "step_index", 5, 1), ValueError, "left out"),
     "no field": (lambda e: layers.amendment(e, "", 1, 1), ValueError, "field: expected"),
     "an object": (lambda e: layers.amendment(e, "x", object(), 1), UnsupportedTypeError, "cannot record object"),
     "user data": (lambda e: layers.tag(e, "x", user_data={1, 2}), UnsupportedTypeError, "cannot record set"),
@@ -73,6 +75,31 @@ def test_what_the_dataset_does_not_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"\[0, 1\]"):
         dataset.annotate("h", [good], source="me", confidence=2)
     assert dataset.layers == ()
+
+
+def test_buffers_may_be_used_again(tmp_path: Path) -> None:
+    """What is said is what was there when it was said, not when it is written."""
+    dataset = record(tmp_path / "d")
+    buffer, about = np.zeros(2, np.float32), {"who": "me"}
+    with dataset.annotator("h", source="me") as writer:
+        for step in range(3):
+            buffer[:], about["who"] = step, str(step)
+            writer.add(layers.amendment(dataset.episodes[0], "observation", buffer, step, user_data=about))
+            writer.add(layers.amendments(dataset.episodes[1], "observation", buffer[None], step))
+    for episode in dataset.as_amended("h").episodes:
+        assert episode["observation"][:3, 0].tolist() == [0.0, 1.0, 2.0]
+    assert [each.user_data["who"] for each in dataset.layer("h").annotations(dataset.episodes[0])] == ["0", "1", "2"]
+
+
+def test_no_steps_are_not_all_steps(tmp_path: Path) -> None:
+    """Of a part of an episode that has no steps there is nothing to say."""
+    dataset = record(tmp_path / "d")
+    episode = dataset.episodes[0]
+    for part in (episode[0:0], episode[2:2], episode[6:]):
+        with pytest.raises(ValueError, match="steps: expected some, got a part of an episode that has none"):
+            layers.tag(part, "bad")
+        with pytest.raises(ValueError, match="steps: expected some, got a part of an episode that has none"):
+            layers.reward(part, 1.0, 0)
 
 
 def test_data_that_changed_are_refused(tmp_path: Path) -> None:

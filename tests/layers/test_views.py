@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import layers
+from rlds_kit.compare import diff
 from rlds_kit.errors import SpecError
 from rlds_kit.logger import EpisodeWriter
 from tests.layers.recording import record
@@ -213,6 +214,91 @@ def test_values_get_the_dtype_of_their_field(tmp_path: Path) -> None:
         dataset.as_amended("b").episodes[0]["action"]
     found = dataset.as_amended("c").episodes[0]["observation"]
     assert (found.dtype, found[0].tolist()) == (np.float32, [np.float32(0.1), 7.0])
+
+
+def test_who_does_not_want_a_misfit_need_not_care(tmp_path: Path) -> None:
+    """An annotator's slip is named where its field is read, and spoils nothing else."""
+    dataset = record(tmp_path / "d")
+    episode = dataset.episodes[0]
+    dataset.annotate("h", [layers.amendment(episode, "observation", "left", 1)], source="bob")
+    dataset.annotate("h", [layers.reward(episode, 7.0, 1)], source="anna")
+    view = dataset.as_amended()
+    assert view.episodes[0]["reward"].tolist() == [100.0, 7.0, 102.0, 103.0, 104.0, 0.0]
+    assert next(iter(view.select("reward").windows(6).batches(1)))["reward"][0, 1] == 7.0
+    assert view.episodes[1]["observation"].shape == (9, 2)
+    for read in (
+        lambda: view.episodes[0]["observation"],
+        lambda: view.episodes[0].steps[0],
+        lambda: list(view.windows(6).batches(1)),
+        lambda: list(view.source().reader(0).blocks(0, 6, lambda _: True)),
+    ):
+        with pytest.raises(SpecError, match=f"episode {episode.id}: observation: .*said by bob"):
+            read()
+
+
+def test_a_part_of_what_has_no_parts_is_refused(tmp_path: Path) -> None:
+    """An array is amended as a whole."""
+    dataset = record(tmp_path / "d")
+    dataset.annotate("h", [layers.amendment(dataset.episodes[0], "observation/x", 1, 2)], source="anna")
+    with pytest.raises(SpecError, match="amend observation as a whole"):
+        dataset.as_amended("h").episodes[0]["observation"]
+
+
+Made = tuple[Any, Any] | None
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        (np.array([99]), np.array([1.0])),
+        (np.array([5]), np.array([1.0])),  # the last step has no action
+        (np.array([-1]), np.array([1.0])),
+        (np.array([1, 0]), np.array([1.0, 2.0])),
+        (np.array([1, 1]), np.array([1.0, 2.0])),
+        (np.array([1]), np.array([1.0, 2.0])),
+        (np.array([1.0]), np.array([1.0])),
+        None,
+    ],
+)
+def test_what_a_rule_of_ones_own_gives_is_checked(tmp_path: Path, made: Made) -> None:
+    """Steps that are not there, twice, or in disorder would give silently wrong values."""
+
+    def rule(_: Any, __: int) -> Any:
+        return made
+
+    dataset = record(tmp_path / "d")
+    episode = dataset.episodes[0]
+    dataset.annotate("h", [layers.reward(episode, 7.0, 1)], source="anna")
+    with pytest.raises(SpecError, match=r"expected of the rule .* ascending steps from 0 to 4 and one value for each"):
+        dataset.as_amended("h", rules={"reward": rule}).episodes[0]["reward"]
+    with pytest.raises(SpecError, match="ascending steps"):
+        dataset.layer("h").rewards(episode, rule)
+
+
+def test_a_rule_for_no_field_is_refused(tmp_path: Path) -> None:
+    """A slip in its name would give another rule's values."""
+    dataset = record(tmp_path / "d")
+    dataset.annotate("h", [layers.reward(dataset.episodes[0], 7.0, 1)], source="anna")
+    with pytest.raises(KeyError, match="no layer amends a field 'rewards', for which there is a rule"):
+        dataset.as_amended("h", rules={"rewards": layers.latest})
+
+
+def test_huge_rewards_have_a_mean(tmp_path: Path) -> None:
+    """Their sum would not be finite."""
+    dataset = record(tmp_path / "d")
+    for source in ("anna", "bob"):
+        dataset.annotate("h", [layers.reward(dataset.episodes[0], 1e308, 1)], source=source)
+    assert dataset.as_amended("h").episodes[0]["reward"][1] == 1e308
+
+
+def test_diff_reads_views(tmp_path: Path) -> None:
+    """Digests are of what was recorded; a view differs where it was amended, and from itself nowhere."""
+    dataset = record(tmp_path / "d")
+    dataset.annotate("h", [layers.reward(dataset.episodes[0], 7.0, 1)], source="anna")
+    view = dataset.as_amended("h")
+    assert (dataset.amended_by, view.amended_by) == ((), ("h",))
+    assert [(each.field, each.count) for each in diff(dataset, view).fields] == [("reward", 1)]
+    assert diff(view, view).equal
 
 
 def test_a_part_of_a_nest_is_amended_alone(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Rules RK101 to RK104: what stands in the wrong row."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import rlds_kit
 from rlds_kit.lint import dynamics
 from rlds_kit.lint.subject import SubjectEpisode
 from rlds_kit.logger import GymnasiumLogger
+from rlds_kit.replay.rebuilt import rebuilt
 from tests.compare.rewriting import rewrite
 from tests.lint.datasets import Course, cartpoles, courses, found, write
 
@@ -147,8 +149,12 @@ def test_no_window_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Of an environment that was recorded while somebody watched."""
     path = write(tmp_path / "d", courses(2), environment={"id": "CartPole-v1", "kwargs": {"render_mode": "human"}})
     made: list[Any] = []
-    make = dynamics.rebuilt
-    monkeypatch.setattr(dynamics, "rebuilt", lambda provenance: made.append(make(provenance)) or made[-1])
+
+    def make(provenance: Mapping[str, Any]) -> Any:
+        made.append(rebuilt(provenance))
+        return made[-1]
+
+    monkeypatch.setattr(dynamics, "rebuilt", make)
     found(path, *ALL)
     assert {each.render_mode for each in made} == {None}
 

@@ -13,13 +13,16 @@ import pytest
 import rlds_kit
 from rlds_kit.cli.output import plain
 from rlds_kit.convert.conversion import convert
+from rlds_kit.convert.protocol import ForeignEpisode
 from rlds_kit.convert.rows import Rows
 from rlds_kit.errors import NotADatasetError
 from rlds_kit.lint import RULES, chosen, lint
 from rlds_kit.lint import run as running
 from rlds_kit.lint.dynamics import numbers_to_probe
+from rlds_kit.lint.foreign_subject import ReadEpisode
 from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.nests import columns_between, leaves_of
+from rlds_kit.step import EpisodeEnd
 from tests.convert.lerobot_samples import record
 from tests.lint.datasets import Course, courses, write
 
@@ -139,6 +142,21 @@ def test_columns_and_rows_of_a_reader_are_alike() -> None:
         )
 
 
+@pytest.mark.parametrize("are_columns", [True, False])
+def test_fields_that_only_some_steps_have_are_looked_at(are_columns: bool) -> None:
+    """Wherever they begin and end."""
+    values = {"observation": np.arange(6.0), "late": np.array([7.0]), "middle": np.array([8.0, np.nan])}
+    rows = Rows(values, 6, {"late": 5, "middle": 2})
+    episode = ForeignEpisode(rows if are_columns else list(rows), [], EpisodeEnd.INTERRUPTED)
+    read = ReadEpisode(0, episode, {})
+    for begin, end in ((0, 6), (3, 6), (0, 3), (1, 2)):
+        leaves = read.leaves(lambda _: True, begin, end)
+        found = {path: leaf.rows.tolist() for path, leaf in leaves.items()}
+        places = {"observation": range(6), "late": [5], "middle": [2, 3]}
+        expected = {name: [row for row in each if begin <= row < end] for name, each in places.items()}
+        assert found == {name: each for name, each in expected.items() if each}
+
+
 def test_an_episode_of_a_foreign_format_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """Its images are decoded when they are looked at; the episodes after it are looked at as well."""
     path = tmp_path / "lerobot"
@@ -147,11 +165,13 @@ def test_an_episode_of_a_foreign_format_that_cannot_be_read_is_named(tmp_path: P
     table = pq.read_table(file)
     place = table.schema.get_field_index("observation.screen")
     images = table.column(place).to_pylist()
-    row = table.column("episode_index").to_pylist().index(1)
+    row = table.column("episode_index").to_pylist().index(0)
     images[row]["bytes"] = b"no image"
-    pq.write_table(table.set_column(place, table.schema.field(place), pa.array(images, table.schema.types[place])), file)
+    pq.write_table(
+        table.set_column(place, table.schema.field(place), pa.array(images, table.schema.types[place])), file
+    )
     report = lint(path, select=["RK303"])
-    assert [(each.rule, str(each.places[0])) for each in report.findings if each.rule == "RK001"] == [("RK001", "1")]
+    assert [(each.rule, str(each.places[0])) for each in report.findings if each.rule == "RK001"] == [("RK001", "0")]
     assert report.episodes == 3
 
 

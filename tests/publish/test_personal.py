@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rlds_kit
+from rlds_kit import edit, layers
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.publish.personal import personal_data
 from rlds_kit.upkeep.report import Meter
@@ -104,6 +105,38 @@ def test_what_was_added_to_dataset_json_is_looked_at(tmp_path: Path) -> None:
     text = text.replace('"citation": ""', '"citation": "Ada, ada@example.org", "contact": "ada@example.org"')
     (directory / "dataset.json").write_text(text, "utf-8")
     assert found(directory) == {"dataset.json/contact": {"e-mail address"}}
+
+
+def test_layers_are_looked_at(tmp_path: Path) -> None:
+    """Sources, texts, values and user data, also of what was retracted; whoever annotated is taken for a person."""
+    directory = record(tmp_path / "d")
+    dataset = rlds_kit.open(directory)
+    episode = dataset.episodes[0]
+    said = [
+        layers.tag(episode, "good"),
+        layers.note(episode, "ask ada@example.org", 1, user_data={"log": "/home/ada/x"}),
+        layers.amendment(episode, "phone", np.int64(4917012345678), 2),
+        layers.amendments(episode, "words", np.array(["left", "call +49 170 1234567"])),
+    ]
+    *_, note, _, _ = dataset.annotate("review", said, source="anna")
+    dataset.annotate("review", [layers.retraction(note)], source="bob")
+    assert found(directory) == {
+        "layers/review/source": {"user name"},
+        "layers/review/note": {"e-mail address"},
+        "layers/review/user_data/log": {"home directory"},
+        "layers/review/phone": {"phone number"},
+        "layers/review/words": {"phone number"},
+    }
+
+
+def test_lineage_is_looked_at(tmp_path: Path) -> None:
+    """The condition by which episodes were chosen may name somebody."""
+    directory = record(tmp_path / "d", metadata={"player": "p7"})
+    edit.filter(directory, tmp_path / "some", "player != 'ada@example.org'")
+    edit.merge([tmp_path / "some"], tmp_path / "merged")
+    (path, kinds), *others = found(tmp_path / "merged").items()
+    assert (path.startswith("dataset.json/lineage/sources/lineage/arguments/"), kinds) == (True, {"e-mail address"})
+    assert others == []
 
 
 def test_example_is_cut(tmp_path: Path) -> None:

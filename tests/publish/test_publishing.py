@@ -12,6 +12,7 @@ import fsspec
 import pytest
 
 import rlds_kit
+from rlds_kit import layers
 from rlds_kit.publish import About, NotPublishableError, PublishError, publish
 from rlds_kit.upkeep.verify import verify
 from tests.publish.recording import ABOUT, record
@@ -92,14 +93,17 @@ def test_sha256sum_agrees(tmp_path: Path) -> None:
 
 
 def test_layers_are_published_if_they_are_allowed(tmp_path: Path) -> None:
-    """Nobody can look into them, so somebody must say so."""
+    """Those who annotated are named, so somebody has to agree; what is no annotation stays here."""
     directory = record(tmp_path / "d")
-    (directory / "layers/tags").mkdir(parents=True)
-    (directory / "layers/tags/a.riegeli").write_bytes(b"x")
-    with pytest.raises(NotPublishableError, match="--allow-field layers/tags"):
+    dataset = rlds_kit.open(directory)
+    dataset.annotate("tags", [layers.tag(dataset.episodes[0], "good")], source="anna")
+    (directory / "layers/tags/notes.txt").write_text("private")
+    with pytest.raises(NotPublishableError, match="--allow-field layers/tags/source"):
         publish(directory, tmp_path / "out", ABOUT)
-    publish(directory, tmp_path / "out", ABOUT, allowed=["layers"])
-    assert (tmp_path / "out/layers/tags/a.riegeli").read_bytes() == b"x"
+    publish(directory, tmp_path / "out", ABOUT, allowed=["layers/tags"])
+    published = rlds_kit.open(tmp_path / "out")
+    assert published.episodes[0].tags == ("good",)
+    assert not (tmp_path / "out/layers/tags/notes.txt").exists()
 
 
 def test_second_time_nothing_is_written(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ class Server:
       seconds: that each answer takes.
       token: what `Authorization` must be; empty: anything.
       before: called with the name of a file before an answer is made.
+      distort: makes another answer of headers and content of a range.
     """
 
     url: str
@@ -53,6 +54,7 @@ class Server:
     seconds: float = 0.0
     token: str = ""
     before: Callable[[str], None] = lambda _: None
+    distort: Callable[[dict[str, str], bytes], tuple[dict[str, str], bytes]] = lambda *answer: answer
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -110,7 +112,7 @@ def handler_of(server: Server) -> type[BaseHTTPRequestHandler]:
             with path.open("rb") as file:
                 file.seek(begin)
                 content = file.read(end - begin)
-            headers = {**tag, **_range(f"{begin}-{end - 1}/{size}")}
+            headers, content = server.distort({**tag, **_range(f"{begin}-{end - 1}/{size}")}, content)
             self.answer(HTTPStatus.PARTIAL_CONTENT, name, content, headers, (begin, end))
 
         def answer(
@@ -165,6 +167,7 @@ def serving(directory: Path) -> Iterator[Server]:
 
 def list_files(directory: Path) -> None:
     """Writes `checksums.txt`, as publishing does."""
-    files = sorted(path for path in directory.iterdir() if path.name != CHECKSUMS)
-    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    files = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
+    files.pop(CHECKSUMS, None)
+    lines = [f"{hashlib.sha256(files[name].read_bytes()).hexdigest()}  {name}\n" for name in sorted(files)]
     (directory / CHECKSUMS).write_text("".join(lines))

@@ -1,8 +1,11 @@
 """Datasets on a web server: what is asked for, and what happens when the server misbehaves."""
 
 import pickle
+import random
+import re
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,12 @@ import numpy as np
 import pytest
 
 import rlds_kit
-from rlds_kit.errors import FormatError, NotADatasetError
+from rlds_kit.errors import DamagedError, FormatError, NotADatasetError
+from rlds_kit.remote import disk_cache
 from rlds_kit.remote.errors import RemoteChangedError, RemoteError
 from rlds_kit.remote.path import RemotePath
+from rlds_kit.upkeep.statistics import statistics
+from rlds_kit.upkeep.verify import verify
 from tests.remote.conftest import SHARDS
 from tests.remote.datasets import record, require_same
 from tests.remote.server import CHECKSUMS, Server, list_files, serving
@@ -144,6 +150,69 @@ def test_a_damaged_cache_is_fetched_again(server: Server, recorded: Path, cache:
     assert spent(server, lambda: require_same(rlds_kit.open(recorded), again))[0] > 0
 
 
+def test_a_poisoned_cache_is_fetched_again(server: Server, recorded: Path, cache: Path) -> None:
+    """Bytes that came wrong over the network match their hash in the cache, but not those of the dataset."""
+    require_same(rlds_kit.open(recorded), rlds_kit.open(server.url))
+    ways: list[Callable[[], object]] = [
+        lambda: require_same(rlds_kit.open(recorded), rlds_kit.open(server.url)),
+        lambda: require_same(rlds_kit.open(recorded), rlds_kit.open(server.url)),
+        lambda: list(rlds_kit.open(server.url).windows(4).batches(64)),
+        lambda: require_good(server.url),
+        lambda: statistics(server.url),
+    ]
+    for number, read in enumerate(ways):
+        poison(cache, seed=number)
+        read()
+
+
+def test_threads_that_meet_poison_read_on(server: Server, recorded: Path, cache: Path) -> None:
+    """Whoever did not throw it away himself reads once more, too."""
+    require_same(rlds_kit.open(recorded), rlds_kit.open(server.url))
+    there = pickle.loads(pickle.dumps(rlds_kit.open(server.url)))  # noqa: S301  our own
+    poison(cache)
+    with ThreadPoolExecutor(8) as executor:
+        found = list(executor.map(lambda number: there.episodes[number % 8][REWARD], range(32)))
+    for number, rewards in enumerate(found):
+        np.testing.assert_array_equal(rewards, rlds_kit.open(recorded).episodes[number % 8][REWARD])
+
+
+def test_what_is_damaged_on_the_server_is_damage(recorded: Path, tmp_path: Path) -> None:
+    """It is fetched twice, not again and again."""
+    directory = Path(shutil.copytree(recorded, tmp_path / "copy"))
+    shard = min(directory.glob("episodes-*"))
+    raw = bytearray(shard.read_bytes())
+    raw[len(raw) // 4] ^= 1
+    shard.write_bytes(raw)
+    with serving(directory) as server:
+        there = rlds_kit.open(server.url)
+        counts = []
+        for _ in range(3):
+            with pytest.raises(DamagedError, match=f"{server.url}/{shard.name}"):
+                there.episodes[0]["observation"]
+            counts.append(len(server.requests))
+        assert counts[2] == counts[1]
+        assert not verify(server.url).ok
+
+
+def poison(cache: Path, seed: int = 0) -> None:
+    """Makes every entry wrong in many places, and its hashes right."""
+    rng = random.Random(seed)
+    for entry in cache.rglob("*.ranges"):
+        raw = bytearray(entry.read_bytes())
+        table = disk_cache._read_table(entry)
+        for _, offset, length, _ in table:
+            for at in range(offset + rng.randrange(max(1, length // 2)), offset + length, 1_777):
+                raw[at] ^= 1 << rng.randrange(8)
+        pieces = [(begin, bytes(raw[offset : offset + length])) for begin, offset, length, _ in table]
+        head, _ = disk_cache._table(pieces)
+        entry.write_bytes(head + b"".join(data for _, data in pieces))
+
+
+def require_good(url: str) -> None:
+    """Nothing is wrong with the dataset."""
+    assert verify(url).problems == ()
+
+
 @pytest.mark.parametrize("status", [429, 500, 503, 0])
 def test_what_fails_once_is_tried_again(recorded: Path, server: Server, status: int) -> None:
     """A server that is busy, or breaks the connection, is asked again."""
@@ -174,6 +243,38 @@ def test_what_goes_on_failing_is_an_error(server: Server) -> None:
         there.episodes[0][REWARD]
     server.cut = 0
     assert len(there.episodes[0][REWARD]) == 130
+
+
+def said(text: str) -> Callable[[dict[str, str], bytes], tuple[dict[str, str], bytes]]:
+    """Answers that say of themselves what is not so; {begin}, {end} and {size} are what is."""
+
+    def distort(headers: dict[str, str], content: bytes) -> tuple[dict[str, str], bytes]:
+        begin, end, size = (int(each) for each in re.findall(r"\d+", headers["Content-Range"]))
+        made = text.format(begin=begin, end=end, size=size, later=begin + 1, after=end + 1, cut=size - begin % 97)
+        return {**headers, "Content-Range": made}, content
+
+    return distort
+
+
+@pytest.mark.parametrize(
+    ("distort", "message"),
+    [
+        (said("bytes {later}-{after}/{size}"), r"expected bytes from \d+ on, got \d+ bytes that are said to be"),
+        (said("bytes {begin}-{after}/{size}"), r"bytes that are said to be"),
+        (said("bytes {begin}-{end}/{cut}"), "changed while it was being read"),
+        (said("bytes {begin}-{end}/*"), "does not say which bytes it has"),
+        (said("bytes {begin}-{end}/" + "9" * 5_000), "does not say which bytes it has"),
+        (said("lines 1-2/3"), "does not say which bytes it has"),
+        (lambda headers, content: (headers, content[1:]), "bytes that are said to be"),
+        (lambda headers, content: (headers, content + b"x"), "bytes that are said to be"),
+        (lambda headers, _: (headers, b"<html>Please log in</html>"), "bytes that are said to be"),
+    ],
+)
+def test_answers_that_contradict_themselves_are_errors(server: Server, distort: Any, message: str) -> None:
+    """Of a server or a proxy that sends other bytes than those that were asked for."""
+    server.distort = distort
+    with pytest.raises(RemoteError, match=message):
+        list(rlds_kit.open(server.url).episodes[0].steps)
 
 
 def test_no_server_is_an_error(recorded: Path) -> None:

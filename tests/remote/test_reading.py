@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import rlds_kit
 from rlds_kit.cli import main
 from rlds_kit.compare.datasets import diff
+from rlds_kit.convert.conversion import convert
 from rlds_kit.edit import filter as filtered
 from rlds_kit.edit import merge
 from rlds_kit.errors import NotADatasetError
@@ -176,6 +177,18 @@ def test_edits_read_urls(recorded: Path, memory: str, tmp_path: Path) -> None:
     rechunk(memory, tmp_path / "rechunked")
     for copy in ("merged", "rechunked"):
         require_same(rlds_kit.open(recorded), rlds_kit.open(tmp_path / copy))
+
+
+def test_conversions_read_urls(recorded: Path, memory: str, server: Server, tmp_path: Path) -> None:
+    """Those of ours; what else lies there is to be copied first."""
+    urls: list[str | Path] = [memory, server.url, rlds_kit.open(memory).path]
+    for number, url in enumerate(urls):
+        report = convert(url, tmp_path / f"{number}", "minari", allow_loss=True)
+        assert (report.episodes, report.steps) == (8, 1040)
+    expected = convert(recorded, tmp_path / "expected", "minari", allow_loss=True)
+    assert report.content_digest == expected.content_digest
+    with pytest.raises(NotADatasetError, match="of other formats nothing is read from URLs: copy the dataset to this"):
+        convert("memory://copies", tmp_path / "other", "minari")
 
 
 def test_nothing_is_written_to_urls(

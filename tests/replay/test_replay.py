@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from gymnasium.wrappers import FrameStackObservation, TimeLimit, TransformObserv
 
 import rlds_kit
 from rlds_kit import EpisodeEnd
+from rlds_kit.environment import NotRebuiltError
 from rlds_kit.logger import EnvLogger, EpisodeWriter, GymnasiumLogger, VectorLogger
 from rlds_kit.logger.schedulers import ListStepScheduler
 from rlds_kit.replay import Report, replay
@@ -316,12 +318,40 @@ def _spec(**changes: Any) -> dict[str, Any]:
             },
             "import antigravity first",
         ),
+        (
+            {
+                "id": "CartPole-v1",
+                "spec": _spec(additional_wrappers=[{"name": "x", "entry_point": "gymnasium.wrappers.no:x"}]),
+            },
+            "gymnasium.wrappers.no:x is not known here",
+        ),
+        ({"id": "antigravity:Nowhere-v0"}, "is not registered"),
+        ({"id": "CartPole-v1", "spec": "CartPole"}, "is none of Gymnasium's"),
+        ({"id": "CartPole-v1", "spec": _spec(additional_wrappers="x")}, "is none of Gymnasium's"),
+        ({"id": "CartPole-v1", "kwargs": 5}, "is none of Gymnasium's"),
+        ({"id": "CartPole-v1", "kwargs": {"wheels": 1}, "versions": 3, "wrappers": [1]}, "CartPole-v1 cannot be made"),
     ],
 )
 def test_nothing_is_called_that_is_no_environment(tmp_path: Path, environment: dict[str, Any], said: str) -> None:
     """A dataset may come from anybody: what it names is neither imported nor called unless Gymnasium knows it."""
-    assert said in _reasons(_replayed(_claiming(tmp_path / "d", **environment)))[0]
+    directory = _claiming(tmp_path / "d", **environment)
+    assert re.search(said, _reasons(_replayed(directory))[0])
+    with pytest.raises((NotRebuiltError, TypeError)):
+        rlds_kit.open(directory).make_env()
     assert "antigravity" not in sys.modules
+
+
+def test_videos_of_the_recording_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who recorded videos replays without, and nothing is written where a dataset says."""
+    monkeypatch.chdir(tmp_path)
+    video = {"name": "RecordVideo", "entry_point": "gymnasium.wrappers:RecordVideo", "kwargs": {"video_folder": "v"}}
+    source = rlds_kit.open(_record(gymnasium.make("CartPole-v1"), tmp_path / "a", episodes=1))
+    layers = ["gymnasium.wrappers.rendering.RecordVideo", *source.environment["wrapper_classes"]]
+    filmed = {**source.environment, "spec": _spec(additional_wrappers=[video]), "wrapper_classes": layers}
+    copy = rewrite(source.path, tmp_path / "b", environment=filmed)
+    assert replay(copy).ok
+    copy.make_env().close()
+    assert not (tmp_path / "v").exists()
 
 
 def test_other_versions_are_noted(tmp_path: Path) -> None:

@@ -97,6 +97,14 @@ def test_tables_of_gymnasium() -> None:
     assert chords.act({}) is None
 
 
+@pytest.mark.parametrize("codes", [(273, 274, 275, 276), (1073741906, 1073741905, 1073741903, 1073741904)])
+def test_arrows_by_the_codes_of_pygame(codes: tuple[int, ...]) -> None:
+    """As it numbers them now, and as it did when Gymnasium's classics were written."""
+    chords = from_keys_to_action({(code,): number for number, code in enumerate(codes)})
+    arrows = ("ArrowUp", "ArrowDown", "ArrowRight", "ArrowLeft")
+    assert [chords.act({key: 1.0}) for key in arrows] == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("count", range(1, 12))
 def test_every_numbered_action_has_a_key(count: int) -> None:
     """As far as the digits go."""

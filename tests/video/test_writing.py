@@ -11,7 +11,7 @@ import pytest
 
 import rlds_kit
 from rlds_kit.errors import DatasetExistsError
-from rlds_kit.logger import GymnasiumLogger
+from rlds_kit.logger import EpisodeWriter, GymnasiumLogger
 from rlds_kit.video import MissingLibraryError, VideoError, write_video
 from tests.video import showing
 from tests.video.showing import frames_of, gif_frames_of, noise_ratio, rate_of, screen
@@ -178,6 +178,29 @@ def test_what_is_there_is_not_overwritten(dataset: rlds_kit.Dataset, tmp_path: P
     with pytest.raises(DatasetExistsError):
         write_video(dataset, tmp_path / "a.mp4")
     assert (tmp_path / "a.mp4").read_bytes() == b"mine"
+
+
+def test_a_folder_that_has_one_of_the_files_is_left_as_it_is(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
+    """Nothing is written before all can be."""
+    (tmp_path / "videos").mkdir()
+    (tmp_path / "videos" / "episode-000001.mp4").write_bytes(b"mine")
+    with pytest.raises(DatasetExistsError):
+        write_video(dataset, tmp_path / "videos")
+    assert [each.read_bytes() for each in (tmp_path / "videos").iterdir()] == [b"mine"]
+
+
+def test_names_of_fields_may_have_slashes(tmp_path: Path) -> None:
+    """A field of that name is meant before a part of a nest; a nest need not be in every step."""
+    frames = [screen(0, step) for step in range(3)]
+    top: list[dict[str, Any]] = [{"camera/top": frame} for frame in frames]
+    with EpisodeWriter(tmp_path / "d", record_time=False) as writer, writer.episode() as episode:
+        episode.start({"x": 1}, **top[0], info={"side": frames[0]})
+        episode.step(0, 0.0, {"x": 2}, **top[1], info={"other": 3})
+        episode.step(0, 0.0, {"x": 3}, **top[2], info={"side": frames[2]})
+    opened = rlds_kit.open(tmp_path / "d")
+    for field, shown in (("camera/top", frames), ("info/side", [frames[0], frames[2]])):
+        (video,) = write_video(opened, tmp_path / f"{field[:4]}.mp4", field=field, lossless=True)
+        assert np.array_equal(frames_of(video.path), shown)
 
 
 def test_episodes_of_different_sizes_need_files_of_their_own(tmp_path: Path) -> None:

@@ -1,17 +1,19 @@
 """Writes episodes of the CrowdPlay Atari dataset into our format, and proves that nothing changed on the way."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
 
-import rlds_kit
 from rlds_kit.convert.crowdplay import Played, Step
-from rlds_kit.convert.crowdplay_reader import COLLECTORS, ENVIRONMENT, FIELDS, metadata_of, row_of, step_spec
+from rlds_kit.convert.crowdplay_reader import ENVIRONMENT, episode_of, step_spec
+from rlds_kit.convert.episode_content import content_of
+from rlds_kit.convert.protocol import ForeignEpisode
+from rlds_kit.convert.rlds_kit_dataset import DatasetReader
 from rlds_kit.errors import FormatError, SpecError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.logger.episode_writer import MISSING
 from rlds_kit.step import ACTION, DECLARED_FIELDS, DISCOUNT, OBSERVATION, REWARD
-from rlds_kit.tfds_builders.atari_human.crowdplay_proof import digest_of_episode, digest_of_rows
 from rlds_kit.tfds_builders.proof import ProofError
 
 PERSON: Final = 1
@@ -47,12 +49,12 @@ def record(episodes: Iterable[Played], directory: str | os.PathLike[str], about:
                 steps = list(trajectory.steps(agent))
                 if any(step.user_type == PERSON for step in steps):
                     writer = writer or _writer(steps[0], directory, about)
-                    rows = [row_of(step, is_last=step is steps[-1]) for step in steps]
+                    episode = episode_of(played, agent, steps)
                     try:
-                        _record(writer, rows, metadata_of(played, agent, steps))
+                        _record(writer, episode)
                     except SpecError as error:
                         raise FormatError(f"{played.path}: {agent}: {error}") from error
-                    given[played.episode_id, agent] = digest_of_rows(rows)
+                    given[played.episode_id, agent] = content_of(episode)
     finally:
         if writer is not None:
             writer.close()
@@ -73,10 +75,12 @@ def prove(given: Mapping[tuple[str, str], bytes], directory: str | os.PathLike[s
       ProofError: an episode is missing, differs, or is there twice.
     """
     left = dict(given)
-    for episode in rlds_kit.open(directory).episodes:
+    for episode in DatasetReader(Path(directory)):
         key = (episode.metadata["crowdplay_episode"], episode.metadata["agent_id"])
-        if left.pop(key, None) != digest_of_episode(episode, FIELDS, COLLECTORS):
-            raise ProofError(f"{directory}: {key} was read back with other steps than it was given, or is there twice")
+        if left.pop(key, None) != content_of(episode):
+            raise ProofError(
+                f"{directory}: {key} was read back with other content than it was given, or is there twice"
+            )
     if left:
         raise ProofError(f"{directory}: expected {len(given)} episodes, {len(left)} are missing: {sorted(left)[:3]}")
 
@@ -86,11 +90,11 @@ def _writer(first: Step, directory: str | os.PathLike[str], about: Mapping[str, 
     return EpisodeWriter(directory, spec, environment=ENVIRONMENT, record_time=False, about=about)
 
 
-def _record(writer: EpisodeWriter, rows: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]) -> None:
-    with writer.episode(metadata=metadata) as episode:
-        episode.start(rows[0][OBSERVATION])
-        following = [*(row[OBSERVATION] for row in rows[1:]), MISSING]
-        for row, observation in zip(rows, following, strict=True):
+def _record(writer: EpisodeWriter, given: ForeignEpisode) -> None:
+    with writer.episode(metadata=given.metadata) as episode:
+        first, *others = (row[OBSERVATION] for row in given.observed)
+        episode.start(first)
+        for row, observation in zip(given.acted, (*others, MISSING), strict=True):
             acted = {name: value for name, value in row.items() if name not in DECLARED_FIELDS}
             is_over = row[DISCOUNT] == 0
             episode.step(row[ACTION], row[REWARD], observation, discount=row[DISCOUNT], acted=acted, terminated=is_over)

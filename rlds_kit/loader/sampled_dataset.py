@@ -1,0 +1,101 @@
+"""What a dataset can do with loaders: the methods of `Dataset` that cut episodes into samples."""
+
+import abc
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from numpy.typing import DTypeLike
+
+from rlds_kit import spec as specs
+from rlds_kit.loader.arguments import offsets as checked
+from rlds_kit.loader.samples import Samples
+from rlds_kit.loader.source import Source
+from rlds_kit.loader.transitions import Transitions
+from rlds_kit.loader.windows import Chunks, Pad, Windows
+from rlds_kit.selection import path_of
+from rlds_kit.step import FLAGS
+
+
+class SampledDataset(abc.ABC):
+    """The methods of `Dataset` for windows, chunks and transitions."""
+
+    @property
+    @abc.abstractmethod
+    def spec(self) -> specs.Dict:
+        """What every field holds."""
+
+    @abc.abstractmethod
+    def source(self) -> Source:
+        """What a loader reads from."""
+
+    def windows(
+        self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
+    ) -> Samples:
+        """Windows of `length` consecutive steps of an episode, the first of them every `stride` steps.
+
+        Of a batch of them, a field is `[B, length, ...]`; `mask` is `[B, length]` bool, where there is a step; and
+        `valid` has for each field, or each array of its nest, `[B, length]` bool, where it is defined: action, reward
+        and discount are not on an episode's last step. `episode` and `step` are `[B]`: where in the dataset a window
+        begins. No window reaches over a gap or an episode's end.
+
+        Args:
+          length: steps of a window.
+          stride: steps from one window's start to the next one's.
+          pad: "none" has full windows only; with "zero" and "repeat" a window starts at every `stride`-th step, and
+            zeros or the last step again stand where there is none.
+          dtypes: to convert fields to, by name; without it every value is as it was recorded.
+
+        Raises:
+          ValueError: `length` or `stride` is less than one, or there is no such padding.
+
+        >>> ds.windows(8).batches(32, shuffle="global", seed=0)  # doctest: +SKIP
+        """
+        return Samples(self.source(), Windows(length, stride, pad), dtypes)
+
+    def chunks(
+        self,
+        offsets: Mapping[str, Iterable[int]],
+        pad: Pad = "none",
+        *,
+        dtypes: Mapping[str, DTypeLike] | None = None,
+    ) -> Samples:
+        """For every step, each field at its own offsets: a history of observations, a chunk of actions ahead.
+
+        Of a batch of them, a field is `[B, len(offsets), ...]`, and `valid` has `[B, len(offsets)]` bool, where it is
+        defined. `episode` and `step` are `[B]`: which step of the dataset it is. No chunk reaches over a gap or an
+        episode's end.
+
+        Args:
+          offsets: by field, or by path into a nest, counted from the step: `{"observation": range(-3, 1), "action":
+            range(0, 8)}`.
+          pad: "none" leaves out steps around which something is not there; "zero" and "repeat" put zeros, or the value
+            of the nearest step that has one, in its place.
+          dtypes: to convert fields to, by name.
+
+        Raises:
+          KeyError: there is no such field.
+          ValueError: a field has no offsets, or there is no such padding.
+        """
+        spec = self.spec
+        kept = {name if name in FLAGS else path_of(spec, name): where for name, where in checked(offsets).items()}
+        return Samples(replace(self.source(), spec=spec, fields=tuple(kept)), Chunks(kept, pad), dtypes)
+
+    def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:
+        """Transitions, one for every action.
+
+        Of a batch of them, `observation`, `action` and other fields are `[B, ...]`; `next_observation` is the one `n`
+        steps later, or at the end of the episode if that is sooner; `reward` is the sum of the rewards until then,
+        discounted; `discount` is what to multiply the value of `next_observation` with, zero where it is terminal.
+        `is_first`, `next_is_last`, `next_is_terminal` are bool, `n_steps` is how many rewards were summed, and `valid`
+        has for each field but `discount` `[B]` bool, where it is defined: data may lack the last observation. `episode`
+        and `step` are `[B]`: where in the dataset it is. No transition reaches over a gap.
+
+        Args:
+          n: rewards to sum.
+          gamma: the agent's own discount, which multiplies the recorded one.
+          dtypes: to convert fields to, by name.
+
+        Raises:
+          ValueError: `n` is less than one, or `gamma` not in [0, 1].
+        """
+        return Samples(self.source(), Transitions(n, gamma), dtypes)

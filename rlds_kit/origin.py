@@ -1,0 +1,44 @@
+"""Where a converted dataset says that it comes from: `metadata["source"]`."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+SOURCE: Final = "source"
+"""The key in the metadata of a dataset."""
+LOSSY: Final = "lossy_at_the_source"
+"""What was lost before, when the source was made, by field."""
+BEFORE: Final = "before"
+"""What the source itself had under the key: where it comes from in turn, or anything that somebody recorded."""
+_FORMAT: Final = "format"
+
+
+def origin_of(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a conversion noted; empty where there was none, or where somebody else uses the key.
+
+    >>> origin_of({"source": "our laboratory"})
+    {}
+    """
+    found = metadata.get(SOURCE)
+    is_ours = isinstance(found, Mapping) and _FORMAT in found and isinstance(found.get(LOSSY), Mapping)
+    return found if is_ours and isinstance(found, Mapping) else {}
+
+
+def lossy_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """What was lost before the conversion, by field."""
+    return {str(name): str(how) for name, how in origin_of(metadata).get(LOSSY, {}).items()}
+
+
+def without_origin(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata as they were before all conversions.
+
+    >>> origin = {"format": "minari", "lossy_at_the_source": {}, "before": "our laboratory"}
+    >>> without_origin({"a": 1, "source": origin})
+    {'a': 1, 'source': 'our laboratory'}
+    """
+    plain = dict(metadata)
+    while found := origin_of(plain):
+        if BEFORE not in found:
+            del plain[SOURCE]
+            break
+        plain[SOURCE] = found[BEFORE]
+    return plain
