@@ -39,7 +39,19 @@ extras = {
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
     "pettingzoo": ["pettingzoo>=1.24"],
     "plot": ["matplotlib>=3.8", "pillow"],
-    "studio": ["pillow>=11"],
+    "postgres": ["psycopg[binary]>=3.2"],
+    "remote": ["aiohttp>=3.9"],
+    "studio": [
+        "ale-py>=0.10",  # so that there is something to play
+        "alembic>=1.14",
+        "itsdangerous>=2.2",
+        "pillow>=11",
+        "pydantic>=2.10",
+        "sqlalchemy>=2.0.36",
+        "starlette>=0.47",
+        "uvicorn>=0.34",
+        "websockets>=14",
+    ],
     "tf": [
         "tensorflow-cpu>=2.19; sys_platform == 'linux' and platform_machine == 'x86_64'",
         "tensorflow>=2.19; sys_platform != 'linux' or platform_machine != 'x86_64'",
@@ -62,6 +74,8 @@ extras["dev"] = [
     *extras["all"],
     "build",
     "dill",  # which tfds.testing needs and forgets
+    "httpx",
+    "httpx2",  # which Starlette's client for tests is made with
     "hypothesis",
     "ipykernel",  # notebooks are executed by the tests
     "minari>=0.5.4",  # its own storage writes and reads what conversions are tested with
@@ -70,6 +84,7 @@ extras["dev"] = [
     "mypy",
     "nbclient",
     "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
+    "playwright",  # drives the Chromium that is installed
     "pygame-ce",  # which PettingZoo's games import and it does not require
     "pytest>=8",
     "pytest-xdist",
@@ -101,6 +116,7 @@ setup(
     include_package_data=False,
     package_data={
         "": ["py.typed", "*.proto", "*.pyi"],
+        "rlds_kit.studio": [f"page/**/*.{end}" for end in ("css", "html", "js", "md", "mjs", "svg", "txt")],
         **{
             f"rlds_kit.tfds_builders.{dataset}": ["*.md", "*.bib", "*.txt", "*.tsv", "checkpoints/*.npz"]
             for dataset in ("atari_agents", "atari_human")  # what TFDS looks for beside a builder, and what was learned
@@ -126,6 +142,9 @@ setup(
             "build = rlds_kit.tfds_builders.command:build",
             "new-builder = rlds_kit.tfds_builders.command:new_builder",
             "record = rlds_kit.logger.command:record",
+            "studio = rlds_kit.studio.command:studio",
+            "studio-users = rlds_kit.studio.command:studio_users",
+            "view = rlds_kit.studio.command:view",
         ],
     },
 )

@@ -35,7 +35,7 @@ ROOMS = MAY_IMPORT.keys() - {"core"}
 # What may be imported at the top of a module. Every other library is optional and is imported where it is used.
 CORE_LIBRARIES = {"click", "dm_env", "fsspec", "google", "gymnasium", "numpy", "rich", "xxhash", "zstandard"}
 ROOM_LIBRARIES = {
-    "studio": {"PIL"},
+    "studio": {"PIL", "alembic", "itsdangerous", "pydantic", "sqlalchemy", "starlette", "uvicorn"},
     "transformations": {"tensorflow"},
     "tfds_builders": {"tensorflow", "tensorflow_datasets"},
 }

@@ -149,7 +149,8 @@ def from_keys_to_action(table: Mapping[Any, Any]) -> Chords:
     """Chords of an environment's own `get_keys_to_action`, as `gymnasium.utils.play` reads it.
 
     Args:
-      table: by tuples of key names or character codes, or by a text with a character for each key.
+      table: by tuples of key names, character codes or pygame's codes of arrows, or by a text with a character for
+        each key.
 
     >>> from_keys_to_action({(ord("w"),): 2, "d ": 5}).act({"KeyD": 1.0, "Space": 1.0})
     5
@@ -158,6 +159,8 @@ def from_keys_to_action(table: Mapping[Any, Any]) -> Chords:
 
 
 def _browser_key(key: Any) -> str:
+    if key in _PYGAME:
+        return _PYGAME[key]
     text = chr(key) if isinstance(key, int) else str(key)
     if text in _NAMED:
         return _NAMED[text]
@@ -169,6 +172,13 @@ _NAMED: Final[dict[str, str]] = {name.lower(): key for name, key in _ARROWS.item
     " ": "Space",
     "space": "Space",
     "\r": "Enter",
+}
+
+
+_ARROWS_OF_PYGAME: Final = ("ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp")
+_PYGAME: Final = {
+    **{(1 << 30) + 79 + number: key for number, key in enumerate(_ARROWS_OF_PYGAME)},  # SDL 2: by scan code
+    **dict(zip((275, 276, 274, 273), _ARROWS_OF_PYGAME, strict=True)),  # SDL 1, which environments still name
 }
 
 

@@ -5,6 +5,7 @@ from rlds_kit.trials.deadlines import deadlines
 from rlds_kit.trials.events import Event
 from rlds_kit.trials.messages import Message, Refused, WakeAt
 from rlds_kit.trials.phase import Phase
+from rlds_kit.trials.seat import Driver
 from rlds_kit.trials.state import Refusal, new_state
 from rlds_kit.trials.transitions import EVENTS
 
@@ -38,6 +39,14 @@ class Trial:
     def step(self) -> int:
         """How many steps were done."""
         return self._state.step
+
+    def driver(self, seat: str) -> Driver:
+        """Who acts from a seat now.
+
+        Raises:
+          KeyError: there is no such seat.
+        """
+        return self._state.seats[seat].driver
 
     def handle(self, event: Event) -> list[Message]:
         """Takes an event.

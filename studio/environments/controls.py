@@ -9,7 +9,11 @@ from gymnasium import spaces
 
 from rlds_kit.trials import Axes, Chords, Controller, from_keys_to_action, from_meanings, numbered
 
-_PAIRS: Final = (("ArrowLeft", "ArrowRight"), ("ArrowDown", "ArrowUp"), ("KeyQ", "KeyE"), ("KeyF", "KeyR"))
+_PAIRS: Final = (
+    *(("ArrowLeft", "ArrowRight"), ("ArrowDown", "ArrowUp"), ("KeyQ", "KeyE"), ("KeyF", "KeyR")),
+    *(("KeyJ", "KeyL"), ("KeyK", "KeyI"), ("KeyU", "KeyO")),
+)
+"""For the numbers of a box, in order: seven, as an arm with a gripper has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,8 @@ class Controls:
         return Axes(low, high, moves, np.array(self.default, np.float64))
 
 
-def controls_of(env: gymnasium.Env[Any, Any], space: gymnasium.Space[Any] | None = None) -> Controls:
-    """How people act in a Gymnasium environment.
+def controls_of(env: Any, space: gymnasium.Space[Any] | None = None) -> Controls:
+    """How people act in an environment of Gymnasium or PettingZoo.
 
     Discrete actions have the keys that the environment itself says (`get_keys_to_action`), else those of their names
     (`get_action_meanings`), else arrows and digits. A box of up to four numbers is moved by pairs of keys and by the
@@ -64,14 +68,15 @@ def controls_of(env: gymnasium.Env[Any, Any], space: gymnasium.Space[Any] | None
     )
 
 
-def _discrete(env: gymnasium.Env[Any, Any], space: spaces.Discrete) -> Controls:
+def _discrete(env: Any, space: spaces.Discrete) -> Controls:
     inner = env.unwrapped
     meanings = [str(name) for name in getattr(inner, "get_action_meanings", list)()]
     chords = _chords(inner, meanings, int(space.n))
     start = int(space.start)
     names = dict(enumerate(meanings))
     actions = tuple((tuple(sorted(keys)), int(action) + start, names.get(int(action), "")) for keys, action in chords)
-    return Controls(tuple(each for each in actions if each[0]), default=start)
+    idle = next((action for keys, action, _ in actions if not keys), start)
+    return Controls(tuple(each for each in actions if each[0]), default=idle)
 
 
 def _chords(inner: Any, meanings: list[str], count: int) -> list[tuple[frozenset[str], int]]:

@@ -15,10 +15,11 @@ class EnvironmentSpec:
     """Which environment to make.
 
     Attributes:
-      id: that its interface knows it by, as "ALE/Breakout-v5".
+      id: that its interface knows it by, as "ALE/Breakout-v5"; of PettingZoo also "module:function".
       kwargs: for making it.
       interface: "gymnasium" or "pettingzoo".
-      policies: by seat, the name of the policy that drives it where no person does.
+      policies: by seat, the name of the policy that drives it where no person does; a seat that has none of its own is
+        driven at random.
       name: for people.
     """
 

@@ -41,6 +41,9 @@ class Flags(IntFlag):
     FIRST = 4
 
 
+NO_FLAGS: Final = Flags(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """Of a frame.

@@ -1,6 +1,9 @@
 """Encodes what an environment shows, for a person to see. What is recorded does not come from here."""
 
+import functools
+import importlib
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -9,6 +12,7 @@ import numpy as np
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.frames.header import Codec
+from rlds_kit.studio.frames.png import encode_flat
 
 with needs("studio"):
     from PIL import Image
@@ -27,6 +31,17 @@ class Quality(Enum):
 
 
 _JPEG: Final = {Quality.LOW: 40, Quality.MEDIUM: 75, Quality.HIGH: 92}
+_FINE: Final = {Quality.HIGH}
+"""Which do not halve the resolution of colour."""
+_FLAT_PIXELS: Final = 250_000
+"""A flat picture of up to so many is encoded without loss about as fast as by JPEG."""
+_FLAT_COLORS: Final = 64
+_FLAT_SHARE: Final = 8
+"""A flat picture takes less than this part of its bytes."""
+_LOOK_EVERY: Final = 30
+"""Pictures are of the same kind for so long, unless their size says otherwise."""
+_SAMPLE: Final = 7, 3
+"""One row and one column of so many are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +57,94 @@ class Encoded:
     data: bytes
 
 
-def encode(picture: Picture, quality: Quality) -> Encoded:
-    """Encodes a picture.
+class Encoder:
+    """Encodes what an environment shows: flat pictures, as most games draw them, without loss, others as JPEG.
 
-    Args:
-      picture: what to show.
-      quality: JPEG for all but EXACT, which is WebP without loss.
-
-    Raises:
-      ValueError: it is no picture.
+    Whether pictures are flat is looked at now and then: that takes as long as encoding one.
     """
-    if picture is None:
-        return Encoded(Codec.NOTHING, b"")
-    if isinstance(picture, str):
-        return Encoded(Codec.TEXT, picture.encode())
-    image = Image.fromarray(_checked(picture))
-    file = io.BytesIO()
+
+    def __init__(self) -> None:
+        self._is_flat, self._shape, self._left = False, (0,), 0
+
+    def encode(self, picture: Picture, quality: Quality) -> Encoded:
+        """Encodes a picture.
+
+        Args:
+          picture: what to show.
+          quality: of JPEG; EXACT: WebP without loss in its place.
+
+        Raises:
+          ValueError: it is no picture.
+        """
+        if picture is None:
+            return Encoded(Codec.NOTHING, b"")
+        if isinstance(picture, str):
+            return Encoded(Codec.TEXT, picture.encode())
+        checked = _checked(picture)
+        if not self._looks_flat(checked):
+            return _encode_fine(checked, quality)
+        data = encode_flat(checked)
+        if len(data) * _FLAT_SHARE > checked.size:
+            self._left = 0  # it is flat no more
+        return Encoded(Codec.PNG, data)
+
+    def _looks_flat(self, picture: np.ndarray) -> bool:
+        if not self._left or picture.shape != self._shape:
+            self._is_flat, self._shape, self._left = _is_flat(picture), picture.shape, _LOOK_EVERY
+        self._left -= 1
+        return self._is_flat
+
+
+def encode(picture: Picture, quality: Quality) -> Encoded:
+    """Encodes a single picture; see `Encoder`."""
+    return Encoder().encode(picture, quality)
+
+
+def _encode_fine(checked: np.ndarray, quality: Quality) -> Encoded:
     if quality is Quality.EXACT:
-        image.save(file, "WEBP", lossless=True, quality=0, method=0)
+        file = io.BytesIO()
+        Image.fromarray(checked).save(file, "WEBP", lossless=True, quality=0, method=0)
         return Encoded(Codec.WEBP, file.getvalue())
-    image.save(file, "JPEG", quality=_JPEG[quality], subsampling=2 if quality is Quality.LOW else 0)
-    return Encoded(Codec.JPEG, file.getvalue())
+    return Encoded(Codec.JPEG, _encoder()(checked, _JPEG[quality], quality in _FINE))
+
+
+def _is_flat(picture: np.ndarray) -> bool:
+    """Whether it is of few colours, judged by a sample, and not too large."""
+    if picture.shape[0] * picture.shape[1] > _FLAT_PIXELS:
+        return False
+    sample = np.ascontiguousarray(picture[:: _SAMPLE[0], :: _SAMPLE[1]])
+    return Image.fromarray(sample).getcolors(_FLAT_COLORS) is not None
+
+
+Jpeg = Callable[[np.ndarray, int, bool], bytes]
+
+
+@functools.cache
+def _encoder() -> Jpeg:
+    """The faster encoder of JPEG that is installed."""
+    try:
+        return _simplejpeg()
+    except ImportError:
+        return jpeg_by_pillow
+
+
+def _simplejpeg() -> Jpeg:
+    encode_jpeg = importlib.import_module("simplejpeg").encode_jpeg  # optional: it takes two thirds of Pillow's time
+
+    def by_simplejpeg(picture: np.ndarray, quality: int, is_fine: bool) -> bytes:
+        pixels, space = (picture, "RGB") if picture.ndim == 3 else (picture[:, :, None], "GRAY")
+        sampling = "Gray" if picture.ndim == 2 else "444" if is_fine else "420"
+        data: bytes = encode_jpeg(pixels, quality=quality, colorspace=space, colorsubsampling=sampling)
+        return data
+
+    return by_simplejpeg
+
+
+def jpeg_by_pillow(picture: np.ndarray, quality: int, is_fine: bool) -> bytes:
+    """A JPEG, as it is made where simplejpeg is not installed."""
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "JPEG", quality=quality, subsampling=0 if is_fine else 2)
+    return file.getvalue()
 
 
 def encode_exactly(picture: np.ndarray) -> bytes:

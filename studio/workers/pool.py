@@ -78,6 +78,15 @@ class WorkerPool:
         environment.opened = opened
         return environment
 
+    async def ask(self, request: requests.Catalogue | requests.Describe) -> Any:  # the answer that belongs to it
+        """Has any worker do a request that needs no environment.
+
+        Raises:
+          RequestFailedError: it could not be done.
+          EnvironmentLostError: doing it crashed or hangs.
+        """
+        return await Environment(self._least_loaded(), next(self._numbers)).ask(request)
+
     def _least_loaded(self) -> "_Worker":
         self._workers = [worker for worker in self._workers if worker.is_alive]
         if len(self._workers) < self._most:

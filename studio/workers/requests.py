@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rlds_kit import spec as specs
 from rlds_kit.studio.environments.controls import Controls
 from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.frames.picture import Encoded, Quality
@@ -46,12 +47,14 @@ class Opened:
       controls: by seat.
       cameras: names of the views.
       rate: steps a second that it was made for; None: it does not say.
+      declared: the fields that every step has.
     """
 
     seats: tuple[str, ...]
     controls: Mapping[str, Controls]
     cameras: tuple[str, ...]
     rate: float | None
+    declared: specs.Dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,50 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Say which environments can be made; needs none.
+
+    Attributes:
+      modules: to import, because they register environments.
+    """
+
+    modules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogued:
+    """Environments can be made.
+
+    Attributes:
+      modules: by id, the module that registered it; "" for those that any worker knows.
+    """
+
+    modules: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """Say what can be set when an environment is made; needs none.
+
+    Attributes:
+      id: of the environment.
+    """
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What can be set when an environment is made.
+
+    Attributes:
+      schema: JSON schema of its keyword arguments.
+    """
+
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A request could not be done.
 
@@ -180,5 +227,5 @@ class Failed:
     is_lost: bool
 
 
-Request = Open | Reset | Step | Show | Finish | Close
-Answer = Opened | Begun | Stepped | Encoded | Finished | Closed | Failed
+Request = Open | Reset | Step | Show | Finish | Close | Catalogue | Describe
+Answer = Opened | Begun | Stepped | Encoded | Finished | Closed | Catalogued | Described | Failed

@@ -9,8 +9,8 @@ from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.studio.environments.gymnasium_playable import GymnasiumPlayable
-from rlds_kit.studio.environments.playable import Outcome, Playable
-from rlds_kit.studio.frames.picture import Encoded, Quality, encode
+from rlds_kit.studio.environments.playable import EnvironmentSpec, Outcome, Playable
+from rlds_kit.studio.frames.picture import Encoded, Encoder, Quality
 from rlds_kit.studio.workers import requests
 
 PLAY: Final = "play"
@@ -18,6 +18,17 @@ PLAY: Final = "play"
 _SEED_BITS: Final = 31
 _DURABLE_SECONDS: Final = 1.0
 """So much of an open episode may be lost when the machine fails."""
+
+
+def _playable(environment: EnvironmentSpec) -> Playable:
+    match environment.interface:
+        case "gymnasium":
+            return GymnasiumPlayable(environment)
+        case "pettingzoo":
+            from rlds_kit.studio.environments.parallel_playable import ParallelPlayable
+
+            return ParallelPlayable(environment)
+    raise ValueError(f"expected the interface gymnasium or pettingzoo, got {environment.interface!r}")
 
 
 class Stage:
@@ -32,7 +43,8 @@ class Stage:
 
     def __init__(self, request: requests.Open) -> None:
         self._policies = request.environment.policies
-        self._playable: Playable = GymnasiumPlayable(request.environment)
+        self._playable = _playable(request.environment)
+        self._encoder = Encoder()
         self._recording: Recording | None = None
         self._episode: EpisodeRecorder | None = None
         self._outcome: Outcome | None = None
@@ -59,7 +71,7 @@ class Stage:
     def opened(self) -> requests.Opened:
         """What there is to know of the environment."""
         playable = self._playable
-        return requests.Opened(playable.seats, playable.controls, playable.cameras, playable.rate)
+        return requests.Opened(playable.seats, playable.controls, playable.cameras, playable.rate, playable.declared)
 
     def reset(self, request: requests.Reset) -> requests.Begun:
         """Begins an episode; one that is open ends as INTERRUPTED."""
@@ -96,8 +108,8 @@ class Stage:
     def show(self, look: requests.Look) -> Encoded:
         """What there is to see."""
         if look.quality is None:
-            return encode(None, Quality.LOW)
-        return encode(self._playable.picture(look.camera), look.quality)
+            return self._encoder.encode(None, Quality.LOW)
+        return self._encoder.encode(self._playable.picture(look.camera), look.quality)
 
     def finish(self, request: requests.Finish) -> requests.Finished:
         """Completes the recording of the episode; returns when it is on the disk."""

@@ -8,6 +8,8 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
+from rlds_kit.studio.environments.catalogue import catalogue
+from rlds_kit.studio.environments.schema import kwargs_schema
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.stage import Stage
 
@@ -55,7 +57,7 @@ def _answer(stages: dict[int, Stage], environment: int, request: requests.Reques
     try:
         return _do(stages, environment, request)
     except Exception as error:  # noqa: BLE001  an environment may raise anything
-        is_lost = not isinstance(request, requests.Open | requests.Show)
+        is_lost = not isinstance(request, requests.Open | requests.Show | requests.Catalogue | requests.Describe)
         reason = f"{type(error).__name__}: {error}"
         if is_lost and environment in stages:
             reason += _closed(stages.pop(environment))
@@ -75,6 +77,10 @@ def _do(stages: dict[int, Stage], environment: int, request: requests.Request) -
     if isinstance(request, requests.Open):
         stages[environment] = Stage(request)
         return stages[environment].opened()
+    if isinstance(request, requests.Catalogue):
+        return requests.Catalogued(catalogue(request.modules))
+    if isinstance(request, requests.Describe):
+        return requests.Described(kwargs_schema(request.id))
     stage = stages[environment]
     match request:
         case requests.Reset():

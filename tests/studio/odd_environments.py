@@ -1,6 +1,7 @@
 """Environments that crash, hang, show text, or need nothing that must be installed."""
 
 import os
+import resource
 import time
 from typing import Any
 
@@ -13,7 +14,7 @@ class Corridor(gymnasium.Env[np.ndarray, Any]):
     """Left and right; a picture of 12 x 16; the end is three steps to the right.
 
     Args:
-      trouble: what happens at step 2: "crash", "hang", "exit", "kill", or "" for nothing.
+      trouble: what happens at step 2: "crash", "hang", "exit", "full" (disk), or "" for nothing.
       render_mode: "rgb_array" or "ansi".
     """
 
@@ -47,6 +48,8 @@ class Corridor(gymnasium.Env[np.ndarray, Any]):
                 time.sleep(60)
             case "exit":
                 os._exit(3)
+            case "full":
+                resource.setrlimit(resource.RLIMIT_FSIZE, (1, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
     def _observation(self) -> np.ndarray:
         return np.array([self._place], np.int64)
@@ -60,5 +63,59 @@ class Corridor(gymnasium.Env[np.ndarray, Any]):
         return picture
 
 
+class Noise(gymnasium.Env[np.ndarray, Any]):
+    """Pictures that cannot be compressed: a disk is soon full of them."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 60}  # noqa: RUF012  Gymnasium's
+
+    def __init__(self, render_mode: str = "rgb_array") -> None:
+        self.observation_space = spaces.Box(0, 255, (256, 256, 3), np.uint8)
+        self.action_space: Any = spaces.Discrete(2)
+        self.render_mode = render_mode
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begins anywhere."""
+        super().reset(seed=seed)
+        return self._picture(), {}
+
+    def step(self, action: int) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Another picture."""
+        return self._picture(), 0.0, False, False, {}
+
+    def _picture(self) -> np.ndarray:
+        return self.np_random.integers(0, 256, (256, 256, 3), np.uint8)
+
+    def render(self) -> np.ndarray:
+        """Nothing to look at."""
+        return np.zeros((16, 16, 3), np.uint8)
+
+
+class Arm(gymnasium.Env[np.ndarray, Any]):
+    """Six numbers that move it, and it says where they were."""
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 20}  # noqa: RUF012  Gymnasium's
+
+    def __init__(self, render_mode: str = "ansi") -> None:
+        self.observation_space = self.action_space = spaces.Box(-1, 1, (6,), np.float64)
+        self.render_mode, self._place = render_mode, np.zeros(6)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begins in the middle."""
+        super().reset(seed=seed)
+        self._place = np.zeros(6)
+        return self._place.copy(), {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Goes where it is told."""
+        self._place = np.array(action)
+        return self._place.copy(), 0.0, False, False, {}
+
+    def render(self) -> str:
+        """The numbers."""
+        return " ".join(f"{number:+.2f}" for number in self._place)
+
+
 # Gymnasium imports this module where an id begins with its name.
 gymnasium.register("rlds_kit_tests/Corridor-v0", "tests.studio.odd_environments:Corridor")
+gymnasium.register("rlds_kit_tests/Noise-v0", "tests.studio.odd_environments:Noise")
+gymnasium.register("rlds_kit_tests/Arm-v0", "tests.studio.odd_environments:Arm")

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from PIL import Image
 
 from rlds_kit.studio.frames.header import SIZE, Codec, Flags, Header, pack, unpack
-from rlds_kit.studio.frames.picture import Quality, encode, encode_exactly
+from rlds_kit.studio.frames.picture import Encoder, Quality, encode, encode_exactly
 
 U32 = st.integers(0, 2**32 - 1)
 HEADERS = st.builds(
@@ -66,6 +66,18 @@ def test_better_quality_takes_more_bytes() -> None:
         errors.append(np.abs(np.asarray(Image.open(io.BytesIO(data)), np.int64) - picture).mean())
     assert sizes == sorted(sizes)
     assert errors == sorted(errors, reverse=True)
+
+
+def test_pictures_that_are_flat_no_more_are_noticed() -> None:
+    """At once by their size, though not every picture is looked at; every one of them shows what it should."""
+    flat = np.zeros((60, 80, 3), np.uint8)
+    noise = np.random.default_rng(0).integers(0, 256, flat.shape, np.uint8)
+    encoder = Encoder()
+    codecs = [encoder.encode(picture, Quality.MEDIUM).codec for picture in (flat, flat, noise, noise, noise)]
+    assert codecs == [Codec.PNG, Codec.PNG, Codec.PNG, Codec.JPEG, Codec.JPEG]
+    later = [encoder.encode(flat, Quality.MEDIUM).codec for _ in range(40)]
+    assert later[0] is Codec.JPEG
+    assert later[-1] is Codec.PNG
 
 
 @pytest.mark.parametrize("shape", [(5, 7), (5, 7, 1), (5, 7, 3), (5, 7, 4)])

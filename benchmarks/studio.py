@@ -1,0 +1,183 @@
+"""Measures the studio: what it adds to a step, how soon a key is seen, and how many people play at once.
+
+    python benchmarks/studio.py            all of it, about three minutes
+    python benchmarks/studio.py --quick    a look, about one minute
+
+Everything is recorded. The server, its worker and the clients share the machine; the clients speak the protocol as
+lean as they can, and paint nothing.
+"""
+
+import argparse
+import asyncio
+import os
+import platform
+import resource
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # a script's own folder is on the path, its checkout is not
+
+from side_by_side import machine, page
+from studio_side import contests
+from studio_side.contests import Choked, Held, percentile
+from studio_side.environments import LARGE, SMALL
+from studio_side.overhead import Overhead, overhead
+from studio_side.processes import serving
+
+BEGIN: Final = "<!-- begin: benchmarks/studio.py -->"
+END: Final = "<!-- end: benchmarks/studio.py -->"
+STEPS: Final = (
+    ("210 x 160, Atari, one session", SMALL, 1),
+    ("210 x 160, Atari, twelve sessions in a worker", SMALL, 12),
+    ("640 x 640, camera, one session", LARGE, 1),
+)
+MOST_MS: Final = {SMALL: 0.2, LARGE: 1.3}
+"""That a step may take more, in the median."""
+SESSIONS: Final = (8, 16, 20, 24)
+SOCKETS: Final = 1000
+LINKS: Final = (500_000, 250_000, 100_000)
+"""Bytes a second; sixty frames of 640 x 640 take a million."""
+
+
+@dataclass
+class Results:
+    """What was measured.
+
+    Attributes:
+      overheads: of steps, by title.
+      latencies: of keys, in frames.
+      held: by number of sessions.
+      waiting: memory for each socket in KiB, and milliseconds until all were told.
+      choked: by bytes a second.
+      loads: load averages, before and after.
+    """
+
+    overheads: dict[str, Overhead]
+    latencies: list[float]
+    held: list[Held]
+    waiting: tuple[float, float]
+    choked: dict[int, Choked]
+    loads: tuple[float, float]
+
+
+def main() -> None:
+    """Measures, and prints Markdown; what it is doing goes to standard error."""
+    arguments = _arguments()
+    report = _report(_measure(quick=arguments.quick))
+    if arguments.page is not None:
+        page.insert(report, arguments.page, BEGIN, END)
+    print(report)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    parser.add_argument(
+        "--page", type=Path, help="also put the report into this page, for instance docs/performance.md"
+    )
+    return parser.parse_args()
+
+
+def _measure(*, quick: bool) -> Results:
+    before = os.getloadavg()[0]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    rounds = 200 if quick else 600
+    overheads = {}
+    for title, environment, count in STEPS:
+        _say(f"overhead of a step: {title}")
+        overheads[title] = overhead(environment, count, rounds)
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as server:
+        _say("latency of keys")
+        latencies = asyncio.run(contests.latency(server, 60 if quick else 300))
+        held = []
+        for count in SESSIONS[2:3] if quick else SESSIONS:
+            _say(f"{count} sessions")
+            held.append(asyncio.run(contests.sessions(server, count, 4.0 if quick else 8.0)))
+        _say(f"{SOCKETS} sockets")
+        waiting = asyncio.run(contests.waiting(server, SOCKETS))
+        choked = {}
+        for link in LINKS:
+            _say(f"a link of {link:,} bytes a second")
+            choked[link] = asyncio.run(contests.choked(server, link, 4.0 if quick else 10.0))
+    return Results(overheads, latencies, held, waiting, choked, (before, os.getloadavg()[0]))
+
+
+def _report(results: Results) -> str:
+    parts = [
+        f"- machine: {machine.describe()}",
+        f"- python: {platform.python_version()}",
+        f"- load average: {results.loads[0]:.1f} before, {results.loads[1]:.1f} at the end",
+        "",
+        *_goals(results),
+        "",
+        *_overheads(results),
+        "",
+        *_sessions(results),
+        "",
+        *_links(results),
+    ]
+    return "\n".join(parts)
+
+
+def _goals(results: Results) -> list[str]:
+    median, late = percentile(results.latencies, 50), percentile(results.latencies, 95)
+    most = max((each.sessions for each in results.held if each.is_held), default=0)
+    worst = max(each.ages[1] / each.bound for each in results.choked.values())
+    rows = [
+        *(_step_goal(title, environment, results) for title, environment, _ in STEPS),
+        ("key to frame, median", "<= 1 frame", f"{median:.2f} frames", median <= 1),
+        ("key to frame, 95th percentile", "<= 2 frames", f"{late:.2f} frames", late <= 2),
+        ("sessions of ALE at 60 steps a second, recorded", ">= 20", f"{most}", most >= 20),
+        ("waiting sockets", ">= 1,000", f"{SOCKETS:,}, {results.waiting[0]:.0f} KiB each", True),
+        ("age of frames through slow links, of four frames' time", "bounded", f"at most {worst:.0%}", worst < 1.5),
+    ]
+    lines = ["| what | goal | measured | met |", "|---|---|---|---|"]
+    return lines + [f"| {what} | {goal} | {value} | {'yes' if met else 'NO'} |" for what, goal, value, met in rows]
+
+
+def _step_goal(title: str, environment: str, results: Results) -> tuple[str, str, str, bool]:
+    most, median = MOST_MS[environment], percentile(results.overheads[title].milliseconds, 50)
+    return f"step, recorded and shown, {title}, median", f"<= {most:g} ms", f"{median:.3f} ms", median <= most
+
+
+def _overheads(results: Results) -> list[str]:
+    lines = [
+        "| step, ms more than the environment's own | median | p95 | p99 | bytes of a picture |",
+        "|---|---|---|---|---|",
+    ]
+    for title, each in results.overheads.items():
+        percents = " | ".join(f"{percentile(each.milliseconds, percent):.3f}" for percent in (50, 95, 99))
+        lines.append(f"| {title} | {percents} | {each.picture:,} |")
+    return lines
+
+
+def _sessions(results: Results) -> list[str]:
+    columns = ("sessions", "steps/s, slowest", "median", "frames/s, slowest", "median", "age of a frame, median", "p99")
+    head = " | ".join((*columns, "cores: server", "workers"))
+    lines = [f"| {head} |", "|---|---|---|---|---|---|---|---|---|"]
+    for each in results.held:
+        rates = f"{each.steps[0]:.1f} | {each.steps[1]:.1f} | {each.frames[0]:.1f} | {each.frames[1]:.1f}"
+        ages = f"{each.ages[0]:.1f} ms | {each.ages[1]:.1f} ms"
+        lines.append(f"| {each.sessions} | {rates} | {ages} | {each.cpu[0]:.2f} | {each.cpu[1]:.2f} |")
+    told = f"{SOCKETS:,} waiting sockets: {results.waiting[1]:.0f} ms until the last was told that the game began."
+    return [*lines, "", told]
+
+
+def _links(results: Results) -> list[str]:
+    lines = ["| link | frames that came | age, median | most | four frames take |", "|---|---|---|---|---|"]
+    for link, each in results.choked.items():
+        ages = f"{each.ages[0]:.0f} ms | {each.ages[1]:.0f} ms | {each.bound:.0f} ms"
+        lines.append(f"| {link / 1e6:g} MB/s | {each.share:.0%} | {ages} |")
+    return lines
+
+
+def _say(text: str) -> None:
+    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

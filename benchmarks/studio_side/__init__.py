@@ -1,0 +1,1 @@
+"""What the benchmark of the studio plays, and how it measures."""

@@ -1,0 +1,79 @@
+"""What the studio adds to a step in its worker: recording it and encoding the picture."""
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import gymnasium
+
+from rlds_kit.studio.environments.gymnasium_playable import SEAT
+from rlds_kit.studio.environments.playable import EnvironmentSpec
+from rlds_kit.studio.workers import requests
+from rlds_kit.studio.workers.stage import Stage
+
+PERIOD: Final = 1 / 60
+WARM: Final = 60
+"""Rounds that are not measured: buffers grow."""
+PLAY: Final = {
+    "seats": {SEAT: {"driver": "human", "keys": {"ArrowLeft": 1.0}, "shown_frame": 1, "pressed_ns": 1}},
+}
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Of the steps of some sessions in one worker.
+
+    Attributes:
+      milliseconds: that each step took, less the median of what the environment alone takes for a step and a picture.
+      picture: bytes of the last one.
+    """
+
+    milliseconds: list[float]
+    picture: int
+
+
+def overhead(environment: str, sessions: int, rounds: int) -> Overhead:
+    """Plays sessions in a worker's own code, sixty steps a second each.
+
+    Args:
+      environment: its id.
+      sessions: how many take turns.
+      rounds: steps of each that are measured.
+    """
+    alone = sorted(_alone(environment, sessions, rounds))[sessions * rounds // 2]
+    look, taken = requests.Look(), []
+    with tempfile.TemporaryDirectory() as folder:
+        spec = EnvironmentSpec(environment)
+        stages = [Stage(requests.Open(spec, str(Path(folder) / str(number)))) for number in range(sessions)]
+        for stage in stages:
+            stage.reset(requests.Reset(look, seed=1))
+        for number in range(WARM + rounds):
+            begun = time.perf_counter()
+            for stage in stages:
+                begin = time.perf_counter()
+                stepped = stage.step(requests.Step(look, {SEAT: number % 3}, PLAY))
+                taken.append((time.perf_counter() - begin - alone) * 1e3)
+            time.sleep(max(0.0, PERIOD - (time.perf_counter() - begun)))
+        for stage in stages:
+            stage.finish(requests.Finish({}))
+            stage.close()
+    return Overhead(taken[WARM * sessions :], len(stepped.picture.data))
+
+
+def _alone(environment: str, sessions: int, rounds: int) -> list[float]:
+    """Seconds that steps and pictures of the environments take without a studio, at the same rate."""
+    taken = []
+    envs = [gymnasium.make(environment) for _ in range(sessions)]
+    for env in envs:
+        env.reset(seed=1)
+    for number in range(rounds):
+        begun = time.perf_counter()
+        for env in envs:
+            begin = time.perf_counter()
+            env.step(number % 3)
+            env.render()
+            taken.append(time.perf_counter() - begin)
+        time.sleep(max(0.0, PERIOD - (time.perf_counter() - begun)))
+    return taken

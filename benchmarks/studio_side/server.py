@@ -1,0 +1,78 @@
+"""A server without accounts, in a process of its own: `python server.py DIRECTORY` prints its port, and then serves.
+
+A token is "KIND-NAME:PERSON", or "KIND-NAME:PERSON:look" for who looks on; KIND is one of `KINDS`.
+"""
+
+import contextlib
+import socket as sockets
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+from starlette.applications import Starlette
+
+from rlds_kit.studio.environments.playable import EnvironmentSpec
+from rlds_kit.studio.play.host import Admission, PlayedEpisode, Scene
+from rlds_kit.studio.play.plays import Plays
+from rlds_kit.studio.play.socket import play_route
+from rlds_kit.studio.workers import requests
+from rlds_kit.studio.workers.pool import WorkerPool
+from studio_side.environments import LARGE, SMALL
+
+KINDS: Final = {"game": "ALE/Pong-v5", "small": SMALL, "large": LARGE}
+
+
+class Hosting:
+    """Lets everybody in, and forgets everything but the recordings."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    async def admit(self, token: str) -> Admission:
+        """Whoever comes."""
+        session, holder, *look = token.split(":")
+        return Admission(session, holder, None if look else SEAT)
+
+    async def scene(self, session: str) -> Scene:
+        """A dataset for each kind, which all its sessions write to."""
+        kind = session.partition("-")[0]
+        directory = str(self._directory / kind)
+        spec = EnvironmentSpec(KINDS[kind])
+        return Scene(open=requests.Open(spec, directory), fps=60.0, limits={"idle_seconds": None})
+
+    async def begun(self, session: str, number: int, episode_id: str, seed: int) -> None:
+        """Nothing."""
+
+    async def finished(self, episode: PlayedEpisode) -> None:
+        """Nothing."""
+
+    async def ended(self, session: str, reason: str) -> None:
+        """Nothing."""
+
+
+SEAT: Final = "player"
+
+
+def serve(directory: Path) -> None:
+    """Serves until the process is told to end."""
+    listening = sockets.create_server(("127.0.0.1", 0))
+
+    @contextlib.asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        async with WorkerPool(environments_per_worker=32) as pool:
+            host = Hosting(directory)
+            plays = Plays(pool, host)
+            app.router.routes.append(play_route(plays, host))
+            print(listening.getsockname()[1], flush=True)
+            yield
+            await plays.close()
+
+    with contextlib.suppress(KeyboardInterrupt):
+        config = uvicorn.Config(Starlette(lifespan=life), log_level="error", ws="websockets-sansio")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]))

@@ -1,0 +1,22 @@
+"""Who asks."""
+
+from dataclasses import dataclass
+
+from rlds_kit.studio.accounts.roles import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Somebody who is logged in.
+
+    Attributes:
+      id: of the account.
+      role: what it may do.
+      name: of the person.
+      token_id: that it logged in with.
+    """
+
+    id: str
+    role: Role
+    name: str
+    token_id: str = ""

@@ -1,0 +1,44 @@
+"""Ids for published data that say nothing of who played.
+
+An id is the same whenever the same person plays in the same study, and another one in another study. Without the
+studio's secret nobody can compute the id of a known person.
+"""
+
+import hashlib
+import hmac
+from typing import Final
+
+PURPOSE: Final = "anonymous ids"
+"""What the key is derived from the studio's secret for."""
+_BYTES: Final = 16
+
+
+def agent_id(secret: bytes, study: str, user: str) -> str:
+    """The id of a person in a study.
+
+    Args:
+      secret: of the studio.
+      study: id of the study.
+      user: id of the account.
+
+    >>> agent_id(b"secret", "study", "ann")
+    '0677957bd3b8f7494280a9fee337261e'
+    """
+    return _hash(secret, "agent", study, user)
+
+
+def episode_id(secret: bytes, study: str, session: str, number: int) -> str:
+    """The id of an episode, which no other episode of any session has.
+
+    Args:
+      secret: of the studio.
+      study: id of the study.
+      session: id of the session.
+      number: of the episode in the session.
+    """
+    return _hash(secret, "episode", study, session, str(number))
+
+
+def _hash(secret: bytes, *parts: str) -> str:
+    whole = b"".join(len(part.encode()).to_bytes(4, "little") + part.encode() for part in parts)
+    return hmac.new(secret, whole, hashlib.sha256).digest()[:_BYTES].hex()

@@ -1,0 +1,121 @@
+"""Logging in: by a link of one's own, by an invitation, or by the link to a study that is enabled.
+
+An e-mail address alone logs nobody in: anybody may know it. Each function is for `Database.run`, and gives the token
+that the browser keeps; `revoke` of `database.tokens` logs out.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts.account import Account
+from rlds_kit.studio.accounts.permissions import Action, require
+from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.database import studies, tokens, users
+from rlds_kit.studio.database.tokens import Kind, Token
+
+with needs("studio"):
+    from sqlalchemy import Connection
+
+LOGIN_SECONDS: Final = 30 * 86400.0
+INVITATION_SECONDS: Final = 14 * 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Somebody has logged in.
+
+    Attributes:
+      account: who.
+      token: to keep; it logs in again.
+    """
+
+    account: Account
+    token: Token
+
+
+def identify(connection: Connection, token: str) -> Account:
+    """Whose token it is.
+
+    Raises:
+      NotFoundError: nobody's, or it is not valid any more.
+    """
+    found = tokens.get(connection, Kind.ACCESS, token)
+    user = users.get(connection, found.user_id)
+    return Account(user.id, user.role, user.name, found.id)
+
+
+def by_token(connection: Connection, token: str) -> Login:
+    """Logs in with a link of one's own; the browser gets a token of its own.
+
+    Raises:
+      NotFoundError: it is not valid any more.
+    """
+    return _login(connection, users.get(connection, identify(connection, token).id))
+
+
+def by_invitation(connection: Connection, invitation: str, name: str, email: str | None) -> Login:
+    """Makes an account of the role that the invitation says.
+
+    Raises:
+      NotFoundError: the invitation is not valid any more.
+      TakenError: there is an account with this e-mail address.
+    """
+    found = tokens.get(connection, Kind.INVITATION, invitation)
+    tokens.use(connection, found)
+    return _login(connection, users.add(connection, found.role or Role.PARTICIPANT, name, email))
+
+
+def by_study(connection: Connection, study: str, name: str, participant: str | None) -> Login:
+    """Makes an account of a participant, who comes by the link to a study.
+
+    Args:
+      connection: to the database.
+      study: that the link leads to.
+      name: of the person; "" if they do not say.
+      participant: by which another service knows the person; None: it does not. Whoever comes with it again gets
+        another account, for others may know it, too; but the same id in published data.
+
+    Raises:
+      NotFoundError: there is no such study.
+      ForbiddenError: it is not enabled.
+    """
+    visitor = Account("", Role.PARTICIPANT, name)
+    require(visitor, Action.STUDY_PLAY, studies.get(connection, study))
+    return _login(connection, users.add(connection, Role.PARTICIPANT, name, participant=participant))
+
+
+def invite(connection: Connection, inviter: str, role: Role, uses: int | None, seconds: float) -> Token:
+    """Makes an invitation.
+
+    Args:
+      connection: to the database.
+      inviter: account of who invites.
+      role: of those who are invited.
+      uses: how many may come; None: any number.
+      seconds: for which it is valid.
+    """
+    return tokens.add(connection, Kind.INVITATION, inviter, seconds, role=role, uses=uses)
+
+
+def first_designer(connection: Connection) -> Login:
+    """A login for the designer who was first, whose account is made if there is none.
+
+    For the command line: who can read the files of a studio needs no other proof.
+    """
+    found = users.first(connection, Role.DESIGNER) or users.add(connection, Role.DESIGNER, "designer")
+    return _login(connection, found)
+
+
+def link(connection: Connection, user: str) -> Login:
+    """A login for somebody who has an account, for the command line.
+
+    Raises:
+      NotFoundError: there is no such account.
+    """
+    return _login(connection, users.get(connection, user))
+
+
+def _login(connection: Connection, user: users.User) -> Login:
+    token = tokens.add(connection, Kind.ACCESS, user.id, LOGIN_SECONDS)
+    return Login(Account(user.id, user.role, user.name, token.id), token)

@@ -1,0 +1,105 @@
+"""Who may do what: one table of action, role and relation. Everything that reads or changes a row asks here."""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+from rlds_kit.errors import RldsKitError
+from rlds_kit.studio.accounts.account import Account
+from rlds_kit.studio.accounts.roles import Relation, Role
+from rlds_kit.studio.database.episodes import Episode
+from rlds_kit.studio.database.sessions import Session
+from rlds_kit.studio.database.studies import Study
+
+
+class Action(Enum):
+    """What can be done with a row."""
+
+    STUDY_MAKE = "make a study"
+    STUDY_SEE = "see this study"
+    STUDY_PLAY = "play in this study"
+    STUDY_EDIT = "change this study"
+    STUDY_ENABLE = "enable or disable this study"
+    SESSION_SEE = "see this session"
+    SESSION_PLAY = "play in this session"
+    EPISODE_SEE = "see this episode"
+    EPISODE_TAG = "tag this episode"
+    EPISODE_EXPORT = "export this episode"
+    EPISODE_DELETE = "delete this episode"
+    ENVIRONMENTS_SEE = "see which environments there are"
+    ENVIRONMENTS_TRY = "try environments"
+    INVITE = "invite people"
+
+
+class ForbiddenError(RldsKitError):
+    """Somebody may not do this."""
+
+
+_OWN: Final = frozenset({Relation.OWN})
+_NONE: Final = frozenset[Relation]()
+_MINE: Final = frozenset({Relation.OWN, Relation.OF_OWN_STUDY})
+_OPEN: Final = frozenset({Relation.OWN, Relation.ENABLED})
+_ALL: Final = frozenset(Relation)
+
+ALLOWED: Final[Mapping[Action, Mapping[Role, frozenset[Relation]]]] = {
+    action: dict(zip((Role.DESIGNER, Role.PARTICIPANT, Role.REVIEWER), relations, strict=True))
+    for action, relations in {
+        #                         designer participant reviewer
+        Action.STUDY_MAKE: (_OWN, _NONE, _NONE),
+        Action.STUDY_SEE: (_OPEN, _OPEN, _ALL),
+        Action.STUDY_PLAY: (_OPEN, _OPEN, _OPEN),
+        Action.STUDY_EDIT: (_OWN, _NONE, _NONE),
+        Action.STUDY_ENABLE: (_OWN, _NONE, _NONE),
+        Action.SESSION_SEE: (_MINE, _OWN, _ALL),
+        Action.SESSION_PLAY: (_OWN, _OWN, _OWN),
+        Action.EPISODE_SEE: (_MINE, _OWN, _ALL),
+        Action.EPISODE_TAG: (_MINE, _OWN, _ALL),
+        Action.EPISODE_EXPORT: (_MINE, _OWN, _ALL),
+        Action.EPISODE_DELETE: (_MINE, _OWN, _OWN),
+        Action.ENVIRONMENTS_SEE: (_OWN, _NONE, _NONE),
+        Action.ENVIRONMENTS_TRY: (_OWN, _NONE, _NONE),
+        Action.INVITE: (_OWN, _NONE, _NONE),
+    }.items()
+}
+"""By action and role, the relations to a row that are enough. What has no row is one's own."""
+
+
+def is_allowed(role: Role, action: Action, relation: Relation = Relation.OWN) -> bool:
+    """Whether somebody may do something.
+
+    >>> is_allowed(Role.PARTICIPANT, Action.STUDY_PLAY, Relation.ENABLED)
+    True
+    """
+    return relation in ALLOWED[action][role]
+
+
+def require(account: Account, action: Action, row: Study | Session | Episode | None = None) -> None:
+    """Goes on only if an account may do something.
+
+    Args:
+      account: who.
+      action: what.
+      row: with what; None: what has no row.
+
+    Raises:
+      ForbiddenError: it may not.
+    """
+    relation = Relation.OWN if row is None else relation_to(account, row)
+    if is_allowed(account.role, action, relation):
+        return
+    if action is Action.STUDY_PLAY and relation is Relation.OTHER:
+        raise ForbiddenError("this study is not open now; ask who sent you the link")
+    raise ForbiddenError(f"you may not {action.value}; it takes another account")
+
+
+def relation_to(account: Account, row: Study | Session | Episode) -> Relation:
+    """What an account is to a row."""
+    match row:
+        case Study():
+            if row.owner_id == account.id:
+                return Relation.OWN
+            return Relation.ENABLED if row.is_enabled else Relation.OTHER
+        case Session() | Episode():
+            if row.user_id == account.id:
+                return Relation.OWN
+            return Relation.OF_OWN_STUDY if row.study_owner_id == account.id else Relation.OTHER

@@ -1,0 +1,27 @@
+"""What people are to the studio, and to a row of it."""
+
+from enum import Enum, StrEnum
+
+
+class Role(StrEnum):
+    """Of an account."""
+
+    DESIGNER = "designer"
+    """Makes studies, and sees all that is recorded in them."""
+    PARTICIPANT = "participant"
+    """Plays in studies of others, and sees what it played itself."""
+    REVIEWER = "reviewer"
+    """Sees and tags the episodes of all studies."""
+
+
+class Relation(Enum):
+    """Of an account to a row."""
+
+    OWN = "own"
+    """Made the study; recorded the episode."""
+    OF_OWN_STUDY = "of own study"
+    """Somebody else's session or episode, in a study of one's own."""
+    ENABLED = "enabled"
+    """Somebody else's study that is enabled."""
+    OTHER = "other"
+    """Neither."""

@@ -1,0 +1,21 @@
+"""What a page asks first."""
+
+from typing import Final
+
+import rlds_kit
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.api.answer import answer
+
+with needs("studio"):
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+
+async def about(request: Request) -> Response:
+    """What serves the page; nobody need be logged in."""
+    del request
+    return answer({"mode": "studio", "version": rlds_kit.__version__})
+
+
+ROUTES: Final = [Route("/api/about", about, methods=["GET"])]

@@ -1,0 +1,92 @@
+"""Logging in and out, and inviting people."""
+
+from typing import Any, Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts import login
+from rlds_kit.studio.accounts.account import Account
+from rlds_kit.studio.accounts.permissions import Action, require
+from rlds_kit.studio.accounts.rate_limit import RateLimiter
+from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.api import models
+from rlds_kit.studio.api.answer import answer
+from rlds_kit.studio.api.body import read
+from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.api.guard import account_of, address_of
+from rlds_kit.studio.database import tokens
+from rlds_kit.studio.database.tokens import Kind
+
+with needs("studio"):
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+_DAY: Final = 86400.0
+
+
+async def log_in(request: Request) -> Response:
+    """Logs somebody in; the answer sets the cookie."""
+    limiter: RateLimiter = request.app.state.logins
+    if seconds := limiter.wait(address_of(request)):
+        message = f"too many logins from your address; try again in {seconds:.0f} seconds"
+        raise ApiError(429, "too_many", message, retry_seconds=seconds)
+    done = await _log_in(request, await read(request, models.Login))
+    text = request.app.state.signer.sign(Kind.ACCESS, done.token.id)
+    response = answer({"account": _shown(done.account), "token": text})
+    response.set_cookie(
+        request.app.state.signer.cookie,
+        text,
+        max_age=int(login.LOGIN_SECONDS),
+        httponly=True,
+        samesite="strict",
+        secure=request.app.state.settings.is_secure or request.url.scheme == "https",
+    )
+    return response
+
+
+async def _log_in(request: Request, given: models.Login) -> login.Login:
+    state = request.app.state
+    if given.token is not None:
+        token = state.signer.read(Kind.ACCESS, given.token)
+        return await state.database.run(login.by_token, token)  # type: ignore[no-any-return]
+    if given.invitation is not None:
+        invitation = state.signer.read(Kind.INVITATION, given.invitation)
+        return await state.database.run(login.by_invitation, invitation, given.name, given.email)  # type: ignore[no-any-return]
+    return await state.database.run(login.by_study, given.study, given.name or "", given.participant)  # type: ignore[no-any-return]
+
+
+async def log_out(request: Request) -> Response:
+    """Ends the login of this browser."""
+    account = account_of(request)
+    await request.app.state.database.run(tokens.revoke, account.token_id)
+    response = answer({})
+    response.delete_cookie(request.app.state.signer.cookie, httponly=True, samesite="strict")
+    return response
+
+
+async def me(request: Request) -> Response:
+    """Who is logged in."""
+    return answer({"account": _shown(account_of(request))})
+
+
+async def invite(request: Request) -> Response:
+    """Makes the token of an invitation link."""
+    account = account_of(request)
+    require(account, Action.INVITE)
+    given = await read(request, models.Invitation)
+    seconds = given.days * _DAY
+    made = await request.app.state.database.run(login.invite, account.id, Role(given.role), given.uses, seconds)
+    text = request.app.state.signer.sign(Kind.INVITATION, made.id)
+    return answer({"invitation": text, "expires_ns": made.expires_ns, "uses": made.uses_left}, 201)
+
+
+def _shown(account: Account) -> dict[str, Any]:
+    return {"id": account.id, "role": account.role.value, "name": account.name}
+
+
+ROUTES: Final = [
+    Route("/api/login", log_in, methods=["POST"]),
+    Route("/api/logout", log_out, methods=["POST"]),
+    Route("/api/me", me, methods=["GET"]),
+    Route("/api/invitations", invite, methods=["POST"]),
+]

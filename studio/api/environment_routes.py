@@ -1,0 +1,44 @@
+"""What environments there are, and what they take."""
+
+from dataclasses import asdict
+from typing import Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts.permissions import Action, require
+from rlds_kit.studio.api import models
+from rlds_kit.studio.api.answer import answer
+from rlds_kit.studio.api.body import read
+from rlds_kit.studio.api.guard import account_of
+
+with needs("studio"):
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+
+async def list_environments(request: Request) -> Response:
+    """The ids of environments that can be made."""
+    require(account_of(request), Action.ENVIRONMENTS_SEE)
+    return answer({"environments": await request.app.state.inspector.ids()})
+
+
+async def schema(request: Request) -> Response:
+    """JSON schema of the keyword arguments of an environment."""
+    require(account_of(request), Action.ENVIRONMENTS_SEE)
+    found = await request.app.state.inspector.schema(request.path_params["environment"])
+    return answer({"schema": found})
+
+
+async def check(request: Request) -> Response:
+    """Whether a study can have some environments, and why not."""
+    require(account_of(request), Action.ENVIRONMENTS_TRY)
+    given = await read(request, models.Check)
+    found = await request.app.state.inspector.misfits([each.content() for each in given.environments])
+    return answer({"compatible": not found, "problems": [asdict(each) for each in found]})
+
+
+ROUTES: Final = [
+    Route("/api/environments", list_environments, methods=["GET"]),
+    Route("/api/environments/check", check, methods=["POST"]),
+    Route("/api/environments/{environment:path}/schema", schema, methods=["GET"]),
+]

@@ -1,0 +1,139 @@
+"""Learns of environments without making them in the server, or beside those that people play."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rlds_kit import spec as specs
+from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.database.studies import StudyEnvironment
+from rlds_kit.studio.environments.playable import EnvironmentSpec
+from rlds_kit.studio.workers import requests
+from rlds_kit.studio.workers.pool import EnvironmentLostError, RequestFailedError, WorkerPool
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why a study cannot have its environments.
+
+    Attributes:
+      environment: its place in the list.
+      where: the field that differs; "": it cannot be made.
+      message: for people.
+    """
+
+    environment: int
+    where: str
+    message: str
+
+
+class Inspector:
+    """Makes environments to look at them, one after another, in a process of its own.
+
+    Args:
+      modules: that register environments, from the configuration.
+      answer_seconds: for an environment to answer.
+    """
+
+    def __init__(self, modules: tuple[str, ...], answer_seconds: float) -> None:
+        self._pool = WorkerPool(1, answer_seconds=answer_seconds)
+        self._asked = requests.Catalogue(modules)
+        self._one_at_a_time = asyncio.Lock()
+        self._known: Mapping[str, str] = {}
+        self._schemas: dict[str, Mapping[str, Any]] = {}
+
+    async def ids(self) -> Sequence[str]:
+        """The environments that can be made, in alphabetical order."""
+        return list(await self._modules())
+
+    async def schema(self, environment: str) -> Mapping[str, Any]:
+        """JSON schema of the keyword arguments of an environment; what is known is not asked for again.
+
+        Raises:
+          ApiError: there is no such environment.
+          RequestFailedError: what it needs is not installed.
+        """
+        made = _as_made(await self._require(environment), environment)
+        async with self._one_at_a_time:
+            if environment not in self._schemas:
+                described: requests.Described = await self._pool.ask(requests.Describe(made))
+                self._schemas[environment] = described.schema
+        return self._schemas[environment]
+
+    async def spec_of(self, environment: StudyEnvironment) -> EnvironmentSpec:
+        """What a worker is to make for an environment of a study.
+
+        Raises:
+          ApiError: there is no such environment.
+        """
+        module = await self._require(environment.environment)
+        made = _as_made(module, environment.environment)
+        return EnvironmentSpec(made, environment.kwargs, environment.interface, name=environment.name)
+
+    async def misfits(self, environments: Sequence[StudyEnvironment]) -> list[Misfit]:
+        """Why one study cannot have these environments; nothing: it can.
+
+        Their spaces must be those of the first that can be made, so that all episodes fit one dataset.
+
+        Raises:
+          ApiError: there is no such environment.
+        """
+        wanted = [await self.spec_of(each) for each in environments]
+        found: list[Misfit] = []
+        first: tuple[str, specs.Dict] | None = None
+        for number, each in enumerate(wanted):
+            try:
+                declared = await self._declared(each)
+            except (RequestFailedError, EnvironmentLostError) as error:
+                found.append(Misfit(number, "", f"{each.name} cannot be made: {error}"))
+                continue
+            first = first or (each.name, declared)
+            found += _differences(number, each.name, declared, *first)
+        return found
+
+    async def close(self) -> None:
+        """Ends the process."""
+        await self._pool.close()
+
+    async def _declared(self, spec: EnvironmentSpec) -> specs.Dict:
+        async with self._one_at_a_time:
+            environment = await self._pool.open(requests.Open(spec, None))
+            await environment.close()
+        return environment.opened.declared
+
+    async def _require(self, environment: str) -> str:
+        """The module that registers an environment."""
+        modules = await self._modules()
+        if environment not in modules:
+            raise ApiError(
+                422,
+                "unknown_environment",
+                f"expected the id of an environment that Gymnasium knows here, got {environment!r}; those of other "
+                "packages are known once the studio is started with their module",
+                "environment",
+            )
+        return modules[environment]
+
+    async def _modules(self) -> Mapping[str, str]:
+        async with self._one_at_a_time:
+            if not self._known:
+                catalogued: requests.Catalogued = await self._pool.ask(self._asked)
+                self._known = catalogued.modules
+        return self._known
+
+
+def _as_made(module: str, environment: str) -> str:
+    """What `gymnasium.make` takes, in any process."""
+    return f"{module}:{environment}" if module else environment
+
+
+def _differences(number: int, name: str, declared: specs.Dict, other: str, others: specs.Dict) -> list[Misfit]:
+    found = []
+    for field, theirs in others.fields.items():
+        own = declared.fields[field]
+        for problem in (specs.compatible(theirs, own, field) or specs.compatible(own, theirs, field))[:1]:
+            differ = f"{name} has {specs.describe_spec(own)} and {other} has {specs.describe_spec(theirs)}"
+            message = f"{field}: {differ}; they differ in {problem.place}. Put them in different studies"
+            found.append(Misfit(number, problem.place, message))
+    return found

@@ -1,0 +1,150 @@
+"""Bodies of requests. Unknown fields are refused."""
+
+from typing import Annotated, Any, Final, Literal
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.database.studies import Content, StudyEnvironment
+from rlds_kit.studio.environments.schema import RESERVED
+
+with needs("studio"):
+    from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+Text = Annotated[str, StringConstraints(max_length=50_000)]
+Email = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+RowId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+EnvironmentId = Annotated[str, StringConstraints(max_length=200, pattern=r"^(?:[\w.-]+/)?[\w.-]+$")]
+"""An id, never "module:id", which would import code."""
+Token = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class Body(BaseModel):
+    """What every body has."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    v: Literal[1] = 1
+
+
+LOGINS: Final = ((("token",), ()), (("invitation", "name"), ("email",)), (("study",), ("name", "participant")))
+"""What somebody logs in with: what is needed, and what may stand beside it."""
+_LOGIN_FIELDS: Final = ("token", "invitation", "study", "name", "email", "participant")
+
+
+class Login(Body):
+    """How somebody logs in: with a token; with an invitation and a name; or with a study."""
+
+    token: Token | None = None
+    invitation: Token | None = None
+    study: RowId | None = None
+    name: Name | None = None
+    email: Email | None = None
+    participant: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "Login":
+        given = {name for name in _LOGIN_FIELDS if getattr(self, name) is not None}
+        if not any({*needed} <= given <= {*needed, *more} for needed, more in LOGINS):
+            ways = "; ".join(" and ".join((*needed, *(f"{each}?" for each in more))) for needed, more in LOGINS)
+            raise ValueError(f"expected one of: {ways}")
+        return self
+
+
+class Invitation(Body):
+    """Whom to invite."""
+
+    role: Literal[tuple(role.value for role in Role)]  # type: ignore[valid-type]  # pydantic's, made of the roles
+    uses: Annotated[int, Field(ge=1, le=100_000)] | None = 1
+    days: Annotated[float, Field(gt=0, le=365)] = 14.0
+
+
+class Environment(BaseModel):
+    """An environment of a study."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    id: RowId | None = None
+    name: Name
+    instructions: Text = ""
+    environment: EnvironmentId
+    interface: Literal["gymnasium"] = "gymnasium"
+    kwargs: dict[str, Any] = {}
+    turn: Literal["clock", "press", "hold", "release"] = "clock"
+    fps: Annotated[float, Field(ge=1, le=60)] = 15.0
+    max_steps: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+
+    @field_validator("kwargs")
+    @classmethod
+    def _nothing_reserved(cls, kwargs: dict[str, Any]) -> dict[str, Any]:
+        if reserved := RESERVED & kwargs.keys():
+            raise ValueError(f"the studio itself sets {', '.join(sorted(reserved))}")
+        return kwargs
+
+    def content(self) -> StudyEnvironment:
+        """For the database."""
+        return StudyEnvironment(**{**self.model_dump(), "id": self.id or ""})
+
+
+Environments = Annotated[list[Environment], Field(min_length=1, max_length=64)]
+
+
+class NewStudy(Body):
+    """A study."""
+
+    name: Name
+    description: Annotated[str, StringConstraints(max_length=2_000)] = ""
+    instructions: Text = ""
+    environments: Environments
+
+    def content(self) -> Content:
+        """For the database."""
+        return Content(
+            name=self.name,
+            description=self.description,
+            instructions=self.instructions,
+            environments=tuple(each.content() for each in self.environments),
+        )
+
+
+class ChangedStudy(NewStudy):
+    """The next version of a study."""
+
+    version: int
+    """That was changed."""
+
+
+class State(Body):
+    """Whether others may play."""
+
+    enabled: bool
+
+
+class Check(Body):
+    """Environments that a study is to have."""
+
+    environments: Environments
+
+
+class NewSession(Body):
+    """What somebody wants to play."""
+
+    study: RowId
+    environment: RowId
+
+
+class EpisodesWanted(BaseModel):
+    """The query of the table of episodes; text, as it stands in a URL."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    study: RowId | None = None
+    session: RowId | None = None
+    user: Annotated[str, StringConstraints(max_length=64)] | None = None
+    status: list[Literal["recording", "completed", "cancelled", "rejected", "abandoned"]] = []
+    tag: Annotated[str, StringConstraints(max_length=200)] | None = None
+    page: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    size: Annotated[int, Field(ge=1, le=500)] = 50
+    sort: Annotated[str, StringConstraints(pattern="^-?(started|environment|status|steps|total_reward|duration)$")] = (
+        "-started"
+    )

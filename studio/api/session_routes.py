@@ -1,0 +1,101 @@
+"""Opening and ending sessions."""
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts.account import Account
+from rlds_kit.studio.accounts.anonymous import PURPOSE, agent_id
+from rlds_kit.studio.accounts.permissions import Action, require
+from rlds_kit.studio.accounts.secret import derived
+from rlds_kit.studio.api import models
+from rlds_kit.studio.api.answer import answer
+from rlds_kit.studio.api.body import read
+from rlds_kit.studio.api.guard import account_of
+from rlds_kit.studio.database import sessions, studies, users
+from rlds_kit.studio.database.errors import NotFoundError
+from rlds_kit.studio.database.sessions import Session
+from rlds_kit.studio.database.tokens import Kind
+
+with needs("studio"):
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+
+async def open_session(request: Request) -> Response:
+    """Opens a session in an environment of a study."""
+    account, state = account_of(request), request.app.state
+    given = await read(request, models.NewSession)
+    secret = derived(state.secret, PURPOSE)
+    made, environment = await state.database.run(_open, account, given, secret, state.settings.name)
+    token = state.signer.sign(Kind.PLAY, made.id)
+    return answer({"session": shown(made), "environment": asdict(environment), "token": token}, 201)
+
+
+async def look_on(request: Request) -> Response:
+    """Lets somebody look on in a session."""
+    account, state = account_of(request), request.app.state
+    found = await state.database.run(_allowed, account, request.path_params["session"], Action.SESSION_SEE)
+    return answer({"session": shown(found), "token": state.signer.sign(Kind.LOOK, found.id)})
+
+
+async def get_session(request: Request) -> Response:
+    """A session."""
+    account = account_of(request)
+    found = await request.app.state.database.run(_allowed, account, request.path_params["session"], Action.SESSION_SEE)
+    return answer({"session": shown(found)})
+
+
+async def end_session(request: Request) -> Response:
+    """Ends a session, and what is played in it; once more changes nothing."""
+    state = request.app.state
+    ended = await state.database.run(_end, account_of(request), request.path_params["session"])
+    if ended.id in state.plays.sessions:
+        (await state.plays.of(ended.id)).stop("its person ended the session")
+    return answer({"session": shown(ended)})
+
+
+def shown(session: Session) -> dict[str, Any]:
+    """A session in JSON."""
+    return {
+        "id": session.id,
+        "study": session.study_id,
+        "environment": session.environment_id,
+        "agent": session.agent_id,
+        "started_ns": session.started_ns,
+        "ended_ns": session.ended_ns,
+        "is_valid": session.is_valid,
+    }
+
+
+def _open(
+    connection: Connection, account: Account, given: models.NewSession, secret: bytes, server: str
+) -> tuple[Session, studies.StudyEnvironment]:
+    study = studies.get(connection, given.study)
+    require(account, Action.STUDY_PLAY, study)
+    agent = agent_id(secret, study.id, users.get(connection, account.id).person)
+    for environment in study.content.environments:
+        if environment.id == given.environment:
+            return sessions.add(connection, study.id, environment.id, account.id, agent, server), environment
+    raise NotFoundError(f"the study has no environment {given.environment}; load it again")
+
+
+def _allowed(connection: Connection, account: Account, session: str, action: Action) -> Session:
+    found = sessions.get(connection, session)
+    require(account, action, found)
+    return found
+
+
+def _end(connection: Connection, account: Account, session: str) -> Session:
+    _allowed(connection, account, session, Action.SESSION_PLAY)
+    return sessions.end(connection, session)
+
+
+ROUTES: Final = [
+    Route("/api/sessions", open_session, methods=["POST"]),
+    Route("/api/sessions/{session}", get_session, methods=["GET"]),
+    Route("/api/sessions/{session}/look", look_on, methods=["POST"]),
+    Route("/api/sessions/{session}/end", end_session, methods=["POST"]),
+]

@@ -1,0 +1,126 @@
+"""The studio as an ASGI application.
+
+`app.state` has, from start to end: `settings`; `secret`, and `signer` made of it; `database` (`database.Database`);
+`pool` (`workers.pool.WorkerPool`) and `plays` (`play.plays.Plays`) for what people play; `inspector`
+(`api.inspection.Inspector`), which says what a worker is to make for an environment of a study; and `logins`, the rate
+limit of these.
+"""
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from typing import Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts.anonymous import PURPOSE
+from rlds_kit.studio.accounts.rate_limit import RateLimiter
+from rlds_kit.studio.accounts.secret import derived, secret_of
+from rlds_kit.studio.accounts.signing import Signer
+from rlds_kit.studio.api import (
+    about_routes,
+    account_routes,
+    environment_routes,
+    episode_routes,
+    session_routes,
+    study_routes,
+)
+from rlds_kit.studio.api.answer import HANDLERS
+from rlds_kit.studio.api.guard import Guard
+from rlds_kit.studio.api.inspection import Inspector
+from rlds_kit.studio.database import sessions, tokens
+from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.engine import sqlite_url
+from rlds_kit.studio.database.errors import DatabaseError
+from rlds_kit.studio.deletion import purge
+from rlds_kit.studio.directory_lock import locked
+from rlds_kit.studio.export.exports import Exports
+from rlds_kit.studio.export.routes import export_routes
+from rlds_kit.studio.hosting import DatabaseHost
+from rlds_kit.studio.page_files import page_routes
+from rlds_kit.studio.play.plays import Plays
+from rlds_kit.studio.play.socket import play_route
+from rlds_kit.studio.recordings import Recordings
+from rlds_kit.studio.recovery import recover
+from rlds_kit.studio.replay.review import Review
+from rlds_kit.studio.replay.routes import replay_routes
+from rlds_kit.studio.settings import Settings
+from rlds_kit.studio.workers.pool import WorkerPool
+
+with needs("studio"):
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.routing import BaseRoute
+
+log = logging.getLogger(__name__)
+ROUTES: Final[tuple[BaseRoute, ...]] = (
+    *about_routes.ROUTES,
+    *account_routes.ROUTES,
+    *study_routes.ROUTES,
+    *environment_routes.ROUTES,
+    *session_routes.ROUTES,
+    *episode_routes.ROUTES,
+)
+
+
+def create_application(settings: Settings) -> Starlette:
+    """The application of a studio; it opens its database and processes when the server starts it.
+
+    Args:
+      settings: of the studio; its directory is made if it is not there.
+    """
+    app = Starlette(
+        routes=[*page_routes(), *ROUTES],
+        middleware=[Middleware(Guard, settings=settings)],
+        exception_handlers=dict(HANDLERS),
+        lifespan=_life,
+    )
+    app.state.settings = settings
+    return app
+
+
+@contextlib.asynccontextmanager
+async def _life(app: Starlette) -> AsyncIterator[None]:
+    state, settings = app.state, app.state.settings
+    settings.recordings.mkdir(parents=True, exist_ok=True)
+    state.secret = secret_of(settings.directory)
+    state.signer = Signer(state.secret)
+    state.logins = RateLimiter(settings.login_limit)
+    anonymous = derived(state.secret, PURPOSE)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(locked(settings.directory))
+        url = settings.database or sqlite_url(settings.directory / "studio.db")
+        state.database = await stack.enter_async_context(await Database.open(url))
+        await state.database.run(tokens.forget_expired)
+        await purge(state.database, settings.recordings)
+        await recover(state.database, settings.recordings, settings.name, anonymous)
+        state.pool = await stack.enter_async_context(
+            WorkerPool(
+                settings.workers,
+                environments_per_worker=settings.environments_per_worker,
+                answer_seconds=settings.answer_seconds,
+            )
+        )
+        state.inspector = Inspector(settings.modules, settings.answer_seconds)
+        stack.push_async_callback(state.inspector.close)
+        host = DatabaseHost(settings, state.database, state.signer, state.inspector, anonymous)
+        state.plays = Plays(state.pool, host)
+        stack.push_async_callback(_end, app, host)
+        recordings, review = Recordings(settings.recordings, state.database), Review()
+        stack.push_async_callback(recordings.close)
+        stack.push_async_callback(review.close)
+        exports = await stack.enter_async_context(Exports(settings.exports))
+        app.router.routes += [
+            play_route(state.plays, host, origins=settings.origins),
+            *replay_routes(recordings, review),
+            *export_routes(exports, state.database, settings.recordings),
+        ]
+        yield
+
+
+async def _end(app: Starlette, host: DatabaseHost) -> None:
+    """Ends what is being played, and then all sessions."""
+    await app.state.plays.close()
+    try:
+        await app.state.database.run(sessions.end_all, app.state.settings.name, host.unfinished)
+    except DatabaseError:
+        log.exception("the sessions are ended when the studio starts again")

@@ -1,0 +1,75 @@
+"""Opens SQLite and PostgreSQL so that a transaction is all or nothing in both."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.database.errors import DatabaseError
+
+with needs("studio"):
+    from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+    from sqlalchemy.exc import ArgumentError
+
+_BUSY_SECONDS: Final = 10.0
+"""For another process to end its transaction."""
+
+
+def make_engine(url: str | URL) -> Engine:
+    """An engine, which has not connected yet.
+
+    Args:
+      url: "sqlite:////absolute/path/studio.db", or "postgresql://user@host/name".
+
+    Raises:
+      DatabaseError: it is the URL of something else.
+      MissingExtraError: what PostgreSQL needs is not installed.
+
+    >>> make_engine("mysql://localhost/studio")
+    Traceback (most recent call last):
+    rlds_kit.studio.database.errors.DatabaseError: expected sqlite:///PATH or postgresql://HOST/NAME, got mysql://localhost/studio
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise DatabaseError(f"expected sqlite:///PATH or postgresql://HOST/NAME, got {url!r}") from error
+    match parsed.get_backend_name():
+        case "sqlite" if sqlite_file(parsed) is not None:
+            return _sqlite(parsed)
+        case "postgresql":
+            with needs("postgres"):
+                import psycopg  # noqa: F401  SQLAlchemy would say less clearly that it is not there
+            return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=1)
+    raise DatabaseError(f"expected sqlite:///PATH or postgresql://HOST/NAME, got {parsed}")
+
+
+def sqlite_url(path: Path) -> URL:
+    """The URL of a SQLite file, whatever characters its path has."""
+    return URL.create("sqlite", database=str(path.absolute()))
+
+
+def sqlite_file(url: URL) -> Path | None:
+    """The file of a SQLite database; None: there is none."""
+    is_file = url.get_backend_name() == "sqlite" and url.database not in {None, "", ":memory:"}
+    return Path(str(url.database)) if is_file else None
+
+
+def _sqlite(url: URL) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(raw: Any, record: object) -> None:
+    """Leaves transactions to `_begin`: Python's own do not hold changes of tables together."""
+    del record
+    raw.isolation_level = None
+    cursor = raw.cursor()
+    # What the page has shown as saved must outlive a power cut: with WAL, that takes FULL.
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

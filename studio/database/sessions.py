@@ -1,0 +1,166 @@
+"""Sessions: one visit of one person to one environment of a study, with any number of episodes."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.database import tables
+from rlds_kit.studio.database.errors import NotFoundError
+from rlds_kit.trials.phase import Status
+
+with needs("studio"):
+    from sqlalchemy import Connection, Row, Select, func, insert, select, update
+
+RECORDING: Final = "recording"
+"""The status of an episode that is being played."""
+SERVER_LOST: Final = "the server ended while it was played"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A visit.
+
+    Attributes:
+      id: of the session.
+      study_id: of the study.
+      study_owner_id: who made the study.
+      environment_id: of the row of the environment.
+      user_id: who plays.
+      server: that it is, or was, open on.
+      agent_id: of the person, in published data.
+      started_ns: when it began.
+      ended_ns: when it ended; None: it is open.
+      is_valid: False if the server ended while it was open.
+    """
+
+    id: str
+    study_id: str
+    study_owner_id: str
+    environment_id: str
+    user_id: str
+    server: str
+    agent_id: str
+    started_ns: int
+    ended_ns: int | None
+    is_valid: bool
+
+    @property
+    def directory(self) -> str:
+        """Of the recording, below the studio's: one for each environment of a study."""
+        return f"{self.study_id}/{self.environment_id}"
+
+
+def add(connection: Connection, study: str, environment: str, user: str, agent_id: str, server: str) -> Session:
+    """Opens a session.
+
+    Args:
+      connection: to the database.
+      study: of the study.
+      environment: id of the row of the environment.
+      user: who plays.
+      agent_id: of the person, in published data; see `accounts.anonymous`.
+      server: that it is open on.
+    """
+    made = tables.new_id()
+    connection.execute(
+        insert(tables.sessions).values(
+            id=made,
+            study_id=study,
+            environment_id=environment,
+            user_id=user,
+            server=server,
+            agent_id=agent_id,
+            started_ns=tables.now_ns(),
+            is_valid=True,
+        )
+    )
+    return get(connection, made)
+
+
+def get(connection: Connection, session: str) -> Session:
+    """A session.
+
+    Raises:
+      NotFoundError: there is none.
+    """
+    row = connection.execute(_select().where(tables.sessions.c.id == session)).first()
+    if row is None:
+        raise NotFoundError(f"there is no session {session}")
+    return _session(row)
+
+
+def end(connection: Connection, session: str) -> Session:
+    """Ends a session; one that has ended stays as it is."""
+    rows = tables.sessions.c
+    open_one = update(tables.sessions).where(rows.id == session, rows.ended_ns.is_(None))
+    connection.execute(open_one.values(ended_ns=tables.now_ns()))
+    return get(connection, session)
+
+
+def left_open(connection: Connection, server: str) -> list[Session]:
+    """The sessions that a server has not ended."""
+    rows = tables.sessions.c
+    found = connection.execute(_select().where(rows.server == server, rows.ended_ns.is_(None)))
+    return [_session(row) for row in found]
+
+
+def end_all(connection: Connection, server: str, but: Collection[str] = ()) -> None:
+    """Ends the sessions of a server that is shut down.
+
+    Args:
+      connection: to the database.
+      server: its name.
+      but: sessions of which something was not written: the next start looks for it.
+    """
+    rows = tables.sessions.c
+    left = update(tables.sessions).where(rows.server == server, rows.ended_ns.is_(None), rows.id.not_in(but))
+    connection.execute(left.values(ended_ns=tables.now_ns()))
+
+
+def end_left_open(connection: Connection, server: str) -> int:
+    """Ends what a server left open that was killed: its sessions are invalid, their open episodes abandoned.
+
+    Args:
+      connection: to the database.
+      server: its name; it must not run.
+
+    Returns:
+      How many sessions there were.
+    """
+    rows, now = tables.sessions.c, tables.now_ns()
+    left = select(rows.id).where(rows.server == server, rows.ended_ns.is_(None))
+    episodes = tables.episodes.c
+    connection.execute(
+        update(tables.episodes)
+        .where(episodes.session_id.in_(left), episodes.status == RECORDING)
+        .values(status=Status.ABANDONED.value, reason=SERVER_LOST, ended_ns=now)
+    )
+    done = update(tables.sessions).where(rows.server == server, rows.ended_ns.is_(None))
+    return int(connection.execute(done.values(ended_ns=now, is_valid=False)).rowcount)
+
+
+def next_number(connection: Connection, session: str) -> int:
+    """The number of the next episode of a session."""
+    highest = select(func.max(tables.episodes.c.number)).where(tables.episodes.c.session_id == session)
+    found = connection.execute(highest).scalar()
+    return 0 if found is None else int(found) + 1
+
+
+def _select() -> "Select[Any]":
+    return select(tables.sessions, tables.studies.c.owner_id.label("study_owner_id")).join(tables.studies)
+
+
+def _session(row: Row[Any]) -> Session:
+    return Session(
+        id=row.id,
+        study_id=row.study_id,
+        study_owner_id=row.study_owner_id,
+        environment_id=row.environment_id,
+        user_id=row.user_id,
+        server=row.server,
+        agent_id=row.agent_id,
+        started_ns=row.started_ns,
+        ended_ns=row.ended_ns,
+        is_valid=row.is_valid,
+    )

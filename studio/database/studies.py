@@ -1,0 +1,268 @@
+"""Studies: what people are asked to play, in which environments. Every change makes a new version."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.database import tables
+from rlds_kit.studio.database.errors import NotFoundError, StaleError
+
+with needs("studio"):
+    from sqlalchemy import Connection, Row, delete, exists, insert, or_, select, update
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyEnvironment:
+    """An environment of a study.
+
+    Attributes:
+      id: of the row; "" before it has one.
+      name: for people.
+      instructions: beside those of the study.
+      environment: that its interface knows it by, as "ALE/Breakout-v5".
+      interface: "gymnasium" or "pettingzoo".
+      kwargs: for making it; JSON can hold them.
+      turn: when a step is done, as `trials.Turn` names it.
+      fps: steps a second.
+      max_steps: after so many an episode is truncated.
+    """
+
+    id: str = ""
+    name: str
+    instructions: str = ""
+    environment: str
+    interface: str = "gymnasium"
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    turn: str = "clock"
+    fps: float = 15.0
+    max_steps: int | None = None
+
+    @property
+    def what_is_made(self) -> tuple[str, str, Mapping[str, Any]]:
+        """If this changes, it is another environment."""
+        return self.interface, self.environment, self.kwargs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What the designer of a study writes.
+
+    Attributes:
+      name: of the study.
+      description: in a few words.
+      instructions: for people who play.
+      environments: that can be played, in order.
+    """
+
+    name: str
+    description: str = ""
+    instructions: str = ""
+    environments: tuple[StudyEnvironment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """A study.
+
+    Attributes:
+      id: of the study.
+      owner_id: who made it.
+      version: 1, and one more with every change of the content.
+      is_enabled: whether others may play.
+      created_ns: when it was made.
+      changed_ns: when this version was made.
+      content: what the designer wrote.
+    """
+
+    id: str
+    owner_id: str
+    version: int
+    is_enabled: bool
+    created_ns: int
+    changed_ns: int
+    content: Content
+
+
+def add(connection: Connection, owner: str, content: Content) -> Study:
+    """Makes a study, which is not enabled."""
+    study, now = tables.new_id(), tables.now_ns()
+    values = {"id": study, "owner_id": owner, "version": 1, "is_enabled": False, "created_ns": now, "changed_ns": now}
+    connection.execute(insert(tables.studies).values(**values, **_texts(content)))
+    _write_environments(connection, study, content, {})
+    return _kept(connection, study)
+
+
+def get(connection: Connection, study: str) -> Study:
+    """A study.
+
+    Raises:
+      NotFoundError: there is none.
+    """
+    row = connection.execute(select(tables.studies).where(tables.studies.c.id == study)).first()
+    if row is None:
+        raise NotFoundError(f"there is no study {study}")
+    return _study(row, _environments(connection, [study])[study])
+
+
+def visible(connection: Connection, user: str, *, enabled: bool, others: bool) -> list[Study]:
+    """The studies that an account may see, the newest first.
+
+    Args:
+      connection: to the database.
+      user: the account; its own studies are always among them.
+      enabled: whether those of others that are enabled are, too.
+      others: whether all are.
+    """
+    rows = tables.studies.c
+    wanted = [rows.owner_id == user]
+    if enabled:
+        wanted.append(rows.is_enabled.is_(True))
+    query = select(tables.studies) if others else select(tables.studies).where(or_(*wanted))
+    found = connection.execute(query.order_by(rows.created_ns.desc(), rows.id)).all()
+    environments = _environments(connection, [row.id for row in found])
+    return [_study(row, environments[row.id]) for row in found]
+
+
+def change(connection: Connection, study: str, version: int, content: Content) -> Study:
+    """Makes the next version of a study.
+
+    An environment that is to stay has the id that it had. If something else is to be made under that id, it gets a new
+    one, and the episodes that were played stay with the old.
+
+    Args:
+      connection: to the database.
+      study: which.
+      version: that the change was made from.
+      content: of the next version.
+
+    Raises:
+      NotFoundError: there is no such study, or it has no environment of an id that is given.
+      StaleError: somebody else has made a next version.
+    """
+    rows = tables.studies.c
+    values = {"version": version + 1, "changed_ns": tables.now_ns(), **_texts(content)}
+    done = connection.execute(update(tables.studies).where(rows.id == study, rows.version == version).values(**values))
+    if done.rowcount == 0:
+        found = get(connection, study)
+        raise StaleError(f"the study has version {found.version} by now, you changed version {version}; load it again")
+    existing = {each.id: each for each in _environments(connection, [study])[study]}
+    _write_environments(connection, study, content, existing)
+    return _kept(connection, study)
+
+
+def enable(connection: Connection, study: str, is_enabled: bool) -> Study:
+    """Lets others play, or not."""
+    connection.execute(update(tables.studies).where(tables.studies.c.id == study).values(is_enabled=is_enabled))
+    return get(connection, study)
+
+
+def content_of(connection: Connection, study: str, version: int) -> Mapping[str, Any]:
+    """What a version of a study was, as JSON.
+
+    Raises:
+      NotFoundError: there is no such version.
+    """
+    rows = tables.study_versions.c
+    query = select(rows.content).where(rows.study_id == study, rows.version == version)
+    found: Mapping[str, Any] | None = connection.execute(query).scalar()
+    if found is None:
+        raise NotFoundError(f"the study {study} has no version {version}")
+    return found
+
+
+def environment(connection: Connection, environment_id: str) -> StudyEnvironment:
+    """An environment, also one that is not in its study any more.
+
+    Raises:
+      NotFoundError: there is none.
+    """
+    rows = tables.study_environments
+    row = connection.execute(select(rows).where(rows.c.id == environment_id)).first()
+    if row is None:
+        raise NotFoundError(f"there is no environment {environment_id}")
+    return _environment(row)
+
+
+def _kept(connection: Connection, study: str) -> Study:
+    """Reads a study that was changed, and remembers what this version was."""
+    made = get(connection, study)
+    values = {"version": made.version, "changed_ns": made.changed_ns, "content": asdict(made.content)}
+    connection.execute(insert(tables.study_versions).values(study_id=study, **values))
+    return made
+
+
+def _texts(content: Content) -> dict[str, str]:
+    return {"name": content.name, "description": content.description, "instructions": content.instructions}
+
+
+def _write_environments(
+    connection: Connection, study: str, content: Content, existing: Mapping[str, StudyEnvironment]
+) -> None:
+    stay = set()
+    for position, given in enumerate(content.environments):
+        if given.id and given.id not in existing:
+            raise NotFoundError(f"environment {position}: the study has no environment {given.id}")
+        old = existing.get(given.id)
+        if old is not None and old.what_is_made == given.what_is_made and old.id not in stay:
+            stay.add(old.id)
+            _write_environment(connection, study, position, given, is_new=False)
+        else:
+            _write_environment(connection, study, position, replace(given, id=tables.new_id()), is_new=True)
+    _remove(connection, existing.keys() - stay)
+
+
+def _write_environment(
+    connection: Connection, study: str, position: int, given: StudyEnvironment, *, is_new: bool
+) -> None:
+    values = {**asdict(given), "kwargs": dict(given.kwargs), "position": position, "study_id": study}
+    rows = tables.study_environments
+    connection.execute(
+        insert(rows).values(**values) if is_new else update(rows).where(rows.c.id == given.id).values(**values)
+    )
+
+
+def _remove(connection: Connection, environments: set[str]) -> None:
+    """Takes environments out of their study; those that somebody has visited stay in the table."""
+    rows = tables.study_environments
+    visited = exists().where(tables.sessions.c.environment_id == rows.c.id)
+    connection.execute(delete(rows).where(rows.c.id.in_(environments), ~visited))
+    connection.execute(update(rows).where(rows.c.id.in_(environments)).values(position=None))
+
+
+def _environments(connection: Connection, studies: Sequence[str]) -> dict[str, tuple[StudyEnvironment, ...]]:
+    rows = tables.study_environments
+    found: dict[str, list[StudyEnvironment]] = {study: [] for study in studies}
+    query = select(rows).where(rows.c.study_id.in_(studies), rows.c.position.is_not(None)).order_by(rows.c.position)
+    for row in connection.execute(query):
+        found[row.study_id].append(_environment(row))
+    return {study: tuple(each) for study, each in found.items()}
+
+
+def _environment(row: Row[Any]) -> StudyEnvironment:
+    return StudyEnvironment(
+        id=row.id,
+        name=row.name,
+        instructions=row.instructions,
+        environment=row.environment,
+        interface=row.interface,
+        kwargs=row.kwargs,
+        turn=row.turn,
+        fps=row.fps,
+        max_steps=row.max_steps,
+    )
+
+
+def _study(row: Row[Any], environments: tuple[StudyEnvironment, ...]) -> Study:
+    content = Content(
+        name=row.name, description=row.description, instructions=row.instructions, environments=environments
+    )
+    return Study(
+        id=row.id,
+        owner_id=row.owner_id,
+        version=row.version,
+        is_enabled=row.is_enabled,
+        created_ns=row.created_ns,
+        changed_ns=row.changed_ns,
+        content=content,
+    )

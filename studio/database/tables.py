@@ -1,0 +1,149 @@
+"""The tables. `migrations/` makes the same ones; a test compares them.
+
+Ids are 32 hexadecimal digits. Times are UTC, in nanoseconds since 1970. Steps are never here, but in recordings. What
+says who somebody is stands in `personal` and nowhere else.
+"""
+
+import secrets
+import time
+from typing import Final
+
+from rlds_kit.feed.extras import needs
+
+with needs("studio"):
+    from sqlalchemy import JSON, BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table
+    from sqlalchemy import Text as LongText
+
+VERSION_TABLE: Final = "rlds_kit_studio_version"
+"""Alembic's own: which migrations were run."""
+ID: Final = String(32)
+METADATA: Final = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def new_id() -> str:
+    """An id that nobody can guess."""
+    return secrets.token_hex(16)
+
+
+def now_ns() -> int:
+    """The time, UTC, in nanoseconds since 1970."""
+    return time.time_ns()
+
+
+users: Final = Table(
+    "users",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("role", String(16), nullable=False),
+    Column("created_ns", BigInteger, nullable=False),
+)
+personal: Final = Table(
+    "personal",
+    METADATA,
+    Column("user_id", ID, ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", LongText, nullable=False),
+    Column("email", String(254), unique=True),  # in lower case; None: not known
+    Column("participant", String(200)),  # by which another service knows the person
+)
+tokens: Final = Table(
+    "tokens",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("kind", String(16), nullable=False),  # "access": logs a person in; "invitation": makes accounts
+    Column("user_id", ID, ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True),  # or who invites
+    Column("role", String(16)),  # of those who are invited
+    Column("created_ns", BigInteger, nullable=False),
+    Column("expires_ns", BigInteger, nullable=False),
+    Column("uses_left", Integer),  # None: any number
+)
+studies: Final = Table(
+    "studies",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("owner_id", ID, ForeignKey("users.id"), nullable=False, index=True),
+    Column("version", Integer, nullable=False),
+    Column("name", LongText, nullable=False),
+    Column("description", LongText, nullable=False),
+    Column("instructions", LongText, nullable=False),
+    Column("is_enabled", Boolean, nullable=False),
+    Column("created_ns", BigInteger, nullable=False),
+    Column("changed_ns", BigInteger, nullable=False),
+)
+study_versions: Final = Table(
+    "study_versions",
+    METADATA,
+    Column("study_id", ID, ForeignKey("studies.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("changed_ns", BigInteger, nullable=False),
+    Column("content", JSON, nullable=False),  # what people were shown who played in this version
+)
+study_environments: Final = Table(
+    "study_environments",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("study_id", ID, ForeignKey("studies.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("position", Integer),  # in the study; None: it is not in it any more, but has episodes
+    Column("name", LongText, nullable=False),
+    Column("instructions", LongText, nullable=False),
+    Column("environment", LongText, nullable=False),
+    Column("interface", String(16), nullable=False),
+    Column("kwargs", JSON, nullable=False),
+    Column("turn", String(16), nullable=False),
+    Column("fps", Float, nullable=False),
+    Column("max_steps", Integer),
+)
+sessions: Final = Table(
+    "sessions",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("study_id", ID, ForeignKey("studies.id"), nullable=False, index=True),
+    Column("environment_id", ID, ForeignKey("study_environments.id"), nullable=False),
+    Column("user_id", ID, ForeignKey("users.id"), nullable=False, index=True),
+    Column("server", LongText, nullable=False),  # that it is open on
+    Column("agent_id", ID, nullable=False),  # of the person, in published data
+    Column("started_ns", BigInteger, nullable=False),
+    Column("ended_ns", BigInteger),
+    Column("is_valid", Boolean, nullable=False),  # False: ended by the server's death
+)
+episodes: Final = Table(
+    "episodes",
+    METADATA,
+    Column("id", ID, primary_key=True),  # as in the recording
+    Column("public_id", ID, nullable=False, unique=True),  # in published data
+    Column("session_id", ID, ForeignKey("sessions.id"), nullable=False, index=True),
+    Column("number", Integer, nullable=False),  # in the session; the first is 0
+    Column("study_id", ID, ForeignKey("studies.id"), nullable=False),
+    Column("study_version", Integer, nullable=False),
+    Column("environment_id", ID, ForeignKey("study_environments.id"), nullable=False),
+    Column("user_id", ID, ForeignKey("users.id"), nullable=False),
+    Column("directory", LongText, nullable=False),  # of the recording, below the studio's
+    Column("status", String(16), nullable=False),
+    Column("reason", LongText, nullable=False),
+    Column("started_ns", BigInteger, nullable=False),
+    Column("ended_ns", BigInteger),
+    Column("steps", Integer, nullable=False),
+    Column("total_reward", Float),  # None: it is no number
+    Index(None, "study_id", "started_ns"),
+    Index(None, "user_id", "started_ns"),
+    Index(None, "started_ns"),
+)
+episode_tags: Final = Table(
+    "episode_tags",
+    METADATA,
+    Column("episode_id", ID, ForeignKey("episodes.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", String(200), primary_key=True, index=True),  # a copy; the recording's layer has the tags themselves
+)
+deletions: Final = Table(
+    "deletions",
+    METADATA,
+    Column("episode_id", ID, primary_key=True),
+    Column("directory", LongText, nullable=False),  # whose shards still hold it
+    Column("deleted_ns", BigInteger, nullable=False),
+)

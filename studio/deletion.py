@@ -1,0 +1,69 @@
+"""Takes deleted episodes out of recordings, when a studio starts and nobody records."""
+
+import asyncio
+import logging
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.edit.delete import delete
+from rlds_kit.edit.source import read_source
+from rlds_kit.errors import RldsKitError
+from rlds_kit.riegeli import RiegeliError
+from rlds_kit.storage.directory import is_dataset
+from rlds_kit.studio.database import episodes
+from rlds_kit.studio.database.database import Database
+
+log = logging.getLogger(__name__)
+_NEW: Final = ".kept"
+_OLD: Final = ".deleted"
+
+
+async def purge(database: Database, recordings: Path) -> int:
+    """Writes the recordings anew that have deleted episodes, without these; the others stay as they are, bit for bit.
+
+    What cannot be done now, because a recording is damaged or the disk is full, is tried again at the next start.
+
+    Args:
+      database: of the studio.
+      recordings: the directory of all recordings.
+
+    Returns:
+      How many episodes were removed.
+    """
+    done = 0
+    for directory, deleted in (await database.run(episodes.deleted)).items():
+        path = recordings / directory
+        try:
+            is_done = await asyncio.to_thread(_without, path, [uuid.UUID(each) for each in deleted])
+        except (RldsKitError, RiegeliError, OSError):
+            log.exception("%s still has %d episodes that were deleted", path, len(deleted))
+            continue
+        if is_done:
+            await database.run(episodes.forget_deleted, deleted)
+            done += len(deleted)
+    return done
+
+
+def _without(path: Path, deleted: Sequence[uuid.UUID]) -> bool:
+    """Replaces a recording; False if somebody still writes it."""
+    new, old = (path.with_name(path.name + end) for end in (_NEW, _OLD))
+    if old.exists() and not path.exists():  # it was interrupted in between
+        old.rename(path)
+    for left in (new, old):
+        shutil.rmtree(left, ignore_errors=True)
+    if not is_dataset(path):
+        return True
+    source = read_source(path)
+    if source.left_out:
+        return False
+    there = {each.id for each in source.episodes}.intersection(deleted)
+    if there:
+        log.warning("removing %d deleted episodes from %s", len(there), path)
+        delete(path, new, there)
+        path.rename(old)
+        new.rename(path)
+        shutil.rmtree(old)
+    return True

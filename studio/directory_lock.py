@@ -1,0 +1,27 @@
+"""One server for a directory: two would end each other's sessions."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from rlds_kit.errors import RldsKitError
+from rlds_kit.storage import lock
+
+
+class InUseError(RldsKitError, RuntimeError):
+    """Another server has the directory."""
+
+
+@contextlib.contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Holds the directory of a studio; the system lets it go when the process dies.
+
+    Raises:
+      InUseError: another server has it.
+    """
+    path = directory / "lock"
+    with path.open("ab") as file:
+        if lock.is_held(path):
+            raise InUseError(f"{directory}: another studio is open here; end it first, or choose another directory")
+        lock.acquire(file.fileno())
+        yield

@@ -1,0 +1,43 @@
+"""One file of a directory: a ZIP, whose parts are stored as they are, for they are compressed already."""
+
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.storage.append_file import sync_directory
+
+_TOGETHER: Final = 1 << 20
+
+
+def archive(directory: Path, destination: Path, tell: Callable[[int], None] = lambda _: None) -> None:
+    """Writes the files below a directory to a ZIP, which is there whole or not at all.
+
+    Args:
+      directory: whose name the paths in the archive begin with.
+      destination: of the archive; replaced if it is there.
+      tell: called with bytes that were copied.
+
+    Raises:
+      OSError: something cannot be read or written.
+
+    >>> archive(Path("data/pong"), Path("pong.zip"))  # doctest: +SKIP
+    """
+    partial = destination.with_suffix(".partial")
+    with partial.open("wb") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as made:
+            for path in sorted(each for each in directory.rglob("*") if each.is_file()):
+                _add(made, path, f"{directory.name}/{path.relative_to(directory).as_posix()}", tell)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(destination)
+    sync_directory(destination.parent)
+
+
+def _add(made: zipfile.ZipFile, path: Path, name: str, tell: Callable[[int], None]) -> None:
+    about = zipfile.ZipInfo.from_file(path, name)
+    with path.open("rb") as file, made.open(about, "w") as copy:
+        while data := file.read(_TOGETHER):
+            copy.write(data)
+            tell(len(data))

@@ -1,0 +1,113 @@
+"""Which episodes of a studio an export has: those that were picked, or that a filter leaves."""
+
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts.account import Account
+from rlds_kit.studio.accounts.permissions import ALLOWED, Action, require
+from rlds_kit.studio.accounts.roles import Relation
+from rlds_kit.studio.api.episode_routes import ME
+from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.database import episodes
+from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.episodes import Episode, Query
+from rlds_kit.studio.database.sessions import RECORDING
+from rlds_kit.studio.export.asked import Filter
+from rlds_kit.studio.export.rules import Chosen
+from rlds_kit.trials.phase import Status
+
+with needs("studio"):
+    from sqlalchemy import Connection
+
+MOST: Final = 100_000
+"""Episodes of an export."""
+_TOGETHER: Final = 200
+"""Rows that are read at once; in between, others use the database."""
+
+
+async def picked(database: Database, account: Account, recordings: Path, ids: Sequence[str]) -> list[Chosen]:
+    """Episodes by their ids.
+
+    Args:
+      database: of the studio.
+      account: who exports them.
+      recordings: what the directories of episodes are below.
+      ids: of the episodes.
+
+    Raises:
+      NotFoundError: there is no such episode.
+      ForbiddenError: it may not be exported.
+      ApiError: it is being played.
+    """
+    rows = [uuid.UUID(each).hex for each in dict.fromkeys(ids)]
+    found: list[Episode] = []
+    for first in range(0, len(rows), _TOGETHER):
+        found += await database.run(_some, account, rows[first : first + _TOGETHER])
+    return [_chosen(recordings, each) for each in found]
+
+
+async def filtered(database: Database, account: Account, recordings: Path, wanted: Filter) -> list[Chosen]:
+    """All episodes that a filter leaves and that may be exported, the oldest first.
+
+    Only completed ones, if the filter does not name statuses.
+
+    Raises:
+      ApiError: there are none, or too many.
+    """
+    found: list[Episode] = []
+    while True:
+        query = _query(account, wanted, len(found) // _TOGETHER)
+        total, rows = await database.run(episodes.page, query)
+        found += rows
+        if total > MOST:
+            raise ApiError(400, "invalid", f"expected at most {MOST} episodes, the filter leaves {total}", "filter")
+        if len(rows) < _TOGETHER:
+            break
+    chosen = [_chosen(recordings, each) for each in found if each.status != RECORDING]
+    if not chosen:
+        raise ApiError(400, "invalid", "no episode fits the filter that you may export", "filter")
+    return chosen
+
+
+def _some(connection: "Connection", account: Account, rows: Sequence[str]) -> list[Episode]:
+    found = [episodes.get(connection, each) for each in rows]
+    for each in found:
+        require(account, Action.EPISODE_EXPORT, each)
+        if each.status == RECORDING:
+            raise ApiError(
+                409, "stale", f"the episode {each.id} is being played; export it when it is over", "episodes"
+            )
+    return found
+
+
+def _query(account: Account, wanted: Filter, page: int) -> Query:
+    is_me = wanted.user == ME
+    relations = ALLOWED[Action.EPISODE_EXPORT][account.role]
+    return Query(
+        viewer=account.id,
+        relations=relations & {Relation.OWN} if is_me else relations,
+        study=wanted.study,
+        session=wanted.session,
+        agent=None if is_me else wanted.user,
+        statuses=tuple(wanted.status) or (Status.COMPLETED.value,),
+        tag=wanted.tag,
+        sort="started",
+        is_descending=False,
+        page=page,
+        size=_TOGETHER,
+    )
+
+
+def _chosen(recordings: Path, episode: Episode) -> Chosen:
+    public = {
+        "public_id": episode.public_id,
+        "agent_id": episode.agent_id,
+        "study": episode.study_id,
+        "study_version": episode.study_version,
+        "environment_name": episode.environment_name,
+        "status": episode.status,
+    }
+    return Chosen(str(recordings / episode.directory), str(uuid.UUID(episode.id)), public)

@@ -1,0 +1,241 @@
+"""The exports of a server: made one after the other in processes of their own, followed, cancelled, taken up again."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.export.job import JOB, Job, State, new_id, read_jobs, write_job
+from rlds_kit.studio.export.rules import Chosen, Rules
+from rlds_kit.studio.export.work import PLAN, write_request
+
+log = logging.getLogger(__name__)
+MOST_WAITING: Final = 20
+"""Exports of one person that are not over."""
+_LINE_BYTES: Final = 64 << 20
+"""A report names every episode that was left out."""
+
+
+class Exports:
+    """Makes exports. Use it in an `async with` statement: then those that a dead server left are taken up.
+
+    Args:
+      directory: for exports; each has a directory of its own there.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._jobs: dict[str, Job] = {}
+        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._process: asyncio.subprocess.Process | None = None
+        self._running = ""
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        for job in await asyncio.to_thread(read_jobs, self._directory):
+            self._jobs[job.id] = job
+            if not job.state.is_over:
+                await self._set(job.id, state=State.WAITING)
+                self._waiting.put_nowait(job.id)
+        self._task = asyncio.create_task(self._work())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def add(self, owner: str, name: str, chosen: Sequence[Chosen], rules: Rules, *, is_archive: bool) -> Job:
+        """Begins an export.
+
+        Args:
+          owner: the account that it is made for.
+          name: of what is made, without ".zip".
+          chosen: the episodes.
+          rules: how they are exported.
+          is_archive: whether it becomes one file.
+
+        Raises:
+          ApiError: the person has too many that are not over.
+          OSError: it cannot be written.
+        """
+        if sum(not each.state.is_over for each in self.of(owner)) >= MOST_WAITING:
+            raise ApiError(429, "too_many", f"{MOST_WAITING} exports of yours are not done yet; wait, or cancel some")
+        job = Job(
+            id=new_id(),
+            owner=owner,
+            name=name,
+            is_archive=is_archive,
+            episodes=len(chosen),
+            rules=rules.as_json(),
+        )
+        await asyncio.to_thread(self._prepare, job, chosen, rules)
+        self._jobs[job.id] = job
+        self._waiting.put_nowait(job.id)
+        return job
+
+    def of(self, owner: str) -> list[Job]:
+        """Somebody's exports, the newest first."""
+        return [job for job in reversed(self._jobs.values()) if job.owner == owner]
+
+    def get(self, owner: str, export: str) -> Job:
+        """One of somebody's exports.
+
+        Raises:
+          ApiError: there is none; also where it is somebody else's.
+        """
+        job = self._jobs.get(export)
+        if job is None or job.owner != owner:
+            raise ApiError(404, "not_found", "there is no such export; it may have been deleted", "export")
+        return job
+
+    async def remove(self, job: Job) -> Job:
+        """Cancels an export that is not over, and deletes what there is of it; one that is over is forgotten, too.
+
+        Returns:
+          What became of it.
+        """
+        if job.state.is_over:
+            del self._jobs[job.id]
+            await asyncio.to_thread(shutil.rmtree, self._directory / job.id, ignore_errors=True)
+            return job
+        cancelled = await self._set(job.id, state=State.CANCELLED, progress=0.0)
+        if self._running == job.id and self._process is not None:
+            await _killed(self._process)
+        await asyncio.to_thread(_clear, self._directory / job.id)
+        return cancelled
+
+    async def again(self, job: Job) -> Job:
+        """Takes an export up that failed; what is done of it is kept, if the episodes are still those that were there.
+
+        Raises:
+          ApiError: it did not fail.
+        """
+        if job.state is not State.FAILED:
+            raise ApiError(409, "stale", f"the export is {job.state.value}; only one that failed can be taken up again")
+        (self._directory / job.id / PLAN).unlink(missing_ok=True)
+        waiting = await self._set(job.id, state=State.WAITING, error="")
+        self._waiting.put_nowait(job.id)
+        return waiting
+
+    def files(self, job: Job) -> dict[str, Path]:
+        """What was made, by name: one archive, or the files of the dataset by their paths in it.
+
+        Raises:
+          ApiError: it is not done.
+        """
+        if job.state is not State.DONE:
+            raise ApiError(409, "not_done", f"the export is {job.state.value}; wait until it is done", "export")
+        directory = self.place(job)
+        if job.is_archive:
+            return {directory.name: directory} if directory.is_file() else {}
+        found = sorted(each for each in directory.rglob("*") if each.is_file() and not each.is_symlink())
+        return {each.relative_to(directory).as_posix(): each for each in found}
+
+    def place(self, job: Job) -> Path:
+        """Where what is made will be."""
+        return self._directory / job.id / (f"{job.name}.zip" if job.is_archive else job.name)
+
+    def _prepare(self, job: Job, chosen: Sequence[Chosen], rules: Rules) -> None:
+        directory = self._directory / job.id
+        directory.mkdir(parents=True)
+        write_request(directory, job.name, chosen, rules, is_archive=job.is_archive)
+        write_job(self._directory, job)
+
+    async def _set(self, export: str, **changes: Any) -> Job:
+        """Changes a job and keeps it."""
+        job = self._jobs[export] = replace(self._jobs[export], **changes)
+        try:
+            await asyncio.to_thread(write_job, self._directory, job)
+        except OSError:
+            log.exception("export %s", export)  # its state is here, and found out anew by the next server
+        return job
+
+    async def _work(self) -> None:
+        while True:
+            export = await self._waiting.get()
+            job = self._jobs.get(export)
+            if job is not None and job.state is State.WAITING:
+                try:
+                    await self._make(export)
+                except OSError as error:  # the process cannot be started
+                    await self._set(export, state=State.FAILED, error=str(error))
+
+    def _is_running(self, export: str) -> bool:
+        """Whether it was neither cancelled nor forgotten."""
+        job = self._jobs.get(export)
+        return job is not None and job.state is State.RUNNING
+
+    async def _make(self, export: str) -> None:
+        """Runs the process of an export to its end."""
+        await self._set(export, state=State.RUNNING)
+        ending: dict[str, Any] = {}
+        self._running, self._process = export, await _started(self._directory / export)
+        if not self._is_running(export):
+            self._process.kill()  # it was cancelled meanwhile
+        try:
+            assert self._process.stdout is not None  # noqa: S101  it is a pipe
+            async for line in self._process.stdout:
+                told = _told(line)
+                if "progress" not in told:
+                    ending = told
+                elif self._is_running(export):
+                    self._jobs[export] = replace(self._jobs[export], progress=float(told["progress"]))
+            code = await self._process.wait()
+        finally:
+            await _killed(self._process)
+            self._running, self._process = "", None
+        if not self._is_running(export):
+            return  # it was cancelled
+        if "report" in ending:
+            await self._set(export, state=State.DONE, progress=1.0, report=ending["report"])
+        else:
+            error = ending.get("error") or f"the process that made it died ({code}); the studio's log may say why"
+            await self._set(export, state=State.FAILED, error=error)
+
+
+async def _started(directory: Path) -> asyncio.subprocess.Process:
+    path = os.pathsep.join(each for each in sys.path if each)
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "rlds_kit.studio.export.work",
+        str(directory),
+        stdin=asyncio.subprocess.PIPE,  # it ends with us
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        limit=_LINE_BYTES,
+    )
+
+
+async def _killed(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+
+
+def _told(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _clear(directory: Path) -> None:
+    """Deletes everything but what is known of the job."""
+    for each in directory.iterdir() if directory.is_dir() else ():
+        if each.name != JOB:
+            shutil.rmtree(each, ignore_errors=True) if each.is_dir() else each.unlink(missing_ok=True)

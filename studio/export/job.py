@@ -1,0 +1,96 @@
+"""An export as the server knows it, and keeps it: a file beside what is made, so that it outlives the server."""
+
+import dataclasses
+import json
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from rlds_kit.convert.part_note import write_whole
+
+JOB: Final = "job.json"
+_ID: Final = re.compile("[0-9a-f]{32}")
+
+
+class State(StrEnum):
+    """Of an export."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens by itself."""
+        return self in {State.DONE, State.FAILED, State.CANCELLED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """An export.
+
+    Attributes:
+      id: that nobody can guess.
+      owner: the account that it is made for.
+      name: of what is made, without ".zip".
+      is_archive: whether it is one file.
+      episodes: that were chosen.
+      rules: as `Rules.as_json` gives them.
+      created_ns: when it was asked for, nanoseconds since 1970.
+      state: where it stands.
+      progress: from 0 to 1.
+      error: why it failed; "" if it did not.
+      report: what is in it, once it is done.
+    """
+
+    id: str
+    owner: str
+    name: str
+    is_archive: bool
+    episodes: int
+    rules: Mapping[str, Any]
+    created_ns: int = field(default_factory=time.time_ns)
+    state: State = State.WAITING
+    progress: float = 0.0
+    error: str = ""
+    report: Mapping[str, Any] | None = None
+
+
+def new_id() -> str:
+    """An id that nobody can guess."""
+    return secrets.token_hex(16)
+
+
+def write_job(directory: Path, job: Job) -> None:
+    """Keeps a job, durably.
+
+    Args:
+      directory: of all exports; each has one of its own there.
+      job: as it is now.
+
+    Raises:
+      OSError: it cannot be written.
+    """
+    write_whole(directory / job.id / JOB, dataclasses.asdict(job))
+
+
+def read_jobs(directory: Path) -> list[Job]:
+    """All jobs that were kept, the oldest first; what is none is passed over."""
+    found = [_read(each) for each in directory.iterdir() if _ID.fullmatch(each.name)] if directory.is_dir() else []
+    return sorted((each for each in found if each is not None), key=lambda each: each.created_ns)
+
+
+def _read(directory: Path) -> Job | None:
+    try:
+        content = json.loads((directory / JOB).read_text("utf-8"))
+        job = Job(**{**content, "state": State(content["state"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return job if job.id == directory.name else None

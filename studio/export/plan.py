@@ -1,0 +1,143 @@
+"""Decides once what an export has, before anything is written: an export that is taken up again makes the same."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlds_kit import spec as specs
+from rlds_kit.convert.part_note import write_whole
+from rlds_kit.convert.protocol import ConversionError
+from rlds_kit.edit.one_spec import one_spec
+from rlds_kit.edit.source import read_source
+from rlds_kit.errors import SpecError
+from rlds_kit.layers import Kind
+from rlds_kit.step import DECLARED_FIELDS
+from rlds_kit.studio.export.internal import INTERNAL_FIELDS
+from rlds_kit.studio.export.rules import Chosen, Planned, Rules
+from rlds_kit.studio.export.sources import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An export before it is made.
+
+    Attributes:
+      rules: as they were asked for.
+      episodes: in their order.
+      left_out: public ids of those that are not on the disk, or have no step.
+      spec: the declared fields, without those of tags.
+      fields_before: names of all fields that the episodes may have.
+      fields_after: names of those that are kept, without those of tags.
+    """
+
+    rules: Rules
+    episodes: tuple[Planned, ...]
+    left_out: tuple[str, ...]
+    spec: specs.Dict
+    fields_before: tuple[str, ...]
+    fields_after: tuple[str, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The labels that steps have."""
+        return sorted({label for each in self.episodes for label in each.tags}) if self.rules.tag_columns else []
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels that whole episodes have."""
+        return sorted({label for each in self.episodes for label in each.labels}) if self.rules.tag_columns else []
+
+
+def make_plan(chosen: Sequence[Chosen], rules: Rules) -> Plan:
+    """Looks at the episodes and at what was said of them, but not at their steps.
+
+    Args:
+      chosen: the episodes.
+      rules: how they are exported.
+
+    Raises:
+      ConversionError: there is none, or no dataset can hold them all.
+      DamagedError: a layer is damaged.
+      FormatError: an episode has changed since it was annotated.
+    """
+    sources = Sources()
+    once = {(one.directory, one.id): one for one in reversed(chosen)}
+    found = [(one, _planned(one, sources, rules)) for one in chosen if once[one.directory, one.id] is one]
+    episodes = tuple(each for _, each in found if each is not None)
+    if not episodes:
+        raise ConversionError("none of the chosen episodes is on the disk; there is nothing to export")
+    used = list(dict.fromkeys(each.chosen.directory for each in episodes))
+    before = tuple(dict.fromkeys(name for each in used for name in sources.dataset(each).spec.fields))
+    after = tuple(name for name in before if name in DECLARED_FIELDS or not (rules.strip and name in INTERNAL_FIELDS))
+    return Plan(
+        rules,
+        episodes,
+        tuple(str(one.public.get("public_id", one.id)) for one, each in found if each is None),
+        _spec(used, after),
+        before,
+        after,
+    )
+
+
+def write_plan(path: Path, plan: Plan) -> None:
+    """Keeps a plan; it is there whole or not at all."""
+    content = {
+        "rules": plan.rules.as_json(),
+        "episodes": [dataclasses.asdict(each) for each in plan.episodes],
+        "left_out": plan.left_out,
+        "spec": specs.to_json(plan.spec),
+        "fields": [plan.fields_before, plan.fields_after],
+    }
+    write_whole(path, content)
+
+
+def read_plan(path: Path) -> Plan:
+    """What `write_plan` kept.
+
+    Raises:
+      FileNotFoundError: nothing was.
+    """
+    content = json.loads(path.read_text("utf-8"))
+    spec = specs.from_json(content["spec"])
+    before, after = (tuple(names) for names in content["fields"])
+    return Plan(
+        Rules.of_json(content["rules"]),
+        tuple(Planned(**{**each, "chosen": Chosen(**each["chosen"])}) for each in content["episodes"]),
+        tuple(content["left_out"]),
+        spec if isinstance(spec, specs.Dict) else specs.Dict({}),
+        before,
+        after,
+    )
+
+
+def _planned(chosen: Chosen, sources: Sources, rules: Rules) -> Planned | None:
+    """The episode as it will be; None if there is nothing of it."""
+    episode = sources.episode(chosen.directory, chosen.id)
+    if episode is None or not episode.length:
+        return None
+    tags: dict[str, list[list[int]]] = {}
+    labels = set()
+    for each in episode.annotations():
+        if each.kind is Kind.TAG and each.steps is not None:
+            tags.setdefault(str(each.value), []).append([each.steps.start, each.steps.stop])
+        elif each.kind is Kind.TAG:
+            labels.add(str(each.value))
+    rows = min([episode.length, *(first + 1 for label in rules.end_tags for first, _ in tags.get(label, ()))])
+    kept = {label: spans for label, spans in tags.items() if any(first < rows for first, _ in spans)}
+    weight = round(sources.step_bytes(chosen.directory) * rows)
+    return Planned(chosen, rows, rows < episode.length, kept, sorted(labels), weight)
+
+
+def _spec(directories: Sequence[str], kept: Sequence[str]) -> specs.Dict:
+    """The declared fields that are kept: those of the recording that can hold the steps of all others.
+
+    Raises:
+      ConversionError: there is none; says what differs.
+    """
+    try:
+        fields = one_spec([read_source(each) for each in directories]).fields
+    except SpecError as error:
+        raise ConversionError(f"no dataset can hold all of these episodes; export them one by one: {error}") from error
+    return specs.Dict({name: spec for name, spec in fields.items() if name in kept})

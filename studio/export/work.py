@@ -1,0 +1,172 @@
+"""Makes an export in a process of its own: `python -m rlds_kit.studio.export.work DIRECTORY`.
+
+So games that are played meanwhile are not held up, it can be cancelled at any time, and whatever happens to it
+happens to nothing else. The directory has
+
+    request.json      what is wanted: written by the server
+    plan.json         which episodes, and what is kept of them: decided once
+    <name>/           the export, when it is complete; where it is to be an archive, until that is
+    <name>.zip        the archive
+    report.json       what is in it
+
+and a hidden directory with the parts that are done. What is killed is taken up there. The process tells how far it is,
+and how it ended, by lines of JSON: {"progress": 0.5}, {"report": {...}}, or {"error": "..."}. It ends when its input
+does: then the server is gone.
+"""
+
+import dataclasses
+import json
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from rlds_kit import whole_directory
+from rlds_kit.convert.part_note import write_whole
+from rlds_kit.errors import RldsKitError
+from rlds_kit.riegeli import RiegeliError
+from rlds_kit.studio.export.archive import archive
+from rlds_kit.studio.export.exporting import make
+from rlds_kit.studio.export.plan import make_plan, read_plan, write_plan
+from rlds_kit.studio.export.rules import Chosen, Rules
+
+REQUEST: Final = "request.json"
+PLAN: Final = "plan.json"
+REPORT: Final = "report.json"
+_NICE: Final = 10
+_MADE: Final = 0.9
+"""So far it is when the dataset is there, but not the archive."""
+_TELL_SECONDS: Final = 0.2
+_WAIT_SECONDS: Final = 30.0
+Tell = Callable[[float], None]
+
+
+def write_request(directory: Path, name: str, chosen: Sequence[Chosen], rules: Rules, *, is_archive: bool) -> None:
+    """Says what is wanted.
+
+    Args:
+      directory: of the export.
+      name: of the dataset's directory, and of the archive.
+      chosen: the episodes.
+      rules: how they are exported.
+      is_archive: whether the dataset becomes one file.
+    """
+    episodes = [dataclasses.asdict(each) for each in chosen]
+    content = {"name": name, "archive": is_archive, "rules": rules.as_json(), "episodes": episodes}
+    write_whole(directory / REQUEST, content)
+
+
+def work(directory: Path, tell: Tell = lambda _: None) -> dict[str, Any]:
+    """Makes the export, or what is missing of it.
+
+    Args:
+      directory: of the export.
+      tell: called with how far it is, from 0 to 1.
+
+    Returns:
+      The report: that of `exporting.Report`, with `name` and `bytes` of what was made.
+
+    Raises:
+      RldsKitError: it cannot be made.
+      OSError: a file cannot be read or written.
+    """
+    asked = json.loads((directory / REQUEST).read_text("utf-8"))
+    data, is_archive = directory / asked["name"], bool(asked["archive"])
+    report = _dataset(directory, asked, data, lambda done: tell(done * (_MADE if is_archive else 1)))
+    made = data
+    if is_archive:
+        made = directory / f"{asked['name']}.zip"
+        if data.exists() or not made.exists():
+            _archive(data, made, tell)
+        shutil.rmtree(data, ignore_errors=True)
+    tell(1)
+    return {**report, "name": made.name, "bytes": _size(made)}
+
+
+def _dataset(directory: Path, asked: dict[str, Any], data: Path, tell: Tell) -> dict[str, Any]:
+    path = directory / REPORT
+    if not path.exists():
+        _make(directory, asked, data, tell)
+    report: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return report
+
+
+def _make(directory: Path, asked: dict[str, Any], data: Path, tell: Tell) -> None:
+    _wait_for_others(data)
+    shutil.rmtree(data, ignore_errors=True)  # it was killed before it could say what this is
+    if not (directory / PLAN).exists():
+        chosen = [Chosen(**each) for each in asked["episodes"]]
+        write_plan(directory / PLAN, make_plan(chosen, Rules.of_json(asked["rules"])))
+    made = make(read_plan(directory / PLAN), data, progress=lambda done, total: tell(done / max(1, total)))
+    write_whole(directory / REPORT, dataclasses.asdict(made))
+
+
+def _archive(data: Path, made: Path, tell: Tell) -> None:
+    size, done = max(1, _size(data)), 0
+
+    def count(copied: int) -> None:
+        nonlocal done
+        done += copied
+        tell(_MADE + (1 - _MADE) * done / size)
+
+    archive(data, made, count)
+
+
+def _wait_for_others(data: Path) -> None:
+    """The process of a server that was killed ends a moment later."""
+    partial, began = whole_directory.partial_of(data, "convert"), time.monotonic()
+    while whole_directory.is_under_way(partial) and time.monotonic() < began + _WAIT_SECONDS:
+        time.sleep(0.1)
+
+
+def _size(path: Path) -> int:
+    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    return sum(each.stat().st_size for each in files)
+
+
+class _Lines:
+    """What the server is told, but not too often."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out, self._next = out, 0.0
+
+    def progress(self, done: float) -> None:
+        """How far it is."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _TELL_SECONDS
+            self.say({"progress": done})
+
+    def say(self, content: dict[str, Any]) -> None:
+        """One line."""
+        self._out.write(f"{json.dumps(content)}\n")
+        self._out.flush()
+
+
+def _end_with_server() -> None:
+    """What the server says is nothing; that it says nothing more is all."""
+    while os.read(0, 1):  # not by a buffered file, whose lock would be held at the end
+        pass
+    os._exit(1)
+
+
+def main(directory: Path) -> None:
+    """The process."""
+    lines, sys.stdout = _Lines(sys.stdout), sys.stderr  # what libraries print is no line of ours
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+    try:
+        lines.say({"report": work(directory, lines.progress)})
+    except (RldsKitError, RiegeliError, OSError) as error:
+        lines.say({"error": str(error)})
+    except Exception as error:
+        lines.say({"error": f"{type(error).__name__}: {error}"})
+        raise
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,171 @@
+"""Playing on the database: who may come in, what is played, and a row for each episode."""
+
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts.anonymous import episode_id as public_id_of
+from rlds_kit.studio.accounts.signing import BadTokenError, Signer
+from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.api.inspection import Inspector
+from rlds_kit.studio.database import episodes, sessions, studies
+from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.errors import DatabaseError, NotFoundError, StaleError
+from rlds_kit.studio.database.sessions import Session
+from rlds_kit.studio.database.studies import Study, StudyEnvironment
+from rlds_kit.studio.database.tokens import Kind
+from rlds_kit.studio.environments.gymnasium_playable import SEAT
+from rlds_kit.studio.play.host import Admission, NotAdmittedError, NotNotedError, PlayedEpisode, Scene
+from rlds_kit.studio.settings import Settings
+from rlds_kit.studio.workers import requests
+from rlds_kit.trials import Turn
+
+with needs("studio"):
+    from sqlalchemy import Connection
+    from sqlalchemy.exc import IntegrityError
+
+log = logging.getLogger(__name__)
+_ENDED: Final = "this session is over; open the study again to play on"
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """A session, and what is played in it."""
+
+    session: Session
+    study: Study
+    environment: StudyEnvironment
+
+
+@dataclass(eq=False)
+class DatabaseHost:
+    """What playing needs of the studio; see `play.host.Host`.
+
+    What the database does not take is raised, and told again by `play.ledger`: the recording has it meanwhile, and a
+    studio that is started again finds it there.
+
+    Args:
+      settings: of the studio.
+      database: of the studio.
+      signer: of the studio.
+      inspector: says what a worker is to make.
+      secret: that ids of published data are made with.
+    """
+
+    settings: Settings
+    database: Database
+    signer: Signer
+    inspector: Inspector
+    secret: bytes
+    _played: dict[str, _Played] = field(default_factory=dict)
+
+    async def admit(self, token: str) -> Admission:
+        """Who brings the token of a session: to play, or to look on."""
+        for kind, seat in ((Kind.PLAY, SEAT), (Kind.LOOK, None)):
+            try:
+                session = await self.database.run(sessions.get, self.signer.read(kind, token))
+            except BadTokenError:
+                continue
+            except (NotFoundError, DatabaseError) as error:
+                raise NotAdmittedError("session", str(error)) from error
+            self._require_open(session)
+            if seat is None and session.id not in self._played:
+                raise NotAdmittedError("empty", "nobody plays in this session now; look again when somebody does")
+            return Admission(session.id, session.agent_id, seat)
+        raise NotAdmittedError("token", "this is no token of a session of this studio; open the study again")
+
+    async def scene(self, session: str) -> Scene:
+        """What is played in a session, as its study is now."""
+        try:
+            played = await self.database.run(_played, session)
+            self._require_open(played.session)
+            made = await self.inspector.spec_of(played.environment)
+        except (NotFoundError, DatabaseError, ApiError) as error:
+            raise NotAdmittedError("session", str(error)) from error
+        if not (played.study.is_enabled or played.study.owner_id == played.session.user_id):
+            raise NotAdmittedError("closed", "this study is not open now; ask who sent you the link")
+        self._played[session] = played
+        content, environment = played.study.content, played.environment
+        directory = self.settings.recordings / played.session.directory
+        about = {"name": f"{content.name}: {environment.name}", "description": content.description}
+        return Scene(
+            open=requests.Open(made, str(directory), about),
+            turn=Turn(environment.turn),
+            fps=environment.fps,
+            max_steps=environment.max_steps,
+            metadata=_metadata(played),
+            instructions="\n\n".join(text for text in (content.instructions, environment.instructions) if text),
+        )
+
+    async def begun(self, session: str, number: int, episode_id: str, seed: int) -> None:
+        """Writes the row of an episode."""
+        del seed  # the recording has it
+        await self._note(self._beginning(session, number, episode_id))
+
+    async def finished(self, episode: PlayedEpisode) -> None:
+        """Completes the row of an episode."""
+        begin = self._beginning(episode.session, episode.number, episode.episode_id)
+
+        def write(connection: Connection) -> None:
+            begin(connection)  # if that could not be written then
+            total = sum(episode.totals.values())
+            with contextlib.suppress(StaleError):  # it was written before, and the answer was lost
+                episodes.finish(connection, episode.episode_id, episode.status, episode.reason, episode.steps, total)
+
+        await self._note(write)
+
+    async def ended(self, session: str, reason: str) -> None:
+        """Ends a session."""
+        await self.database.run(sessions.end, session)
+        log.info("session %s ended: %s", session, reason)
+        self._played.pop(session, None)
+
+    @property
+    def unfinished(self) -> frozenset[str]:
+        """Sessions that are played, or of which something is not noted down yet."""
+        return frozenset(self._played)
+
+    async def _note(self, work: Callable[[Connection], None]) -> None:
+        """Writes; what contradicts what is there would do so for ever."""
+        try:
+            await self.database.run(work)
+        except IntegrityError as error:
+            raise NotNotedError(str(error.orig)) from error
+
+    def _beginning(self, session: str, number: int, episode_id: str) -> Callable[[Connection], None]:
+        played = self._played[session]
+        public = public_id_of(self.secret, played.study.id, session, number)
+
+        def write(connection: Connection) -> None:
+            if not episodes.exists(connection, episode_id):
+                study, visit = played.study, played.session
+                episodes.begin(connection, episode_id, public, number, visit, study.version, visit.directory)
+
+        return write
+
+    def _require_open(self, session: Session) -> None:
+        if session.ended_ns is not None:
+            raise NotAdmittedError("ended", _ENDED)
+        if session.server != self.settings.name:
+            raise NotAdmittedError("server", f"this session is played on the server {session.server}")
+
+
+def _played(connection: Connection, session: str) -> _Played:
+    found = sessions.get(connection, session)
+    environment = studies.environment(connection, found.environment_id)
+    return _Played(found, studies.get(connection, found.study_id), environment)
+
+
+def _metadata(played: _Played) -> dict[str, object]:
+    """What is recorded with every episode; people are known by their anonymous ids."""
+    return {
+        "study": played.study.id,
+        "study_name": played.study.content.name,
+        "study_version": played.study.version,
+        "environment": played.environment.id,
+        "environment_name": played.environment.name,
+        "agent_id": played.session.agent_id,
+    }

@@ -1,0 +1,68 @@
+// One's exports as the server has them: begun, followed, called off, deleted.
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { request } from "../api.js";
+
+const FOLLOW_MS = 400;
+const OVER = ["done", "failed", "cancelled"];
+
+/**
+ * @typedef {object} Export
+ * @property {string} id
+ * @property {string} name
+ * @property {boolean} archive
+ * @property {number} episodes that were chosen
+ * @property {{strip: boolean, end_tags: string[], tag_columns: boolean, format: string}} rules
+ * @property {number} created_ns
+ * @property {"waiting" | "running" | "done" | "failed" | "cancelled"} state
+ * @property {number} progress from 0 to 1
+ * @property {string} error
+ * @property {string | null} path of a folder, for designers
+ * @property {any} report when it is done
+ */
+
+/** @param {Export} each */
+export function isOver(each) {
+  return OVER.includes(each.state);
+}
+
+/** All of one's exports, the newest first; asked again while one of them is being made. */
+export function useExports() {
+  const [all, setAll] = useState(/** @type {Export[] | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const follow = useCallback(async (signal) => {
+    try {
+      setAll((await request("exports", { signal })).exports);
+    } catch (error) {
+      if (error.name !== "AbortError") setProblem(error.message);
+    }
+  }, []);
+  const isWaiting = all === null || !all.every(isOver);
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    const controller = new AbortController();
+    const timer = setTimeout(() => follow(controller.signal), all === null ? 0 : FOLLOW_MS);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [all, isWaiting]);
+  /** Does something, then looks again. @returns {Promise<any>} the answer; null if it was refused */
+  const act = useCallback(async (path, options) => {
+    try {
+      const answer = await request(`exports${path}`, options);
+      setProblem("");
+      await follow();
+      return answer;
+    } catch (error) {
+      setProblem(error.message);
+      return null;
+    }
+  }, [follow]);
+  return {
+    all, problem,
+    /** @returns {Promise<Export | undefined>} */
+    start: async (body) => (await act("", { method: "POST", body }))?.export,
+    remove: (id) => act(`/${id}`, { method: "DELETE" }),
+    again: (id) => act(`/${id}/again`, { method: "POST", body: {} }),
+  };
+}

@@ -1,0 +1,41 @@
+// What keys do besides acting, as long as the environment does not need them itself.
+import { codesOf } from "./codes.js";
+
+const DIGITS = ["Digit1", "Digit2", "Digit3", "Digit4", "Digit5", "Digit6", "Digit7", "Digit8", "Digit9"];
+
+/** @typedef {{codes: string[], title: string, run: (code: string) => any}} Command `run` returns false if it means nothing now */
+
+/**
+ * @param {import("./player.js").Player} player
+ * @param {{current: HTMLElement | null}} frame what fills the screen
+ * @returns {Command[]}
+ */
+export function commandsOf(player, frame) {
+  const { welcome } = player.known;
+  const all = [{ codes: ["KeyF"], title: "Full screen", run: () => toggleFullScreen(frame.current) }];
+  if (player.isSeated) {
+    all.unshift(
+      { codes: ["Escape", "Slash"], title: "Pause, and go on", run: () => when(player, ["running", "paused"], () => player.togglePause()) },
+      { codes: ["Enter"], title: "End the episode", run: () => when(player, ["running", "paused"], () => player.ask("cancel")) },
+    );
+    const cameras = DIGITS.slice(0, welcome?.cameras.length ?? 0);
+    const choose = (code) => player.ask("camera", { n: DIGITS.indexOf(code) });
+    if (cameras.length > 1) all.push({ codes: cameras, title: "Cameras", run: choose });
+  }
+  const taken = codesOf(welcome?.controls);
+  return all
+    .map((each) => ({ ...each, codes: each.codes.filter((code) => !taken.has(code)) }))
+    .filter(({ codes }) => codes.length > 0);
+}
+
+function when(player, phases, run) {
+  if (player.known.link !== "open" || !phases.includes(player.phase)) return false;
+  run();
+  return true;
+}
+
+/** @param {HTMLElement | null} element */
+export function toggleFullScreen(element) {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else element?.requestFullscreen?.();
+}

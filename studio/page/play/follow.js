@@ -1,0 +1,43 @@
+// What the page knows of an episode: a state, and how each message of the server changes it. No input or output.
+
+/**
+ * @typedef {{link: string, reason: string, welcome: any, state: any, ask: any, saved: any[], drivers: Record<string, string>}} Known
+ */
+
+/** @type {Known} */
+export const NOTHING_KNOWN = { link: "connecting", reason: "", welcome: null, state: null, ask: null, saved: [], drivers: {} };
+const MOST_SAVED = 50;
+
+/** @param {Known} known @param {any} message @returns {Known} */
+export function follow(known, message) {
+  switch (message.type) {
+    case "welcome":
+      return { ...known, welcome: message, reason: "" };
+    case "state":
+      return { ...known, state: withReason(message, known.state), ask: message.phase === "confirming" ? known.ask : null };
+    case "ask":
+      return { ...known, ask: message };
+    case "saved":
+      return { ...known, ask: null, saved: [message, ...known.saved].slice(0, MOST_SAVED) };
+    case "driver":
+      return { ...known, drivers: { ...known.drivers, [message.seat]: message.driver } };
+    case "notice":
+      return message.code === "ended" ? { ...known, reason: message.message } : known;
+    case "error":
+      return known.welcome ? known : { ...known, reason: message.message };
+    default:
+      return known;
+  }
+}
+
+/** A step that was still being done brings the state anew, without saying again why it paused. */
+function withReason(state, before) {
+  const isSame = before && before.phase === state.phase && before.episode === state.episode;
+  return state.reason || !isSame ? state : { ...state, reason: before.reason };
+}
+
+/** @param {Known} known @param {string} link @param {string} reason @returns {Known} */
+export function linked(known, link, reason) {
+  const isOver = !["connecting", "open", "lost"].includes(link);
+  return { ...known, link, ask: link === "open" || isOver ? null : known.ask, reason: known.reason || (isOver ? reason : "") };
+}

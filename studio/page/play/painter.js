@@ -1,0 +1,54 @@
+// Paints frames: the newest only. A frame that a newer one overtakes is never decoded, and never acknowledged.
+import { NOTHING, TEXT } from "./frame.js";
+
+/** @typedef {import("./frame.js").Frame} Frame */
+
+export class Painter {
+  /**
+   * @param {(frame: Frame, picture: ImageBitmap | string | null) => void} show puts it on the screen
+   * @param {(frame: Frame) => void} painted called after that
+   */
+  constructor(show, painted) {
+    this._show = show;
+    this._painted = painted;
+    this._newest = /** @type {Frame | null} */ (null);
+    this._isBusy = false;
+    this._isOver = false;
+  }
+
+  /** @param {Frame} frame */
+  take(frame) {
+    this._newest = frame;
+    if (!this._isBusy) this._work();
+  }
+
+  stop() {
+    this._isOver = true;
+  }
+
+  async _work() {
+    this._isBusy = true;
+    while (this._newest && !this._isOver) {
+      const frame = this._newest;
+      this._newest = null;
+      const picture = await decode(frame);
+      await new Promise(requestAnimationFrame); // a tab that nobody sees paints, and acknowledges, nothing
+      if (this._isOver) break;
+      this._show(frame, picture);
+      if (picture instanceof ImageBitmap) picture.close();
+      this._painted(frame);
+    }
+    this._isBusy = false;
+  }
+}
+
+/** @param {Frame} frame */
+async function decode(frame) {
+  if (frame.codec === TEXT) return new TextDecoder().decode(frame.payload);
+  if (frame.codec === NOTHING) return null;
+  try {
+    return await createImageBitmap(new Blob([frame.payload], { type: frame.type }));
+  } catch {
+    return "This picture is broken.";
+  }
+}

@@ -1,0 +1,52 @@
+// Playing in a study: opens a session, or goes on with the one of this tab.
+import { useEffect, useState } from "preact/hooks";
+import { request } from "../api.js";
+import { html } from "../html.js";
+import { toastError } from "../parts/toasts.js";
+import { link, replace } from "../router.js";
+import { knownSession, openSession } from "./admission.js";
+import { PlayerView } from "./player_view.js";
+import { usePlayer } from "./use_player.js";
+
+/** @param {{params: URLSearchParams}} props */
+export function PlayView({ params }) {
+  const study = params.get("study") ?? "";
+  const environment = params.get("environment") ?? "";
+  const session = params.get("session") ?? "";
+  const [about, setAbout] = useState(/** @type {any} */ (null));
+  const [admission, setAdmission] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState("");
+  const player = usePlayer(admission);
+
+  const open = async (known = null) => {
+    setProblem("");
+    setAdmission(null);
+    try {
+      const found = known ?? (await openSession(study, environment));
+      replace(link("play", { study, environment, session: found.session }));
+      setAdmission(found);
+    } catch (error) {
+      setProblem(error.message);
+    }
+  };
+  useEffect(() => {
+    open(session ? knownSession(session) : null);
+  }, [study, environment, session]);
+  useEffect(() => {
+    setAbout(null);
+    request(`studies/${encodeURIComponent(study)}`).then((found) => setAbout(found.study), toastError);
+  }, [study]);
+
+  const back = link("study", { id: study });
+  if (problem) {
+    return html`<div class="card empty" role="alert"><h2>This cannot be played now</h2><p>${problem}</p>
+      <div class="actions"><button class="primary" onClick=${() => open()}>Try again</button><a class="button" href=${back}>Back to the study</a></div>
+    </div>`;
+  }
+  if (!player) return html`<p class="loading" role="status">Opening a session…</p>`;
+  const leave = () => {
+    location.hash = back;
+  };
+  return html`<${PlayerView} key=${admission?.session} player=${player} study=${about} environment=${environment}
+    again=${() => open()} rejoin=${() => open({ ...admission })} leave=${leave} />`;
+}

@@ -1,0 +1,121 @@
+// One session as it is played or watched: connection, pictures, and what is held. No markup.
+import { Connection } from "./connection.js";
+import { FIRST, parse } from "./frame.js";
+import { follow, linked, NOTHING_KNOWN } from "./follow.js";
+import { listen as listenToPads } from "./gamepad.js";
+import { Held } from "./held.js";
+import { Measure } from "./measure.js";
+import { Painter } from "./painter.js";
+
+const PLAYED = new Set(["running", "countdown"]);
+
+/**
+ * Events: "known" (an episode stands elsewhere), "paint" (another picture), "held" (keys), "told" (with `detail`, a message).
+ */
+export class Player extends EventTarget {
+  /** @param {{session: string, token: string}} admission */
+  constructor({ session, token }) {
+    super();
+    this.known = NOTHING_KNOWN;
+    this.measure = new Measure();
+    this.shown = { step: 0, total: 0, reward: 0, sequence: /** @type {number | null} */ (null) };
+    this.pad = /** @type {string | null} */ (null);
+    this._show = (_picture) => {};
+    this.held = new Held((held, time) => this._heldChanged(held, time));
+    this._painter = new Painter((_frame, picture) => this._show(picture), (frame) => this._painted(frame));
+    this._connection = new Connection(session, token, {
+      message: (message) => this._take(message),
+      frame: (data) => this._painter.take(parse(data)),
+      link: (state, reason) => this._linked(state, reason),
+    });
+    this._stopPads = listenToPads({
+      changed: (held) => this.held.set("gamepad", held),
+      isActive: () => this.isPlaying,
+      plugged: (name) => this._plugged(name),
+    });
+    this._left = () => document.hasFocus() || this.pauseAlone();
+    this._hidden = () => document.hidden && this.pauseAlone();
+    addEventListener("blur", this._left);
+    document.addEventListener("visibilitychange", this._hidden);
+  }
+
+  /** @param {(picture: ImageBitmap | string | null) => void} show puts a picture on the screen */
+  showOn(show) {
+    this._show = show;
+  }
+
+  close() {
+    removeEventListener("blur", this._left);
+    document.removeEventListener("visibilitychange", this._hidden);
+    this._stopPads();
+    this._painter.stop();
+    this._connection.close();
+  }
+
+  get phase() {
+    return this.known.state?.phase ?? "";
+  }
+
+  /** Whether what is pressed goes to the environment. */
+  get isPlaying() {
+    return this.known.link === "open" && this.isSeated && PLAYED.has(this.phase);
+  }
+
+  get isSeated() {
+    return Boolean(this.known.welcome?.seat);
+  }
+
+  /** Asks the server for something. @param {string} type @param {object} fields */
+  ask(type, fields = {}) {
+    this._connection.send(type, fields);
+  }
+
+  /** Pauses, or goes on. */
+  togglePause() {
+    if (this.phase === "running") this.ask("pause");
+    else if (this.phase === "paused") this.ask("resume");
+  }
+
+  /** Pauses because nobody looks. Where every step is a key, time stands still anyway. */
+  pauseAlone() {
+    this.held.clear();
+    if (this.isPlaying && this.phase === "running" && this.known.welcome.turn === "clock") this.ask("pause");
+  }
+
+  _heldChanged(held, time) {
+    if (this.isPlaying && Object.keys(held).length > 0) this.measure.press();
+    if (this.isSeated) this.ask("keys", { held, shown: this.shown.sequence, time });
+    this.dispatchEvent(new Event("held"));
+  }
+
+  _take(message) {
+    this.known = follow(this.known, message);
+    if (message.type === "welcome") {
+      this.shown = { ...this.shown, sequence: null }; // frames are numbered anew
+      if (this.isSeated) this.held.repeat();
+    }
+    if (message.type === "state" && message.phase !== "running") this.measure.forget();
+    this.dispatchEvent(new CustomEvent("told", { detail: message }));
+    this.dispatchEvent(new Event("known"));
+  }
+
+  _linked(state, reason) {
+    this.known = linked(this.known, state, reason);
+    this.dispatchEvent(new Event("known"));
+  }
+
+  _painted({ sequence, step, total, flags }) {
+    this._connection.send("ack", { seq: sequence });
+    const isSame = step === this.shown.step && (flags & FIRST) === 0;
+    const before = (flags & FIRST) !== 0 || step < this.shown.step ? 0 : this.shown.total;
+    this.shown = { step, total, reward: isSame ? this.shown.reward : total - before, sequence };
+    this.measure.paint(step);
+    this.dispatchEvent(new Event("paint"));
+  }
+
+  _plugged(name) {
+    this.pad = name;
+    this.dispatchEvent(new CustomEvent("told", { detail: { type: "gamepad", name } }));
+    this.dispatchEvent(new Event("known"));
+  }
+}

@@ -1,0 +1,36 @@
+// What there is to read beside the picture: instructions, keys, and what was played so far.
+import { count, short } from "../format.js";
+import { html } from "../html.js";
+import { Markdown } from "../parts/markdown.js";
+import { link } from "../router.js";
+import { Legend } from "./legend.js";
+
+const KINDS = { completed: "success", cancelled: "warning", rejected: "danger", abandoned: "" };
+
+/**
+ * @param {{player: import("./player.js").Player, study: any, environment: string,
+ *   commands: import("./commands.js").Command[]}} props
+ */
+export function SidePanel({ player, study, environment, commands }) {
+  const { welcome, saved } = player.known;
+  const own = study?.environments.find((each) => each.id === environment)?.instructions ?? "";
+  const texts = study ? [study.instructions, own] : [welcome?.instructions ?? ""];
+  const given = texts.filter(Boolean);
+  return html`
+    <aside class="side stack">
+      ${given.length > 0 && html`<section class="card"><h2>Instructions</h2>${given.map((text) => html`<${Markdown} text=${text} />`)}</section>`}
+      ${welcome && html`<${Legend} player=${player} commands=${commands} />`}
+      ${saved.length > 0 && html`<section class="card"><h2>This session</h2>
+        <ol class="played">${saved.map((each) => html`<${Played} key=${each.episode} episode=${each} />`)}</ol></section>`}
+    </aside>
+  `;
+}
+
+function Played({ episode: { episode, id, status, steps, totals, is_kept: isKept } }) {
+  const total = Object.values(totals)[0] ?? 0;
+  return html`<li class="row">
+    ${isKept && id ? html`<a href=${link("replay", { episode: id })}>Episode ${episode + 1}</a>` : html`<span>Episode ${episode + 1}</span>`}
+    <span class=${`chip ${KINDS[status] ?? ""}`}>${status}</span>
+    <span class="push small muted numbers">${count(steps, "step")}, return ${short(total)}</span>
+  </li>`;
+}

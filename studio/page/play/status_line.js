@@ -1,0 +1,52 @@
+// Episode, step, reward, return; and how good the connection is.
+import { useEffect, useState } from "preact/hooks";
+import { short } from "../format.js";
+import { html } from "../html.js";
+import { useEventOf } from "./use_player.js";
+
+const LINKS = {
+  connecting: ["Connecting…", "warning"],
+  open: ["Connected", "success"],
+  lost: ["Connection lost", "danger"],
+  left: ["Left", ""],
+  ended: ["Over", ""],
+  displaced: ["In another window", "warning"],
+  refused: ["Not admitted", "danger"],
+};
+const SPEED_MS = 500;
+
+/** @param {{player: import("./player.js").Player}} props */
+export function StatusLine({ player }) {
+  useEventOf(player, "paint");
+  const { known, shown } = player;
+  const [said, kind] = LINKS[known.link] ?? LINKS.connecting;
+  return html`
+    <div class="status-line numbers">
+      <dl>
+        <div><dt>Episode</dt><dd>${known.state ? known.state.episode + 1 : "–"}</dd></div>
+        <div><dt>Step</dt><dd>${shown.step.toLocaleString("en")}</dd></div>
+        <div><dt>Reward</dt><dd>${short(shown.reward)}</dd></div>
+        <div><dt>Return</dt><dd>${short(shown.total)}</dd></div>
+      </dl>
+      <span class="row">
+        ${known.link === "open" && html`<${Speed} player=${player} />`}
+        <span class=${`chip ${kind}`} role="status"><span class="dot" aria-hidden="true"></span>${said}</span>
+      </span>
+    </div>
+  `;
+}
+
+/** Measured, so that it changes twice a second and not with every picture. */
+function Speed({ player }) {
+  const [said, setSaid] = useState("");
+  useEffect(() => {
+    const look = () => {
+      const { rate, answerMs } = player.measure;
+      const parts = [answerMs !== null && `key to picture ${answerMs.toFixed(0)} ms`, rate !== null && `${rate.toFixed(0)} fps`];
+      setSaid(parts.filter(Boolean).join(" · "));
+    };
+    const timer = setInterval(look, SPEED_MS);
+    return () => clearInterval(timer);
+  }, [player]);
+  return html`<span class="speed small">${said}</span>`;
+}

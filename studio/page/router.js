@@ -1,0 +1,37 @@
+// Where the page is: `#replay?episode=...&step=17`. Links are shared, so everything that matters is in them.
+import { useEffect, useState } from "preact/hooks";
+
+/** @typedef {{name: string, params: URLSearchParams}} Route `name` is empty where the page begins */
+
+/** @returns {Route} */
+export function parse(hash = location.hash) {
+  const [name, query = ""] = hash.replace(/^#/, "").split("?", 2);
+  return { name, params: new URLSearchParams(query) };
+}
+
+/**
+ * @param {string} name
+ * @param {Record<string, string | number | null | undefined>} params empty ones are left out
+ */
+export function link(name, params = {}) {
+  const given = Object.entries(params).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  const query = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
+  return `#${name}${query ? `?${query}` : ""}`;
+}
+
+/** Changes the link without a new entry in the history. */
+export function replace(target) {
+  if (location.hash !== target) history.replaceState(null, "", target);
+}
+
+/** The route, followed. */
+export function useRoute() {
+  const [route, setRoute] = useState(parse);
+  useEffect(() => {
+    // `#main` is where the skip link leads, no route.
+    const follow = () => location.hash !== "#main" && setRoute(parse());
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, []);
+  return route;
+}

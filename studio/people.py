@@ -1,0 +1,112 @@
+"""Accounts and links of a studio, from the command line: who can read its files needs no other proof."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from rlds_kit.errors import RldsKitError
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts import login
+from rlds_kit.studio.accounts.links import link_of
+from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.accounts.secret import secret_of
+from rlds_kit.studio.accounts.signing import Signer
+from rlds_kit.studio.database import users
+from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.engine import sqlite_url
+from rlds_kit.studio.database.tokens import Kind
+
+with needs("studio"):
+    from sqlalchemy import Connection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class NoStudioError(RldsKitError, ValueError):
+    """A directory is not that of a studio."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The accounts of a studio; it may be open meanwhile.
+
+    Args:
+      directory: of the studio.
+      database: its URL; None: the file in the directory.
+      url: that the studio is opened by.
+
+    Raises:
+      NoStudioError: it is none.
+    """
+
+    directory: Path
+    database: str | None
+    url: str
+
+    def __post_init__(self) -> None:
+        if not (self.directory / "secret").is_file():
+            raise NoStudioError(f"{self.directory}: expected the directory of a studio; `rlds-kit studio` makes one")
+
+    def everybody(self) -> list[users.User]:
+        """All accounts, the oldest first."""
+        return self._run(users.everybody)
+
+    def add(self, role: str, name: str, email: str | None) -> str:
+        """Makes an account; returns its login link.
+
+        Raises:
+          TakenError: there is an account with this e-mail address.
+        """
+        return self.link(self._run(users.add, Role(role), name, email).id)
+
+    def link(self, account: str) -> str:
+        """A new login link for an account.
+
+        Args:
+          account: its id or e-mail address.
+
+        Raises:
+          NotFoundError: there is none.
+        """
+        return self._link(Kind.ACCESS, self._run(login.link, self._id(account)).token.id)
+
+    def invite(self, role: str, uses: int | None, days: float) -> str:
+        """A link by which people make accounts of their own.
+
+        Args:
+          role: of the accounts.
+          uses: how many may come; None: any number.
+          days: for which it is valid.
+        """
+        inviter = self._run(login.first_designer).account.id
+        made = self._run(login.invite, inviter, Role(role), uses, days * 86400)
+        return self._link(Kind.INVITATION, made.id)
+
+    def forget(self, account: str) -> None:
+        """Deletes what says who somebody is, and their logins.
+
+        Args:
+          account: its id or e-mail address.
+
+        Raises:
+          NotFoundError: there is no such account.
+        """
+        self._run(users.forget, self._id(account))
+
+    def _id(self, account: str) -> str:
+        """The id of an account that is named by its id or e-mail address."""
+        found = self._run(users.by_email, account)
+        return account if found is None else found.id
+
+    def _link(self, kind: Kind, token: str) -> str:
+        return link_of(self.url, kind, Signer(secret_of(self.directory)).sign(kind, token))
+
+    def _run(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        async def run() -> T:
+            async with await Database.open(self.database or sqlite_url(self.directory / "studio.db")) as database:
+                return await database.run(work, *args, **kwargs)
+
+        return asyncio.run(run())

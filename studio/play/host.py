@@ -1,0 +1,156 @@
+"""What playing needs of the server around it: who may come in, what is played, and where the outcome goes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rlds_kit.studio.frames.picture import Quality
+from rlds_kit.studio.workers import requests
+from rlds_kit.trials import Driver, Status, Turn
+
+
+class NotAdmittedError(Exception):
+    """A person may not come in.
+
+    Args:
+      code: a word for programs, such as "token" or "disabled".
+      reason: for the person to read.
+    """
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class NotNotedError(Exception):
+    """The host will never note something down, whenever it is told; whatever else it raises is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A person may come in.
+
+    Attributes:
+      session: in which is played; names a `Play`.
+      holder: the person, as recordings know it: never a name or an address.
+      seat: to act from; None: the person only looks.
+    """
+
+    session: str
+    holder: str
+    seat: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What is played in a session.
+
+    Attributes:
+      open: the environment, and where it is recorded.
+      turn: when a step is done.
+      fps: steps a second; None: those that the environment was made for, else 15.
+      first: number of the first episode: how many were begun in the session before.
+      seed: of an episode, by its number in the session; None: one is drawn.
+      options: of the reset.
+      max_steps: after so many an episode is truncated.
+      drivers: by seat, who acts where it is not a person.
+      fallbacks: by seat, who acts while a person is missing.
+      metadata: recorded with every episode: study, user, and so on.
+      instructions: for people to read.
+      quality: of pictures, until somebody chooses another.
+      limits: other settings of `TrialConfig` by name, such as idle_seconds.
+    """
+
+    open: requests.Open
+    turn: Turn = Turn.CLOCK
+    fps: float | None = None
+    first: int = 0
+    seed: Callable[[int], int | None] = lambda _: None
+    options: Mapping[str, Any] | None = None
+    max_steps: int | None = None
+    drivers: Mapping[str, Driver] = field(default_factory=dict)
+    fallbacks: Mapping[str, Driver] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    instructions: str = ""
+    quality: Quality = Quality.MEDIUM
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedEpisode:
+    """An episode that is over; its recording is on the disk.
+
+    Attributes:
+      session: in which it was played.
+      number: in the session, from 0.
+      episode_id: in the recording, 32 hexadecimal digits; "" if nothing is recorded.
+      seed: of the reset.
+      status: what became of it; ABANDONED if the environment was lost, whatever a person had decided.
+      reason: why, if no person ended it.
+      steps: how many were done.
+      totals: sums of rewards by seat.
+      started_ns: when it was reset, nanoseconds since 1970.
+      ended_ns: when it ended.
+      is_kept: False for one that was abandoned before its first step; its recording is dropped.
+      is_whole: False if the environment was lost: its last second may be missing, and the recording says no status.
+      facts: what else was recorded with it.
+    """
+
+    session: str
+    number: int
+    episode_id: str
+    seed: int
+    status: Status
+    reason: str
+    steps: int
+    totals: Mapping[str, float]
+    started_ns: int
+    ended_ns: int
+    is_kept: bool
+    is_whole: bool
+    facts: Mapping[str, Any]
+
+
+class Host(Protocol):
+    """The server around.
+
+    `begun`, `finished` and `ended` come in this order for each session, one after another. One that raises is called
+    again later with the same arguments, also if it had already done its work: doing it twice must change nothing.
+    A game does not wait for them for long. What the host could not be told before the server ends stands in the
+    recordings: their metadata say session, number, status and the rest.
+    """
+
+    async def admit(self, token: str) -> Admission:
+        """Who brings a token, and what for.
+
+        Raises:
+          NotAdmittedError: nobody who may.
+        """
+
+    async def scene(self, session: str) -> Scene:
+        """What is played in a session.
+
+        Raises:
+          NotAdmittedError: nothing, now.
+        """
+
+    async def begun(self, session: str, number: int, episode_id: str, seed: int) -> None:
+        """An episode has begun; what dies before `finished` is looked for by its id.
+
+        Raises:
+          NotNotedError: the host does not want to know this.
+        """
+
+    async def finished(self, episode: PlayedEpisode) -> None:
+        """An episode is over and on the disk. What is shown as saved has been here before.
+
+        Raises:
+          NotNotedError: the host does not want to know this.
+        """
+
+    async def ended(self, session: str, reason: str) -> None:
+        """Nothing more is played in a session, until `scene` is asked for again.
+
+        Raises:
+          NotNotedError: the host does not want to know this.
+        """

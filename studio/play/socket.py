@@ -1,0 +1,129 @@
+"""The WebSocket of a window that plays, or looks on: `/ws/play`."""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Collection
+from typing import Final
+from urllib.parse import urlsplit
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.play import protocol, window
+from rlds_kit.studio.play.host import Host, NotAdmittedError
+from rlds_kit.studio.play.play import Play
+from rlds_kit.studio.play.plays import Plays
+from rlds_kit.studio.play.rate_limit import RateLimit
+from rlds_kit.studio.play.window import Window
+
+with needs("studio"):
+    from starlette.routing import WebSocketRoute
+    from starlette.websockets import WebSocket, WebSocketDisconnect
+
+PATH: Final = "/ws/play"
+HELLO_SECONDS: Final = 10.0
+MESSAGES_PER_SECOND: Final = 500.0
+
+
+def play_route(
+    plays: Plays,
+    host: Host,
+    *,
+    origins: Collection[str] = (),
+    messages_per_second: float = MESSAGES_PER_SECOND,
+) -> WebSocketRoute:
+    """The route of the socket.
+
+    Args:
+      plays: that it leads to.
+      host: who says who may come in.
+      origins: pages of other origins that may connect, such as "https://example.org"; the server's own always may.
+      messages_per_second: that a window may send.
+    """
+
+    async def serve(socket: WebSocket) -> None:
+        if not _is_allowed(socket, origins):
+            await socket.close(window.NOT_ADMITTED, "a page of another origin")
+            return
+        await socket.accept()
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # what Starlette raises for a socket that is gone
+            entered = await _enter(socket, plays, host)
+            if entered is not None:
+                await _serve(socket, *entered, RateLimit(messages_per_second))
+
+    return WebSocketRoute(PATH, serve)
+
+
+def _is_allowed(socket: WebSocket, origins: Collection[str]) -> bool:
+    """Browsers always say which page connects; other programs need not."""
+    origin = socket.headers.get("origin")
+    return origin is None or origin in origins or urlsplit(origin).netloc == socket.headers.get("host")
+
+
+async def _enter(socket: WebSocket, plays: Plays, host: Host) -> tuple[Play, Window] | None:
+    """Takes the first message; None if it gives no right to play."""
+    try:
+        async with asyncio.timeout(HELLO_SECONDS):
+            hello = protocol.read(await _receive(socket))
+    except TimeoutError:
+        await socket.close(window.NO_HELLO, "no hello came")
+        return None
+    except protocol.NotUnderstoodError as error:
+        await _refuse(socket, error.error)
+        return None
+    if not isinstance(hello, protocol.Hello):
+        await _refuse(socket, protocol.Error(code="hello", message="expected hello first", where="type"))
+        return None
+    try:
+        admission = await host.admit(hello.token)
+        play = await plays.of(admission.session)
+    except NotAdmittedError as error:
+        await _refuse(socket, protocol.Error(code=error.code, message=str(error)))
+        return None
+    return play, Window(secrets.token_hex(8), admission)
+
+
+async def _refuse(socket: WebSocket, error: protocol.Error) -> None:
+    await socket.send_text(error.model_dump_json())
+    await socket.close(window.NOT_ADMITTED, error.code)
+
+
+async def _receive(socket: WebSocket) -> str | bytes:
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1005))
+    text: str | None = message.get("text")
+    return message["bytes"] if text is None else text
+
+
+async def _serve(socket: WebSocket, play: Play, entering: Window, limit: RateLimit) -> None:
+    """Reads and writes until one of both is over; a person whose socket is gone may come back."""
+    play.enter(entering)
+    tasks = {
+        asyncio.create_task(_read(socket, play, entering, limit)),
+        asyncio.create_task(entering.send_all(socket)),
+    }
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        play.leave(entering, is_lost=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+async def _read(socket: WebSocket, play: Play, entering: Window, limit: RateLimit) -> None:
+    while True:
+        data = await _receive(socket)
+        await limit.pass_one()
+        try:
+            message = protocol.read(data)
+        except protocol.NotUnderstoodError as error:
+            entering.tell(error.error)
+            await asyncio.sleep(0)  # whoever sends much nonsense reads the answers first
+            continue
+        if isinstance(message, protocol.Hello):
+            entering.tell(protocol.Error(code="hello", message="you are in already", where="type"))
+        else:
+            play.take(entering, message)

@@ -1,0 +1,63 @@
+"""From what a session plays to what the engine and the recording want to know."""
+
+from typing import Any
+
+import numpy as np
+
+from rlds_kit.studio.environments.controls import Controls
+from rlds_kit.studio.play.host import Scene
+from rlds_kit.studio.workers.requests import Opened
+from rlds_kit.trials import Driver, Pace, SeatConfig, TrialConfig
+from rlds_kit.trials.config import MAX_FPS, MIN_FPS
+from rlds_kit.trials.messages import SeatFacts, StepEnvironment
+
+DEFAULT_FPS = 15.0
+
+
+def trial_config(scene: Scene, opened: Opened, number: int, fps: float | None = None) -> TrialConfig:
+    """The engine's settings of an episode.
+
+    Args:
+      scene: what is played.
+      opened: the environment.
+      number: of the episode, from 0.
+      fps: that people chose before; None: they did not.
+    """
+    rate = fps or scene.fps or min(max(opened.rate or DEFAULT_FPS, MIN_FPS), MAX_FPS)
+    return TrialConfig(
+        seats=tuple(_seat(scene, name, opened.controls[name]) for name in opened.seats),
+        pace=Pace(scene.turn, rate),
+        seed=scene.seed(number),
+        options=scene.options,
+        max_steps=scene.max_steps,
+        **scene.limits,
+    )
+
+
+def _seat(scene: Scene, name: str, controls: Controls) -> SeatConfig:
+    default = np.array(controls.default, controls.dtype) if controls.axes else controls.default
+    return SeatConfig(
+        name=name,
+        driver=scene.drivers.get(name, Driver.HUMAN),
+        fallback=scene.fallbacks.get(name),
+        default_action=default,
+        controller=controls.controller,
+    )
+
+
+def play_facts(step: StepEnvironment) -> dict[str, Any]:
+    """What is recorded of people with a step: by seat who acted and how, and what was said before it."""
+    facts: dict[str, Any] = {"seats": {name: _facts(each) for name, each in step.facts.items()}}
+    if step.said:
+        facts["said"] = [{"sender": each.sender, "to": list(each.to), "content": each.content} for each in step.said]
+    return facts
+
+
+def _facts(seat: SeatFacts) -> dict[str, Any]:
+    return {
+        "driver": seat.driver.value,
+        "keys": dict(seat.keys),
+        "shown_frame": seat.shown_frame,
+        "pressed_ns": seat.pressed_ns,
+        "is_default": seat.is_default,
+    }

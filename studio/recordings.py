@@ -1,0 +1,82 @@
+"""The recordings of a studio, as its replay sees them."""
+
+import asyncio
+import uuid
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import rlds_kit
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts.permissions import Action, is_allowed, relation_to, require
+from rlds_kit.studio.accounts.roles import Relation
+from rlds_kit.studio.api.guard import account_of
+from rlds_kit.studio.database import episodes
+from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.replay.collection import Collection
+from rlds_kit.studio.replay.library import Admitted, Deed
+
+with needs("studio"):
+    from starlette.requests import HTTPConnection
+
+MOST_OPEN: Final = 64
+"""Datasets that are kept open; then the one that was not asked for longest is let go."""
+_ACTIONS: Final = {Deed.SEE: Action.EPISODE_SEE, Deed.ANNOTATE: Action.EPISODE_TAG}
+
+
+class Recordings:
+    """Finds the dataset of an episode, and says who may look; see `replay.library.Library`.
+
+    Args:
+      directory: that all recordings are below.
+      database: of the studio.
+    """
+
+    def __init__(self, directory: Path, database: Database) -> None:
+        self._directory, self._database = directory, database
+        self._open: OrderedDict[str, Collection] = OrderedDict()
+        self._one_at_a_time = asyncio.Lock()
+
+    async def admit(self, connection: HTTPConnection, deed: Deed, episode: uuid.UUID) -> Admitted:
+        """Lets somebody do something with an episode.
+
+        Raises:
+          ApiError: nobody is logged in.
+          NotFoundError: there is no such episode.
+          ForbiddenError: they may not.
+        """
+        account = account_of(connection)
+        found = await self._database.run(episodes.get, episode.hex)
+        require(account, _ACTIONS[deed], found)
+        relation = relation_to(account, found)
+        return Admitted(
+            await self.collection(found.directory),
+            # Nobody learns from a recording who a participant was.
+            source=found.agent_id if relation is Relation.OWN else f"{account.role.value} {account.id[:8]}",
+            can_annotate=is_allowed(account.role, Action.EPISODE_TAG, relation),
+            can_retract_all=found.study_owner_id == account.id,
+        )
+
+    async def annotated(self, episode: uuid.UUID, labels: Sequence[str]) -> None:
+        """Keeps the tags in the table of episodes as they are in the recording."""
+        await self._database.run(episodes.set_tags, episode.hex, labels)
+
+    async def collection(self, directory: str) -> Collection:
+        """The dataset in a directory below that of all recordings."""
+        async with self._one_at_a_time:
+            if directory not in self._open:
+                self._open[directory] = await asyncio.to_thread(self._opened, directory)
+            self._open.move_to_end(directory)
+            while len(self._open) > MOST_OPEN:
+                await asyncio.to_thread(self._open.popitem(last=False)[1].close)
+            return self._open[directory]
+
+    async def close(self) -> None:
+        """Lets all datasets go."""
+        for each in self._open.values():
+            await asyncio.to_thread(each.close)
+        self._open.clear()
+
+    def _opened(self, directory: str) -> Collection:
+        return Collection(rlds_kit.open(self._directory / directory, include_open=True))

@@ -1,0 +1,52 @@
+"""What the replay's requests are answered with: JSON of version 1, and errors that say what to do."""
+
+import functools
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from rlds_kit.errors import DamagedError, FormatError, NotADatasetError, RecordingError
+from rlds_kit.feed.extras import needs
+from rlds_kit.riegeli import RiegeliError
+from rlds_kit.studio.api.errors import ApiError
+
+with needs("studio"):
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+VERSION: Final = 1
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def answer(content: dict[str, Any], status: int = 200) -> Response:
+    """An answer of JSON, which nobody keeps: annotations change, and episodes grow while they are recorded."""
+    body = json.dumps({"v": VERSION, **content}, allow_nan=False, separators=(",", ":"))
+    return Response(body, status, {"Cache-Control": "no-store"}, "application/json")
+
+
+def refusal(error: ApiError) -> Response:
+    """What an error is answered with."""
+    return answer(error.as_json(), error.status)
+
+
+def answered(endpoint: Endpoint) -> Endpoint:
+    """Turns errors of an endpoint into answers; those that nobody expected are left to the server.
+
+    So are errors of accounts and of the database, which a server that has these answers.
+    """
+
+    @functools.wraps(endpoint)
+    async def wrapped(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except ApiError as error:
+            return refusal(error)
+        except (DamagedError, RiegeliError) as error:
+            return refusal(ApiError(422, "damaged", str(error), request.url.path))
+        except (FormatError, NotADatasetError) as error:
+            return refusal(ApiError(422, "unreadable", str(error), request.url.path))
+        except (RecordingError, OSError) as error:
+            return refusal(ApiError(500, "disk", str(error), request.url.path))
+
+    return wrapped

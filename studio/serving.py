@@ -1,0 +1,139 @@
+"""Serves a studio until Ctrl-C, or until it is told to end."""
+
+import contextlib
+import ipaddress
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts import login
+from rlds_kit.studio.accounts.links import link_of
+from rlds_kit.studio.application import create_application
+from rlds_kit.studio.database.tokens import Kind
+from rlds_kit.studio.settings import Settings
+
+with needs("studio"):
+    import uvicorn
+    from starlette.applications import Starlette
+
+MOST_BYTES: Final = 1 << 16
+"""Of a message of a WebSocket."""
+_END_SECONDS: Final = 3
+
+Ready = Callable[[Starlette], Awaitable[None]]
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to `_signals`: uvicorn's own would interrupt what is written after it has ended."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Takes none."""
+        yield
+
+
+async def serve(settings: Settings, listening: socket.socket, ready: Ready) -> None:
+    """Serves a studio.
+
+    Args:
+      settings: of the studio.
+      listening: where; see `listen`.
+      ready: called when the server takes connections.
+
+    Raises:
+      RldsKitError: the studio cannot be opened; the text says why.
+    """
+    app = create_application(settings)
+    config = uvicorn.Config(
+        app,
+        lifespan="off",  # it is entered here, so that its errors can be told
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="websockets-sansio",
+        ws_max_size=MOST_BYTES,
+        ws_per_message_deflate=False,  # frames are small already
+        timeout_graceful_shutdown=_END_SECONDS,
+    )
+    server = _Server(config)
+    async with app.router.lifespan_context(app):
+        with _signals(server):
+            listening.listen()  # who comes now waits a moment
+            await ready(app)
+            await server.serve(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _signals(server: uvicorn.Server) -> Iterator[None]:
+    """Ctrl-C ends the server; once more, without waiting for requests."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before: dict[signal.Signals, Any] = {number: signal.signal(number, server.handle_exit) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections.
+
+    Args:
+      host: an address or name of this machine.
+      port: 0: any free one.
+
+    Raises:
+      OSError: the port is taken, or the machine is not called like this.
+    """
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    found = socket.socket(family, kind, protocol)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+    except OSError as error:
+        found.close()
+        problem = f"cannot listen on {host}:{port}: {error.strerror}; choose another --port"
+        raise OSError(error.errno, problem) from error
+    return found
+
+
+def url_of(listening: socket.socket) -> str:
+    """What to open in a browser at this machine."""
+    host, port = listening.getsockname()[:2]
+    if ipaddress.ip_address(host).is_unspecified:
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def names_of(listening: socket.socket) -> tuple[str, ...]:
+    """What browsers may call the server by, besides the names of loopback: its address, or all those of the machine."""
+    host = listening.getsockname()[0]
+    if not ipaddress.ip_address(host).is_unspecified:
+        return (f"[{host}]" if ":" in host else host,)
+    name = socket.gethostname()
+    with contextlib.suppress(OSError):
+        addresses = {found[4][0] for found in socket.getaddrinfo(name, None)}
+        return name.lower(), *sorted(f"[{each}]" if ":" in str(each) else str(each) for each in addresses)
+    return (name.lower(),)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Logs somebody in.
+
+    Attributes:
+      account: id of it.
+      url: to open.
+    """
+
+    account: str
+    url: str
+
+
+async def designer_link(app: Starlette, url: str) -> Link:
+    """A link that logs in the first designer, whose account is made if there is none."""
+    made = await app.state.database.run(login.first_designer)
+    return Link(made.account.id, link_of(url, Kind.ACCESS, app.state.signer.sign(Kind.ACCESS, made.token.id)))

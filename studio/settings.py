@@ -1,0 +1,77 @@
+"""How a studio is run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from rlds_kit.studio.accounts.rate_limit import Limit
+
+_LOGINS: Final = Limit(per_second=2, burst=100)
+"""A class that opens a study at once comes from one address; tokens are too long to be guessed at any rate."""
+_REQUESTS: Final = Limit(per_second=100, burst=500)
+_CHANGES: Final = Limit(per_second=10, burst=100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Of one server.
+
+    Attributes:
+      directory: for the database, the secret, and the recordings, one folder a study and environment.
+      database: URL; None: a SQLite file in the directory.
+      name: of this server; two that share a database have different ones.
+      hosts: names that browsers may call the server by, without port; those of this machine are always among them.
+      origins: that may send requests besides the server's own pages, as "https://studio.example.org".
+      is_secure: whether cookies are for HTTPS only; for a server behind a proxy that does HTTPS.
+      modules: that are imported because they register environments. Only the configuration can name modules.
+      workers: processes for environments; None: as many as there are cores.
+      environments_per_worker: that share a process at most.
+      answer_seconds: for an environment to answer.
+      body_bytes: of a request at most.
+      login_limit: of logins from an address.
+      request_limit: of requests from an address.
+      change_limit: of requests that change something, by a person.
+    """
+
+    directory: Path
+    database: str | None = None
+    name: str = "studio"
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    is_secure: bool = False
+    modules: tuple[str, ...] = ()
+    workers: int | None = None
+    environments_per_worker: int = 16
+    answer_seconds: float = 60.0
+    body_bytes: int = 1 << 20
+    login_limit: Limit = _LOGINS
+    request_limit: Limit = _REQUESTS
+    change_limit: Limit = _CHANGES
+
+    @property
+    def recordings(self) -> Path:
+        """Where recordings are; `Episode.directory` is below it."""
+        return self.directory / "recordings"
+
+    @property
+    def exports(self) -> Path:
+        """Where exports are made, and stay until they are deleted."""
+        return self.directory / "exports"
+
+
+def named(url: str | None, names: tuple[str, ...]) -> dict[str, Any]:
+    """The settings that say what browsers may call a server.
+
+    Args:
+      url: that people open it by; None: one of the names, by HTTP.
+      names: of the machine.
+
+    >>> named("https://studio.example.org", ())
+    {'hosts': ('studio.example.org',), 'origins': ('https://studio.example.org',), 'is_secure': True}
+    """
+    if url is None:
+        return {"hosts": names}
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return {"hosts": (parts.hostname or "", *names), "origins": (origin,), "is_secure": parts.scheme == "https"}

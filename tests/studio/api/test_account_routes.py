@@ -1,0 +1,200 @@
+"""Logging in and out, invitations, and who one is."""
+
+import time
+
+import pytest
+
+from rlds_kit.studio.accounts import login
+from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.database import studies, tokens, users
+from rlds_kit.studio.database.tokens import Kind
+from tests.studio.api.studio import ORIGIN, Person, Studio, ok, opened, refused
+
+HEADERS = {"Origin": ORIGIN}
+
+
+def log_in(studio: Studio, **given: object) -> Person:
+    """Logs somebody in as a page does, and keeps the token instead of the cookie."""
+    answer = ok(studio.client.post("/api/login", json=given, headers=HEADERS))
+    studio.client.cookies.clear()
+    return Person(studio, answer["account"]["id"], answer["token"])
+
+
+def test_about_needs_no_login(studio: Studio) -> None:
+    """A page learns what serves it before it asks who somebody is."""
+    about = ok(studio.client.get("/api/about"))
+    assert about["mode"] == "studio"
+    assert about["version"]
+
+
+def test_r42_a_link_logs_in_and_the_cookie_keeps_it(studio: Studio) -> None:
+    """The cookie is for this server's pages only, and no script can read it."""
+    person = studio.person(Role.REVIEWER, "Rita")
+    answer = studio.client.post("/api/login", json={"v": 1, "token": person.token}, headers=HEADERS)
+    cookie = answer.headers["set-cookie"].lower()
+    assert {"httponly", "samesite=strict", "path=/"} <= {part.strip() for part in cookie.split(";")}
+    assert ok(studio.client.get("/api/me"))["account"] == {"id": person.id, "role": "reviewer", "name": "Rita"}
+    ok(studio.client.post("/api/logout", headers=HEADERS))
+    refused(studio.client.get("/api/me"), 401, "login")
+
+
+def test_logging_out_ends_the_login_everywhere(studio: Studio) -> None:
+    """A cookie that somebody has copied is worth nothing afterwards; other logins of the person go on."""
+    person = studio.person()
+    copied = log_in(studio, token=person.token)
+    copied.post("/api/logout")
+    copied.is_refused(401, "bad_token", "GET", "/api/me")
+    assert person.get("/api/me")["account"]["id"] == person.id
+
+
+def test_a_cookie_of_another_time_is_as_none(studio: Studio) -> None:
+    """Whoever comes back with it is asked to log in, not told of an error."""
+    person = studio.person()
+    studio.do(tokens.revoke, studio.state.signer.read(Kind.ACCESS, person.token))
+    cookie = {"Cookie": f"{studio.state.signer.cookie}={person.token}"}
+    refused(studio.client.get("/api/me", headers=cookie), 401, "login")
+
+
+def test_a_login_expires(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its time a token logs nobody in, and its row goes with the next start."""
+    made = studio.do(login.link, studio.person().id)
+    token = studio.state.signer.sign(Kind.ACCESS, made.token.id)
+    later = time.time_ns() + int(login.LOGIN_SECONDS * 1e9) + 1
+    monkeypatch.setattr("rlds_kit.studio.database.tables.now_ns", lambda: later)
+    refused(studio.client.get("/api/me", headers={"Authorization": f"Bearer {token}"}), 401, "bad_token")
+    studio.do(tokens.forget_expired)
+    monkeypatch.undo()
+    refused(studio.client.get("/api/me", headers={"Authorization": f"Bearer {token}"}), 401, "bad_token")
+
+
+def test_r42_an_invitation_makes_as_many_accounts_as_it_says(studio: Studio) -> None:
+    """Each with the role that the designer gave; then it is used up."""
+    invitation = studio.person().post("/api/invitations", {"role": "reviewer", "uses": 2, "days": 1})["invitation"]
+    made = [log_in(studio, invitation=invitation, name=name) for name in ("Rita", "Rob")]
+    assert [each.get("/api/me")["account"]["role"] for each in made] == ["reviewer", "reviewer"]
+    assert made[0].id != made[1].id
+    again = studio.client.post("/api/login", json={"invitation": invitation, "name": "Ron"}, headers=HEADERS)
+    refused(again, 404, "not_found")
+
+
+def test_an_address_has_one_account(studio: Studio) -> None:
+    """A second one is refused, and does not use the invitation up."""
+    invitation = studio.person().post("/api/invitations", {"role": "participant", "uses": 2})["invitation"]
+    log_in(studio, invitation=invitation, name="Eve", email="Eve@Example.org")
+    given = {"invitation": invitation, "name": "Eva", "email": "eve@example.org"}
+    refused(studio.client.post("/api/login", json=given, headers=HEADERS), 409, "taken")
+    log_in(studio, invitation=invitation, name="Eva", email="eva@example.org")
+
+
+def test_r5_r42_the_link_of_a_study_makes_a_participant(studio: Studio) -> None:
+    """With a name or without; the account is nobody else's."""
+    study = studio.study(studio.person())
+    named, anonymous = log_in(studio, study=study.id, name="Pat"), log_in(studio, study=study.id)
+    assert named.get("/api/me")["account"] == {"id": named.id, "role": "participant", "name": "Pat"}
+    assert anonymous.get("/api/me")["account"]["name"] == ""
+    assert anonymous.get(f"/api/studies/{study.id}")["study"]["can_play"]
+
+
+def test_r4_the_link_of_a_disabled_study_makes_nobody(studio: Studio) -> None:
+    """It says that the study is not open; there is no account more."""
+    study = studio.study(studio.person(), is_enabled=False)
+    before = len(studio.do(users.everybody))
+    answer = studio.client.post("/api/login", json={"study": study.id}, headers=HEADERS)
+    assert "not open" in refused(answer, 403, "forbidden")["message"]
+    refused(studio.client.post("/api/login", json={"study": "0" * 32}, headers=HEADERS), 404, "not_found")
+    assert len(studio.do(users.everybody)) == before
+
+
+def test_r16_a_participant_of_another_service_is_one_person_in_published_data(studio: Studio) -> None:
+    """From two browsers: one anonymous id in a study, another in the next; yet neither sees what the other played."""
+    owner = studio.person()
+    first, second = studio.study(owner), studio.study(owner)
+    ours, theirs = (log_in(studio, study=first.id, participant="P-17") for _ in range(2))
+    other = log_in(studio, study=first.id, participant="P-18")
+    assert ours.id != theirs.id
+
+    def session(person: Person, study: studies.Study) -> dict[str, str]:
+        asked = {"study": study.id, "environment": study.content.environments[0].id}
+        found: dict[str, str] = person.post("/api/sessions", asked)["session"]
+        return found
+
+    assert session(ours, first)["agent"] == session(theirs, first)["agent"]
+    assert session(ours, second)["agent"] != session(ours, first)["agent"]
+    assert session(other, first)["agent"] != session(ours, first)["agent"]
+    theirs.is_refused(403, "forbidden", "GET", f"/api/sessions/{session(ours, first)['id']}")
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({}, "the body"),
+        ({"name": "Pat"}, "the body"),
+        ({"token": "t", "name": "Pat"}, "the body"),
+        ({"invitation": "i"}, "the body"),
+        ({"invitation": "i", "name": "Pat", "study": "0" * 32}, "the body"),
+        ({"study": "0" * 32, "email": "a@b"}, "the body"),
+        ({"study": "zz"}, "study"),
+        ({"token": 3}, "token"),
+        ({"token": "t", "role": "designer"}, "role"),
+        ({"invitation": "i", "name": " "}, "name"),
+        ({"invitation": "i", "name": "Pat", "email": "nobody"}, "email"),
+    ],
+)
+def test_malformed_logins_are_refused(studio: Studio, given: dict[str, object], where: str) -> None:
+    """The error says which part."""
+    error = refused(studio.client.post("/api/login", json=given, headers=HEADERS), 400, "invalid")
+    assert error["message"].startswith(where)
+
+
+@pytest.mark.parametrize("token", ["x", "a.b", "é", "x" * 500])
+def test_tokens_that_nobody_signed_log_nobody_in(studio: Studio, token: str) -> None:
+    """Neither as a token nor as an invitation."""
+    refused(studio.client.post("/api/login", json={"token": token}, headers=HEADERS), 401, "bad_token")
+    given = {"invitation": token, "name": "Pat"}
+    refused(studio.client.post("/api/login", json=given, headers=HEADERS), 401, "bad_token")
+
+
+def test_a_token_is_good_for_its_purpose_only(studio: Studio) -> None:
+    """A login is no invitation, an invitation no login, the token of a session neither."""
+    designer = studio.person()
+    study = studio.study(designer)
+    asked = {"study": study.id, "environment": study.content.environments[0].id}
+    of_session = designer.post("/api/sessions", asked)["token"]
+    invitation = designer.post("/api/invitations", {"role": "participant"})["invitation"]
+    for token in (of_session, invitation):
+        refused(studio.client.post("/api/login", json={"token": token}, headers=HEADERS), 401, "bad_token")
+    given = {"invitation": designer.token, "name": "Pat"}
+    refused(studio.client.post("/api/login", json=given, headers=HEADERS), 401, "bad_token")
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({}, "role"),
+        ({"role": "owner"}, "role"),
+        ({"role": "reviewer", "uses": 0}, "uses"),
+        ({"role": "reviewer", "uses": True}, "uses"),
+        ({"role": "reviewer", "days": 0}, "days"),
+        ({"role": "reviewer", "days": 1e9}, "days"),
+    ],
+)
+def test_malformed_invitations_are_refused(studio: Studio, given: dict[str, object], where: str) -> None:
+    """The error says which part."""
+    error = studio.person().is_refused(400, "invalid", "POST", "/api/invitations", given)
+    assert error["where"] == where
+
+
+def test_logins_of_two_studios_are_told_apart(studio: Studio, small_studio: Studio) -> None:
+    """Each has a secret and a cookie of its own."""
+    assert studio.state.signer.cookie != small_studio.state.signer.cookie
+    answer = small_studio.client.get("/api/me", headers={"Authorization": f"Bearer {studio.person().token}"})
+    refused(answer, 401, "bad_token")
+
+
+def test_logins_outlive_the_server(small_studio: Studio) -> None:
+    """The secret and the account are in the directory of the studio."""
+    person = small_studio.person(Role.REVIEWER, "Rita")
+    small_studio.client.__exit__()
+    with opened(small_studio.directory) as again:
+        assert Person(again, person.id, person.token).get("/api/me")["account"]["name"] == "Rita"
+    small_studio.client.__enter__()

@@ -1,0 +1,158 @@
+"""Every route asks for the right to its row: each role, with rows of its own and of others."""
+
+import itertools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from starlette.routing import Route
+
+from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.application import ROUTES
+from rlds_kit.studio.database import episodes, sessions, tables
+from rlds_kit.trials import Status
+from tests.studio.api.studio import Person, Studio
+
+DESIGNER, PARTICIPANT, REVIEWER = Role.DESIGNER, Role.PARTICIPANT, Role.REVIEWER
+STUDY = {"v": 1, "name": "n", "environments": [{"name": "e", "environment": "rlds_kit_tests/Corridor-v0"}]}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What there is: a study, with a session and an episode in it."""
+
+    study: str
+    environment: str
+    session: str
+    episode: str
+
+
+def rows(studio: Studio, owner: Person, player: Person, *, is_enabled: bool) -> Rows:
+    """A study of one, played by another."""
+    study = studio.study(owner, is_enabled=is_enabled)
+    environment = study.content.environments[0].id
+    session = studio.do(sessions.add, study.id, environment, player.id, "0" * 32, "studio")
+    episode = tables.new_id()
+    studio.do(episodes.begin, episode, tables.new_id(), 0, session, 1, session.directory)
+    studio.do(episodes.finish, episode, Status.COMPLETED, "", 3, 1.0)
+    return Rows(study.id, environment, session.id, episode)
+
+
+# By route: what is sent, and who may, a letter for whose rows these are: "o" one's own study, and one's own play there;
+# "s" others play in one's own study; "p" one's own play in a study of others; "e" all is others', and the study is
+# enabled; "x" it is not.
+ROUTE: dict[str, tuple[dict[str, Any] | None, dict[Role, str]]] = {
+    "GET /api/studies/{study}": (None, {DESIGNER: "osep", PARTICIPANT: "ep", REVIEWER: "epx"}),
+    "PUT /api/studies/{study}": ({**STUDY, "version": 1}, {DESIGNER: "os"}),
+    "PUT /api/studies/{study}/state": ({"enabled": True}, {DESIGNER: "os"}),
+    "POST /api/sessions": ({"study": "{study}", "environment": "{environment}"}, dict.fromkeys(Role, "osep")),
+    "GET /api/sessions/{session}": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
+    "POST /api/sessions/{session}/look": ({}, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
+    "POST /api/sessions/{session}/end": ({}, dict.fromkeys(Role, "op")),
+    "GET /api/episodes/{episode}": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
+    "DELETE /api/episodes/{episode}": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "op"}),
+    "GET /api/replay/{episode}": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
+    "GET /api/replay/{episode}/annotations": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
+    "POST /api/replay/{episode}/annotations": ({}, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
+}
+# By route without a row, who may.
+ROLES: dict[str, tuple[dict[str, Any] | None, set[Role]]] = {
+    "POST /api/studies": (STUDY, {DESIGNER}),
+    "GET /api/studies": (None, set(Role)),
+    "GET /api/environments": (None, {DESIGNER}),
+    "GET /api/environments/{name}/schema": (None, {DESIGNER}),
+    "POST /api/environments/check": ({"environments": STUDY["environments"]}, {DESIGNER}),
+    "POST /api/invitations": ({"role": "reviewer"}, {DESIGNER}),
+    "GET /api/episodes": (None, set(Role)),
+    "GET /api/me": (None, set(Role)),
+    "POST /api/logout": ({}, set(Role)),
+}
+OPEN = {"GET /api/about", "POST /api/login"}
+
+
+def test_every_route_of_the_server_is_here() -> None:
+    """Nothing was forgotten below; the replay has tests of its own."""
+    known = {each.replace("{name}", "{environment:path}") for each in (*ROUTE, *ROLES, *OPEN)}
+    routes = [each for each in ROUTES if isinstance(each, Route)]
+    assert len(routes) == len(ROUTES)
+    found = {f"{method} {route.path}" for route in routes for method in route.methods or () if method != "HEAD"}
+    assert found == {each for each in known if "/api/replay/" not in each}
+
+
+def _cases() -> list[tuple[str, Role, str]]:
+    """Only designers have studies of their own."""
+    return [
+        case for case in itertools.product(ROUTE, Role, "osepx") if case[1] is DESIGNER or case[2] not in {"o", "s"}
+    ]
+
+
+@pytest.mark.parametrize(("route", "role", "whose"), _cases())
+def test_r3_r35_a_route_goes_by_whose_the_row_is(studio: Studio, route: str, role: Role, whose: str) -> None:
+    """Who may is not refused, who may not gets 403 and changes nothing."""
+    body, allowed = ROUTE[route]
+    me, other = studio.person(role), studio.person(DESIGNER)
+    third = studio.person(PARTICIPANT)
+    owner = me if whose in "os" else other
+    player = me if whose in "op" else third
+    found = rows(studio, owner, player, is_enabled=whose != "x")
+    names = vars(found)
+    method, _, path = route.partition(" ")
+    sent = None if body is None else {key: _filled(value, names) for key, value in body.items()}
+    answer = me.ask(method, path.format(**names), sent)
+    if whose in allowed.get(role, ""):
+        assert answer.status_code not in {401, 403}, answer.text
+    else:
+        assert answer.status_code == 403, answer.text
+        assert answer.json()["error"]["code"] == "forbidden"
+        assert other.ask("GET", f"/api/studies/{found.study}").json().get("study", {"version": 1})["version"] == 1
+        assert studio.do(episodes.exists, found.episode)
+
+
+def _filled(value: object, names: dict[str, str]) -> object:
+    return value.format(**names) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize(("route", "role"), list(itertools.product(ROLES, Role)))
+def test_r3_what_has_no_row_goes_by_the_role(studio: Studio, route: str, role: Role) -> None:
+    """Only designers make studies, look for environments and invite."""
+    body, allowed = ROLES[route]
+    method, _, path = route.partition(" ")
+    answer = studio.person(role).ask(method, path.format(name="CartPole-v1"), body)
+    assert (answer.status_code == 403) == (role not in allowed), answer.text
+    assert answer.is_success == (role in allowed), answer.text
+
+
+@pytest.mark.parametrize("route", [*ROUTE, *ROLES])
+def test_nobody_who_is_not_logged_in_gets_anything(studio: Studio, route: str) -> None:
+    """Without a login all routes but two answer 401, whatever they are asked for."""
+    method, _, path = route.partition(" ")
+    names = dict.fromkeys(("study", "environment", "session", "episode", "name"), "0" * 32)
+    body = (ROUTE.get(route) or ROLES[route])[0]
+    headers = {"Origin": "http://127.0.0.1"}
+    answer = studio.client.request(method, path.format(**names), headers=headers, json=body)
+    assert answer.status_code == 401, answer.text
+    assert answer.json()["error"]["code"] == "login"
+
+
+def test_no_route_of_replays_and_exports_is_open(studio: Studio) -> None:
+    """Those that other parts bring are behind the same door; only what the page itself is made of is for everybody."""
+    routes = [each for each in studio.client.app.router.routes if isinstance(each, Route)]  # type: ignore[attr-defined]
+    paths = {each.path for each in routes}
+    assert {"/api/replay/{episode:uuid}", "/api/exports", "/api/annotations"} <= paths
+    assert {each for each in paths if not each.startswith("/api/")} == {"/", "/page/{name:path}"}
+    for route in routes:
+        for method in route.methods or ():
+            if route.path.startswith("/api/") and f"{method} {route.path}" not in {*OPEN, "HEAD /api/about"}:
+                path = re.sub(r"\{[^}]*\}", "0" * 32, route.path)
+                answer = studio.client.request(method, path, headers={"Origin": "http://127.0.0.1"}, content=b"{}")
+                assert answer.status_code == 401, (method, path, answer.text)
+
+
+@pytest.mark.parametrize("route", [each for each in ROUTE if each != "POST /api/sessions"])
+def test_unknown_ids_are_not_found(studio: Studio, route: str) -> None:
+    """An id that nobody has is 404, whoever asks; it is told from a row of others."""
+    method, _, path = route.partition(" ")
+    names = dict.fromkeys(("study", "environment", "session", "episode"), "0" * 32)
+    for role in Role:
+        studio.person(role).is_refused(404, "not_found", method, path.format(**names), ROUTE[route][0])

@@ -1,0 +1,81 @@
+"""A window that plays, as a page does, but one message after the other."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from starlette.testclient import WebSocketTestSession
+
+from rlds_kit.studio.frames.header import Header, unpack
+from tests.studio.api.studio import ORIGIN, Studio
+
+URL = "ws://127.0.0.1/ws/play"
+
+
+class Window:
+    """A window.
+
+    Args:
+      socket: that is connected.
+    """
+
+    def __init__(self, socket: WebSocketTestSession) -> None:
+        self._socket = socket
+
+    def say(self, kind: str, **fields: Any) -> None:
+        """Sends a message."""
+        self._socket.send_json({"v": 1, "type": kind, **fields})
+
+    def _next(self) -> dict[str, Any] | Header:
+        message = self._socket.receive()
+        assert message["type"] == "websocket.send", message
+        if message.get("bytes") is not None:
+            header = unpack(message["bytes"])
+            self.say("ack", seq=header.sequence)
+            return header
+        said: dict[str, Any] = json.loads(message["text"])
+        return said
+
+    def until(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Waits for a message with such fields."""
+        while True:
+            said = self._next()
+            if isinstance(said, dict) and said["type"] == kind and fields.items() <= said.items():
+                return said
+
+    def until_frame(self, step: int) -> None:
+        """Waits for the picture of a step."""
+        while True:
+            shown = self._next()
+            if isinstance(shown, Header) and shown.step == step:
+                return
+
+    def begin(self) -> None:
+        """Begins to play."""
+        self.until("state", phase="waiting")
+        self.say("start")
+        self.until("state", phase="running")
+
+    def press(self, key: str, step: int) -> None:
+        """Presses a key, and waits for the step that this is."""
+        self.say("keys", held={key: 1.0})
+        self.say("keys", held={})
+        self.until_frame(step)
+
+    def end(self, *, save: bool = True, completed: bool = True) -> dict[str, Any]:
+        """Breaks off; returns what became of the episode."""
+        self.say("cancel")
+        self.until("ask")
+        self.say("confirm", save=save, completed=completed)
+        return self.until("saved")
+
+
+@contextmanager
+def playing(studio: Studio, token: str) -> Iterator[Window]:
+    """A window that has said hello; whoever is in it leaves at the end."""
+    with studio.client.websocket_connect(URL, headers={"Origin": ORIGIN}) as socket:
+        window = Window(socket)
+        window.say("hello", token=token)
+        yield window
+        window.say("leave")

@@ -1,0 +1,97 @@
+"""Modules of the page that compute something, run in the browser that they are for."""
+
+import base64
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from rlds_kit.studio.frames.header import NO_FLAGS, Codec, Flags, Header, pack
+
+PARSE: Final = """async (text) => {
+    const { parse } = await import("/page/play/frame.js");
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const frame = parse(bytes.buffer);
+    return { ...frame, payload: [...frame.payload] };
+}"""
+
+
+def _parsed(page: Page, data: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = page.evaluate(PARSE, base64.b64encode(data).decode())
+    return found
+
+
+@pytest.fixture
+def blank(page: Page) -> Page:
+    """A page that is loaded."""
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    return page
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        Header(Codec.PNG, Flags.FIRST, 1, 0, 0, 0.0, 3),
+        Header(Codec.WEBP, Flags.TERMINATED | Flags.TRUNCATED, 2**32 - 1, 2**32 - 1, 10**15, -0.1, 3),
+        Header(Codec.JPEG, NO_FLAGS, 7, 8, -(10**6), 1e300, 3),
+        Header(Codec.TEXT, NO_FLAGS, 9, 10, 123_456_789, 2.5, 3),
+    ],
+    ids=lambda header: header.codec.name,
+)
+def test_the_page_reads_frames_as_the_server_writes_them(blank: Page, header: Header) -> None:
+    """Field by field."""
+    found = _parsed(blank, pack(header) + b"abc")
+    assert found["payload"] == list(b"abc")
+    assert (found["codec"], found["flags"], found["sequence"]) == (header.codec, header.flags, header.sequence)
+    assert (found["step"], found["total"]) == (header.step, header.total)
+    assert found["serverMs"] == pytest.approx(header.time_ns / 1e6)
+
+
+@pytest.mark.parametrize("data", [b"", b"RKF1", pack(Header(Codec.PNG, NO_FLAGS, 1, 0, 0, 0.0, 4)) + b"abc", b"X" * 60])
+def test_what_is_no_frame_is_refused(blank: Page, data: bytes) -> None:
+    """Too short, of another size than it says, or something else."""
+    with pytest.raises(Exception, match="frame"):
+        _parsed(blank, data)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("UPRIGHTFIRE", "up right fire"), ("LEFT", "left"), ("TURN_LEFT", "turn left"), ("pick up", "pick up"), ("", "")],
+)
+def test_names_of_actions_are_words(blank: Page, name: str, said: str) -> None:
+    """Of the Arcade Learning Environment, and others."""
+    assert blank.evaluate("async (name) => (await import('/page/play/key_names.js')).actionName(name)", name) == said
+
+
+def test_a_pause_keeps_its_reason_when_a_step_comes_late(blank: Page) -> None:
+    """The step was still being done when it paused."""
+    found = blank.evaluate(
+        """async () => {
+            const { follow, NOTHING_KNOWN } = await import("/page/play/follow.js");
+            const state = { type: "state", episode: 0, step: 4, phase: "paused", reason: "nobody pressed anything" };
+            const paused = follow(NOTHING_KNOWN, state);
+            const stepped = follow(paused, { ...state, step: 5, reason: "" });
+            const running = follow(stepped, { ...state, phase: "running", reason: "" });
+            return [stepped.state.reason, running.state.reason];
+        }"""
+    )
+    assert found == ["nobody pressed anything", ""]
+
+
+def test_several_devices_are_held_together(blank: Page) -> None:
+    """What one lets go, another may still hold; the same again is not told again."""
+    found = blank.evaluate(
+        """async () => {
+            const { Held } = await import("/page/play/held.js");
+            const told = [];
+            const held = new Held((all) => told.push(all));
+            held.set("keyboard", { ArrowUp: 1 });
+            held.set("gamepad", { Axis0: 0.1234567890123 });
+            held.set("gamepad", { Axis0: 0.1234567890123 });
+            held.set("keyboard", {});
+            held.clear();
+            return told;
+        }"""
+    )
+    axis = {"Axis0": 0.1234567890123}
+    assert found == [{"ArrowUp": 1}, {"ArrowUp": 1, **axis}, axis, {}]

@@ -1,0 +1,26 @@
+"""What tests of the studio share: databases of both kinds, and a studio that one can talk to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.studio import postgres
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[postgres.Cluster]:
+    """A PostgreSQL of this test run."""
+    if postgres.find_programs() is None:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    with postgres.running() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database, of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'studio.db'}"
+    found: postgres.Cluster = request.getfixturevalue("cluster")
+    return found.new_database()

@@ -1,0 +1,143 @@
+"""The tables are made, migrated and refused."""
+
+import asyncio
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, inspect, text
+
+from rlds_kit.feed.extras import MissingExtraError
+from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.database import schema, tables, users
+from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.engine import make_engine, sqlite_url
+from rlds_kit.studio.database.errors import DatabaseError, DatabaseTooNewError
+from tests.studio.database.rows import run
+
+
+def test_migrations_make_the_tables_that_the_code_has(database_url: str) -> None:
+    """Alembic finds no difference between what the migrations made and `tables.py`."""
+
+    def differences(connection: Connection) -> list[object]:
+        context = MigrationContext.configure(connection, opts={"version_table": tables.VERSION_TABLE})
+        return compare_metadata(context, tables.METADATA)
+
+    async def test(database: Database) -> None:
+        assert await database.run(differences) == []
+        assert set(await database.run(lambda connection: inspect(connection).get_table_names())) == {
+            *tables.METADATA.tables,
+            tables.VERSION_TABLE,
+        }
+
+    run(database_url, test)
+
+
+def test_opening_again_keeps_what_is_there(database_url: str) -> None:
+    """What is written before the database is closed is there afterwards."""
+
+    async def write(database: Database) -> str:
+        return (await database.run(users.add, Role.DESIGNER, "ann")).id
+
+    user = run(database_url, write)
+
+    async def read(database: Database) -> str:
+        return (await database.run(users.get, user)).name
+
+    assert run(database_url, read) == "ann"
+
+
+def test_tables_of_a_newer_version_are_refused(database_url: str) -> None:
+    """An older library does not touch them, and says what to do."""
+
+    async def make_newer(database: Database) -> None:
+        newer = text(f"UPDATE {tables.VERSION_TABLE} SET version_num = '9999'")  # noqa: S608  a constant
+        await database.run(lambda connection: connection.execute(newer))
+
+    run(database_url, make_newer)
+    with pytest.raises(DatabaseTooNewError, match=r"version 9999.*upgrade"):
+        run(database_url, make_newer)
+
+
+def test_a_migration_that_fails_leaves_nothing(database_url: str) -> None:
+    """The tables before the one that cannot be made are not there either."""
+    engine = make_engine(database_url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE sessions (other INTEGER)"))
+    with pytest.raises(DatabaseError, match="sessions"):
+        run(database_url, lambda database: database.close())
+    with engine.begin() as connection:
+        assert inspect(connection).get_table_names() == ["sessions"]
+        assert schema.version(connection) is None
+    engine.dispose()
+
+
+def test_two_servers_may_open_a_new_database_at_once(database_url: str) -> None:
+    """One makes the tables, the other waits and finds them."""
+
+    async def both() -> None:
+        for database in await asyncio.gather(*(Database.open(database_url) for _ in range(3))):
+            await database.run(users.add, Role.DESIGNER, "ann")
+            await database.close()
+
+    asyncio.run(both())
+
+
+def test_sqlite_keeps_what_was_committed_through_a_power_cut(tmp_path: Path) -> None:
+    """The journal is a WAL, every commit is synchronised, and foreign keys hold."""
+
+    async def test(database: Database) -> None:
+        def pragmas(connection: Connection) -> list[object]:
+            names = ("journal_mode", "synchronous", "foreign_keys")
+            return [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
+
+        assert await database.run(pragmas) == ["wal", 2, 1]
+
+    run(f"sqlite:///{tmp_path / 'studio.db'}", test)
+
+
+@pytest.mark.parametrize("url", ["mysql://localhost/studio", "sqlite://", "nonsense", "sqlite:///:memory:"])
+def test_other_databases_are_refused(url: str) -> None:
+    """The error names what is expected."""
+    with pytest.raises(DatabaseError, match="expected sqlite:///PATH or postgresql://HOST/NAME"):
+        make_engine(url)
+
+
+def test_passwords_are_not_shown() -> None:
+    """An error does not repeat the password of a URL."""
+    with pytest.raises(DatabaseError) as caught:
+        run("postgresql://ann:hunter2@127.0.0.1:1/studio", lambda database: database.close())
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    """It is left as it is."""
+    path = tmp_path / "studio.db"
+    path.write_bytes(b"no database" * 100)
+    with pytest.raises(DatabaseError, match="not a database"):
+        run(f"sqlite:///{path}", lambda database: database.close())
+    assert path.read_bytes() == b"no database" * 100
+
+
+def test_any_path_is_a_path(tmp_path: Path) -> None:
+    """Characters that mean something in URLs mean nothing in the path of the file."""
+    folder = tmp_path / "a?b#c%20d é"
+    folder.mkdir()
+
+    async def open_and_close() -> None:
+        await (await Database.open(sqlite_url(folder / "studio.db"))).close()
+
+    asyncio.run(open_and_close())
+    with sqlite3.connect(folder / "studio.db") as connection:
+        assert connection.execute(f"SELECT count(*) FROM {tables.VERSION_TABLE}").fetchone() == (1,)  # noqa: S608
+    connection.close()
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL without its extra says how to install it."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtraError, match=r"rlds-kit\[postgres\]"):
+        make_engine("postgresql://localhost/studio")

@@ -1,0 +1,149 @@
+"""The process that makes an export: killed at any time, it is taken up where it was."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rlds_kit
+from rlds_kit.errors import RldsKitError
+from rlds_kit.logger import EpisodeWriter
+from rlds_kit.studio.export.archive import archive
+from rlds_kit.studio.export.rules import Chosen, Rules
+from rlds_kit.studio.export.work import REPORT, work, write_request
+
+EPISODES, STEPS = 5, 50
+
+
+def asked(directory: Path, *, is_archive: bool = True) -> Path:
+    """An export of a megabyte an episode, which nothing was done for yet."""
+    random = np.random.default_rng(0)
+    with EpisodeWriter(directory / "data") as writer:
+        for _ in range(EPISODES):
+            with writer.episode() as episode:
+                episode.start(random.integers(0, 256, (90, 90, 3), np.uint8))
+                for step in range(1, STEPS):
+                    frame = random.integers(0, 256, (90, 90, 3), np.uint8)
+                    episode.step(step, 1.0, frame, terminated=step == STEPS - 1)
+    chosen = [Chosen(str(directory / "data"), str(each.id)) for each in rlds_kit.open(directory / "data").episodes]
+    made = directory / "export"
+    made.mkdir()
+    write_request(made, "episodes", chosen, Rules(), is_archive=is_archive)
+    return made
+
+
+def started(directory: Path) -> "subprocess.Popen[bytes]":
+    """The process."""
+    command = [sys.executable, "-m", "rlds_kit.studio.export.work", str(directory)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+
+
+def until_parts_are_done(directory: Path, count: int) -> None:
+    """Waits for some of the parts."""
+    until = time.monotonic() + 60
+    while len(list(directory.glob(".*/part-*.json"))) < count:
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_what_is_done_is_kept_when_the_process_is_killed(tmp_path: Path) -> None:
+    """And the whole is as if nothing had happened."""
+    directory = asked(tmp_path)
+    with started(directory) as process:
+        until_parts_are_done(directory, 2)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    report = work(directory)
+    assert report["episodes_kept"] >= 2
+    assert report["episodes"] == EPISODES
+    with zipfile.ZipFile(directory / "episodes.zip") as opened:
+        opened.extractall(tmp_path / "out")
+    was, now = rlds_kit.open(tmp_path / "data"), rlds_kit.open(tmp_path / "out" / "episodes")
+    for one, other in zip(was.episodes, now.episodes, strict=True):
+        assert np.array_equal(one["observation"], other["observation"])
+
+
+def test_the_process_ends_with_the_server(tmp_path: Path) -> None:
+    """However that died: nobody holds its input open any more."""
+    directory = asked(tmp_path)
+    with started(directory) as process:
+        until_parts_are_done(directory, 1)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(30) == 1
+
+
+def test_how_far_it_is_is_told_line_by_line(tmp_path: Path) -> None:
+    """And at the end what is in it."""
+    directory = asked(tmp_path)
+    with started(directory) as process:
+        assert process.stdout is not None
+        lines = [json.loads(line) for line in process.stdout]
+    progress = [line["progress"] for line in lines[:-1]]
+    assert progress == sorted(progress)
+    assert all(0 <= each <= 1 for each in progress)
+    assert lines[-1]["report"]["name"] == "episodes.zip"
+
+
+def test_an_error_is_told(tmp_path: Path) -> None:
+    """For people to read."""
+    directory = asked(tmp_path)
+    (shard,) = (tmp_path / "data").glob("*.riegeli")
+    data = bytearray(shard.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 64] = bytes(64)
+    shard.write_bytes(data)
+    with started(directory) as process:
+        assert process.stdout is not None
+        *_, last = [json.loads(line) for line in process.stdout]
+    assert "does not match its checksum" in last["error"]
+    assert not (directory / "episodes.zip").exists()
+    with pytest.raises(RldsKitError):
+        work(directory)
+
+
+def test_an_archive_is_made_anew_where_it_was_left(tmp_path: Path) -> None:
+    """Half of one is never taken for a whole."""
+    directory = asked(tmp_path)
+    report = work(directory)
+    whole = (directory / "episodes.zip").read_bytes()
+    assert not (directory / "episodes").exists()
+    assert work(directory) == report
+    with zipfile.ZipFile(directory / "episodes.zip") as opened:
+        opened.extractall(directory)
+    (directory / "episodes.zip").unlink()
+    (directory / "episodes.partial").write_bytes(whole[:1000])
+    assert work(directory)["bytes"] == len(whole)
+    assert not (directory / "episodes").exists()
+    assert not (directory / "episodes.partial").exists()
+
+
+def test_a_folder_without_a_report_is_made_anew(tmp_path: Path) -> None:
+    """Nobody knows whether it is whole."""
+    directory = asked(tmp_path, is_archive=False)
+    report = work(directory)
+    (directory / REPORT).unlink()
+    (directory / "episodes" / "dataset.json").unlink()
+    assert work(directory)["episodes"] == report["episodes"]
+    assert len(rlds_kit.open(directory / "episodes").episodes) == EPISODES
+
+
+def test_an_archive_has_the_files_of_a_directory(tmp_path: Path) -> None:
+    """With their paths, uncompressed."""
+    (tmp_path / "set" / "layers").mkdir(parents=True)
+    (tmp_path / "set" / "a").write_bytes(b"one")
+    (tmp_path / "set" / "layers" / "ü").write_bytes(b"")
+    told: list[int] = []
+    archive(tmp_path / "set", tmp_path / "set.zip", told.append)
+    with zipfile.ZipFile(tmp_path / "set.zip") as opened:
+        assert {each.filename: each.file_size for each in opened.infolist()} == {"set/a": 3, "set/layers/ü": 0}
+        assert all(each.compress_type == zipfile.ZIP_STORED for each in opened.infolist())
+    assert sum(told) == 3

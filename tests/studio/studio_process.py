@@ -1,0 +1,214 @@
+"""A studio as people run it: `rlds-kit studio` in a process of its own, and a client of its HTTP requests."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import httpx
+
+MODULE: Final = "tests.studio.odd_environments"
+"""Registers the environments that tests play."""
+CORRIDOR: Final = "rlds_kit_tests/Corridor-v0"
+PATIENCE: Final = 120.0
+"""Seconds for the server to answer; a machine of CI is slow."""
+Found = TypeVar("Found")
+
+
+@dataclass
+class StudioProcess:
+    """A studio that runs.
+
+    Attributes:
+      directory: its database and its recordings.
+      url: of the page, without a path.
+      link: that it printed.
+      process: of the server.
+      said: the lines that it printed, so far.
+      people: who has an account here, by name.
+    """
+
+    directory: Path
+    url: str
+    link: str
+    process: subprocess.Popen[str]
+    said: Sequence[str] = field(repr=False)
+    people: "dict[str, Api]" = field(default_factory=dict, repr=False)
+
+    @property
+    def designer(self) -> "Api":
+        """The person whom the link logs in."""
+        if "designer" not in self.people:
+            found = re.findall(r"token=([^&#\s]+)", self.link)
+            self.people["designer"] = Api.log_in(self.url, token=found[0])
+        return self.people["designer"]
+
+    def person(self, role: str, name: str) -> "Api":
+        """Somebody whom the designer invited; of each name there is one."""
+        if name not in self.people:
+            invitation = self.designer.post("invitations", role=role)["invitation"]
+            self.people[name] = Api.log_in(self.url, invitation=invitation, name=name)
+        return self.people[name]
+
+    @property
+    def recordings(self) -> Path:
+        """Above the datasets."""
+        return self.directory / "recordings"
+
+    def kill(self, *, with_workers: bool = False) -> None:
+        """Kills the server as `kill -9` does; its workers notice, unless they die at the same time."""
+        if with_workers:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        else:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+
+
+@contextmanager
+def running(
+    directory: Path,
+    *options: str,
+    command: Sequence[str] = ("-m", "rlds_kit"),
+    environ: Mapping[str, str] | None = None,
+) -> Iterator[StudioProcess]:
+    """A studio while the context is entered.
+
+    Args:
+      directory: of the studio.
+      options: of `rlds-kit studio`.
+      command: what Python is told to run.
+      environ: more variables of the environment.
+    """
+    checkout = Path(__file__).parents[2]
+    paths = os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    arguments = ["studio", str(directory), "--port", "0", "--no-browser", "--module", MODULE, *options]
+    process = subprocess.Popen(
+        [sys.executable, "-u", *command, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=checkout,
+        start_new_session=True,  # a process group of its own, so that all of it can be killed at once
+        env={**os.environ, "PYTHONPATH": paths, **(environ or {})},
+    )
+    said: list[str] = []
+    reader = threading.Thread(target=_read, args=(process, said))
+    reader.start()
+    people: dict[str, Api] = {}
+    try:
+        link = wait_for(lambda: _link(process, said))
+        yield StudioProcess(directory, re.findall(r"^https?://[^/?#]+", link)[0], link, process, said, people)
+    finally:
+        for each in people.values():
+            each.close()
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        reader.join()
+
+
+def _read(process: subprocess.Popen[str], said: list[str]) -> None:
+    assert process.stdout is not None
+    with process.stdout as lines:
+        said.extend(lines)
+
+
+def _link(process: subprocess.Popen[str], said: Sequence[str]) -> str:
+    assert process.poll() is None, "".join(said)
+    return next(iter(re.findall(r"https?://\S+", "".join(said))), "")
+
+
+def wait_for(condition: Callable[[], Found]) -> Found:
+    """Waits until something is so, and returns it."""
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+    return found
+
+
+class Api:
+    """Requests of one person, as their browser sends them.
+
+    Args:
+      url: of the studio.
+      token: that they logged in with; None: nobody is logged in.
+      cookie: the name of the cookie that browsers keep it in.
+    """
+
+    def __init__(self, url: str, token: str | None = None, cookie: str = "") -> None:
+        self.url, self.token, self.cookie = url, token, cookie
+        cookies = {} if token is None else {cookie: token}
+        self._client = httpx.Client(
+            base_url=f"{url}/api/", headers={"Origin": url}, cookies=cookies, timeout=PATIENCE, trust_env=False
+        )
+
+    @classmethod
+    def log_in(cls, url: str, **body: Any) -> "Api":
+        """Logs somebody in."""
+        nobody = cls(url)
+        done = nobody.ask("POST", "login", body)
+        nobody.close()
+        return cls(url, _content(done)["token"], next(iter(done.cookies)))
+
+    def close(self) -> None:
+        """Closes its connections."""
+        self._client.close()
+
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, **params: Any
+    ) -> httpx.Response:
+        """Sends a request, and returns the answer, whatever it is."""
+        return self._client.request(method, path, json=body, headers=headers, params=params or None)
+
+    def send(self, method: str, path: str, content: bytes) -> httpx.Response:
+        """Sends any bytes, and returns the answer, whatever it is."""
+        return self._client.request(method, path, content=content)
+
+    def get(self, path: str, **params: Any) -> Any:
+        """The JSON of a GET that goes well."""
+        return _content(self.ask("GET", path, **params))
+
+    def post(self, path: str, **body: Any) -> Any:
+        """The JSON of a POST that goes well."""
+        return _content(self.ask("POST", path, body))
+
+    def put(self, path: str, **body: Any) -> Any:
+        """The JSON of a PUT that goes well."""
+        return _content(self.ask("PUT", path, body))
+
+    def study(self, name: str, *environments: Mapping[str, Any], enabled: bool = True, **more: Any) -> dict[str, Any]:
+        """Makes a study that others may play."""
+        given = [{"name": each["environment"], **each} for each in environments]
+        made: dict[str, Any] = self.post("studies", name=name, environments=given, **more)["study"]
+        if enabled:
+            self.put(f"studies/{made['id']}/state", enabled=True)
+        return made
+
+    def session(self, study: Mapping[str, Any], number: int = 0) -> tuple[str, str]:
+        """Opens a session in an environment of a study; returns its id and the token to play."""
+        opened = self.post("sessions", study=study["id"], environment=study["environments"][number]["id"])
+        return opened["session"]["id"], opened["token"]
+
+    def episodes(self, **wanted: Any) -> list[dict[str, Any]]:
+        """The rows that one may see, the oldest first."""
+        rows: list[dict[str, Any]] = self.get("episodes", sort="started", **wanted)["episodes"]
+        return rows
+
+
+def _content(response: httpx.Response) -> Any:
+    assert response.is_success, (response.request.method, str(response.url), response.status_code, response.text)
+    return response.json()

@@ -1,0 +1,179 @@
+"""`rlds-kit studio` and `rlds-kit studio-users`, as people type them."""
+
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from rlds_kit.cli import main
+from rlds_kit.studio import serving
+from tests.studio.studio_process import Api, StudioProcess, running
+
+
+def token_of(link: str) -> str:
+    """What logs in."""
+    (token,) = re.findall(r"#login\?(?:token|invitation)=(\S+)", link)
+    return str(token)
+
+
+def users(studio: StudioProcess, *arguments: str) -> str:
+    """What `rlds-kit studio-users` prints."""
+    done = CliRunner().invoke(main, ["studio-users", "--url", f"{studio.url}/", str(studio.directory), *arguments])
+    assert done.exit_code == 0, done.output
+    return done.output.strip()
+
+
+def test_accounts_and_links_are_made_while_the_studio_is_open(tmp_path: Path) -> None:
+    """A link logs in at once, an invitation makes accounts, and who is forgotten is out."""
+    with running(tmp_path / "studio") as studio:
+        link = users(studio, "add", "Rita", "--role", "reviewer", "--email", "r@x")
+        rita = Api.log_in(studio.url, token=token_of(link))
+        account = rita.get("me")["account"]
+        assert (account["role"], account["name"]) == ("reviewer", "Rita")
+        again = Api.log_in(studio.url, token=token_of(users(studio, "link", "R@x")))
+        assert again.get("me")["account"] == account
+        invitation = token_of(users(studio, "invite", "--role", "participant", "--uses", "1"))
+        pat = Api.log_in(studio.url, invitation=invitation, name="Pat")
+        assert pat.get("me")["account"]["role"] == "participant"
+        rows = [line.split("\t")[1:] for line in users(studio, "list").splitlines()]
+        assert rows == [["designer", "designer", "-"], ["reviewer", "Rita", "r@x"], ["participant", "Pat", "-"]]
+        users(studio, "forget", account["id"])
+        assert rita.ask("GET", "me").status_code == 401
+        assert users(studio, "list").splitlines()[1].split("\t")[1:] == ["reviewer", "-", "-"]
+        for each in (rita, again, pat):
+            each.close()
+
+
+def test_the_same_designer_comes_back_with_the_next_link(tmp_path: Path) -> None:
+    """Every start prints a new link to one account; the one before still works."""
+    with running(tmp_path / "studio") as studio:
+        first = studio.designer.get("me")["account"]
+        link = studio.link
+    with running(tmp_path / "studio") as again:
+        assert again.designer.get("me")["account"] == first
+        old = Api.log_in(again.url, token=token_of(link))
+        assert old.get("me")["account"] == first
+        old.close()
+
+
+def test_one_server_for_a_directory(tmp_path: Path) -> None:
+    """A second one says so and ends, and does no harm to the first."""
+    with running(tmp_path / "studio") as studio:
+        done = CliRunner().invoke(main, ["studio", str(studio.directory), "--port", "0", "--no-browser"])
+        assert done.exit_code == 1
+        assert "another studio is open here" in done.output
+        studio.designer.get("studies")
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    """The error says what to do; nothing is made."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = CliRunner().invoke(main, ["studio", str(tmp_path / "studio"), "--port", port, "--no-browser"])
+    assert (done.exit_code, "choose another --port" in done.output) == (1, True)
+    assert not (tmp_path / "studio").exists()
+
+
+@pytest.mark.parametrize("url", ["mysql://localhost/x", "nonsense", "sqlite://"])
+def test_a_database_that_cannot_be_opened(tmp_path: Path, url: str) -> None:
+    """The error says what was expected."""
+    command = ["studio", str(tmp_path), "--port", "0", "--no-browser", "--database", url]
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, "expected sqlite:///PATH or postgresql://HOST/NAME" in done.output) == (1, True)
+
+
+def test_a_module_that_is_not_there(tmp_path: Path) -> None:
+    """It is said at once, not when somebody plays."""
+    for module in ("rlds_kit_tests_no_such_module", "tests.no_such_module", ".", ""):
+        done = CliRunner().invoke(main, ["studio", str(tmp_path / "studio"), "--port", "0", "--module", module])
+        assert (done.exit_code, "there is no module" in done.output) == (2, True), done.output
+    assert not (tmp_path / "studio").exists()
+
+
+def test_modules_of_the_working_directory_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when the program is a script elsewhere; its workers find them, too."""
+    (tmp_path / "my_environments.py").write_text(
+        "import gymnasium\ngymnasium.register('mine/Cart-v0', 'gymnasium.envs.classic_control.cartpole:CartPoleEnv')\n"
+    )
+    start = f"import os, sys; os.chdir({str(tmp_path)!r}); sys.path.remove(''); from rlds_kit.cli import main; main()"
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    with running(tmp_path / "studio", "--module", "my_environments", command=("-c", start)) as studio:
+        assert "mine/Cart-v0" in studio.designer.get("environments")["environments"]
+
+
+def test_a_directory_that_is_no_studio(tmp_path: Path) -> None:
+    """No account is made where no studio is."""
+    done = CliRunner().invoke(main, ["studio-users", str(tmp_path), "list"])
+    assert (done.exit_code, "`rlds-kit studio` makes one" in done.output) == (1, True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_it_listens_on_loopback_unless_told_otherwise(tmp_path: Path) -> None:
+    """No other machine can reach it; the database and the secret can be read by its user only."""
+    with running(tmp_path / "studio") as studio:
+        assert studio.url.startswith("http://127.0.0.1:")
+        assert (studio.directory / "secret").stat().st_mode & 0o077 == 0
+
+
+def test_other_machines_may_use_its_names(tmp_path: Path) -> None:
+    """With --host 0.0.0.0 the addresses of the machine are right, and --url says one that it does not know itself."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ("--host", "0.0.0.0", "--port", str(port), "--url", "https://studio.example.org")  # noqa: S104
+    with running(tmp_path / "studio", *options) as studio:
+        assert studio.url == "https://studio.example.org"
+        for host in ("studio.example.org", f"127.0.0.1:{port}", socket.gethostname()):
+            answer = httpx.get(f"http://127.0.0.1:{port}/api/about", headers={"Host": host}, trust_env=False)
+            assert answer.status_code == 200, host
+        login = {"token": token_of(studio.link)}
+        headers = {"Host": "studio.example.org", "Origin": "https://studio.example.org"}
+        answer = httpx.post(f"http://127.0.0.1:{port}/api/login", json=login, headers=headers, trust_env=False)
+        assert "secure" in answer.headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_urls_of_sockets(host: str) -> None:
+    """Addresses of IPv6 stand in brackets."""
+    if host == "::1" and not socket.has_ipv6:
+        pytest.skip("no IPv6")
+    try:
+        listening = serving.listen(host, 0)
+    except OSError:
+        pytest.skip(f"this machine has no {host}")
+    with listening:
+        port = listening.getsockname()[1]
+        name = f"[{host}]" if ":" in host else host
+        assert serving.url_of(listening) == f"http://{name}:{port}"
+        assert serving.names_of(listening) == (name,)
+
+
+def test_help_lists_the_commands_without_the_server() -> None:
+    """`rlds-kit --help` is quick, whatever is installed."""
+    code = (
+        "import sys; from rlds_kit.cli import main; main(['--help'], standalone_mode=False); "
+        "print({'starlette', 'uvicorn', 'sqlalchemy', 'pydantic', 'rlds_kit.studio'} & sys.modules.keys())"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert {"studio", "studio-users", "view"} <= {line.split()[0] for line in said.splitlines() if line.strip()}
+    assert said.splitlines()[-1] == "set()"
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"), [("studio", "uvicorn"), ("studio", "pydantic"), ("studio-users", "sqlalchemy")]
+)
+def test_without_the_extra_the_error_says_how_to_install_it(missing: str, command: str, tmp_path: Path) -> None:
+    """Whichever of its libraries is not there."""
+    arguments = [command, str(tmp_path), *(["list"] if command == "studio-users" else ["--no-browser"])]
+    code = f"import sys; sys.modules[{missing!r}] = None; from rlds_kit.cli import main; main({arguments!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f'{missing} is not installed: pip install "rlds-kit[studio]"' in done.stderr
+    assert "Traceback" not in done.stderr
