@@ -25,12 +25,16 @@ pure = os.environ.get("RLDS_KIT_PURE") == "1" or bool(sysconfig.get_config_var("
 native = [
     Extension(
         f"rlds_kit.{package}._native",
-        [f"rlds_kit/{package}/_native.c"],
+        [f"{folder}/_native.c"],
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
         py_limited_api=True,
         optional=True,  # no compiler, no extension: the Python twin passes the same tests
     )
-    for package in ("riegeli", "storage")
+    for package, folder in (
+        ("riegeli", "rlds_kit/riegeli"),
+        ("storage", "rlds_kit/storage"),
+        ("studio.frames", "studio/frames"),
+    )
 ]
 
 extras = {
@@ -87,6 +91,7 @@ extras["dev"] = [
     "playwright",  # drives the Chromium that is installed
     "pygame-ce",  # which PettingZoo's games import and it does not require
     "pytest>=8",
+    "pytest-timeout",
     "pytest-xdist",
     "rlds==0.1.8; sys_platform == 'linux' and platform_machine == 'x86_64'",  # its own tests are run against ours
     "ruff",

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # a script's own folder is o
 
 from side_by_side import machine, page
 from studio_side import contests
-from studio_side.contests import Choked, Held, percentile
+from studio_side.contests import FPS, Choked, Held, percentile
 from studio_side.environments import LARGE, SMALL
 from studio_side.overhead import Overhead, overhead
 from studio_side.processes import serving
@@ -31,10 +31,12 @@ from studio_side.processes import serving
 BEGIN: Final = "<!-- begin: benchmarks/studio.py -->"
 END: Final = "<!-- end: benchmarks/studio.py -->"
 STEPS: Final = (
-    ("210 x 160, Atari, one session", SMALL, 1),
-    ("210 x 160, Atari, twelve sessions in a worker", SMALL, 12),
-    ("640 x 640, camera, one session", LARGE, 1),
+    ("210 x 160, Atari, one session", SMALL, 1, FPS),
+    ("210 x 160, Atari, one session, step upon step", SMALL, 1, None),
+    ("210 x 160, Atari, twelve sessions in a worker", SMALL, 12, FPS),
+    ("640 x 640, camera, one session", LARGE, 1, FPS),
 )
+"""Title, environment, sessions, and steps a second of each; None: as many as it takes."""
 MOST_MS: Final = {SMALL: 0.2, LARGE: 1.3}
 """That a step may take more, in the median."""
 SESSIONS: Final = (8, 16, 20, 24)
@@ -87,9 +89,9 @@ def _measure(*, quick: bool) -> Results:
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     rounds = 200 if quick else 600
     overheads = {}
-    for title, environment, count in STEPS:
+    for title, environment, count, rate in STEPS:
         _say(f"overhead of a step: {title}")
-        overheads[title] = overhead(environment, count, rounds)
+        overheads[title] = overhead(environment, count, rounds, rate)
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as server:
         _say("latency of keys")
         latencies = asyncio.run(contests.latency(server, 60 if quick else 300))
@@ -128,7 +130,7 @@ def _goals(results: Results) -> list[str]:
     most = max((each.sessions for each in results.held if each.is_held), default=0)
     worst = max(each.ages[1] / each.bound for each in results.choked.values())
     rows = [
-        *(_step_goal(title, environment, results) for title, environment, _ in STEPS),
+        *(_step_goal(title, environment, results) for title, environment, _, _ in STEPS),
         ("key to frame, median", "<= 1 frame", f"{median:.2f} frames", median <= 1),
         ("key to frame, 95th percentile", "<= 2 frames", f"{late:.2f} frames", late <= 2),
         ("sessions of ALE at 60 steps a second, recorded", ">= 20", f"{most}", most >= 20),

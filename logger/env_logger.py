@@ -71,7 +71,7 @@ class EnvLogger(dm_env.Environment):
         **options: Unpack[RecorderOptions],
     ) -> None:
         self._environment: Any = env  # dm_env leaves its methods that return specs untyped
-        declared = _declare(env)
+        declared = declare(env)
         self._check_action = ActionCheck(declared.fields[ACTION])
         environment = provenance.of_dm_env(env)
         self._recording = Recording(
@@ -124,7 +124,7 @@ class EnvLogger(dm_env.Environment):
             self._log.start({OBSERVATION: step.observation}, step)
         elif self._log.is_running:
             acted = {ACTION: taken, REWARD: step.reward, DISCOUNT: step.discount}
-            self._log.step({OBSERVATION: step.observation}, acted, step, ending=_ending(step))
+            self._log.step({OBSERVATION: step.observation}, acted, step, ending=ending_of(step))
         return step
 
     def close(self) -> None:
@@ -157,7 +157,8 @@ class EnvLogger(dm_env.Environment):
         return getattr(self._environment, name)
 
 
-def _declare(env: Any) -> specs.Dict:  # dm_env leaves these methods untyped
+def declare(env: Any) -> specs.Dict:  # dm_env leaves these methods untyped
+    """The fields that every step has."""
     return specs.Dict(
         {
             OBSERVATION: from_dm_env(env.observation_spec(), OBSERVATION),
@@ -168,7 +169,8 @@ def _declare(env: Any) -> specs.Dict:  # dm_env leaves these methods untyped
     )
 
 
-def _ending(step: dm_env.TimeStep) -> EpisodeEnd | None:
+def ending_of(step: dm_env.TimeStep) -> EpisodeEnd | None:
+    """How an episode ends with a step; None: it goes on."""
     if not step.last():
         return None
     return EpisodeEnd.TERMINATED if _is_zero(step.discount) else EpisodeEnd.TRUNCATED

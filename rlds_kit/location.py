@@ -109,13 +109,13 @@ def _refuse(location: str, what: str, given: Mapping[str, object]) -> None:
 
 
 def _is_of_tfds(path: Path) -> bool:
-    from rlds_kit.convert.tfds_directory import is_tfds_directory
+    from rlds_kit.convert.tfds.directory import is_tfds_directory
 
     return is_tfds_directory(path) and not is_dataset(path)
 
 
 def _of_tfds(name: str, split: str | None, data_dir: str | os.PathLike[str] | None) -> Path:
-    from rlds_kit.convert.tfds_directory import find
+    from rlds_kit.convert.tfds.directory import find
 
     name, _, query = name.partition("?")
     asked = dict(parse_qsl(query.replace("+", "%2B"), strict_parsing=True) if query else ())
@@ -129,10 +129,10 @@ def _of_tfds(name: str, split: str | None, data_dir: str | os.PathLike[str] | No
 def _converted(path: Path, split: str | None) -> Path:
     """Where the conversion of a dataset of TFDS is; it is made the first time."""
     from rlds_kit.cli.output import progress_bar
-    from rlds_kit.convert import tfds_conversion
     from rlds_kit.convert.cache import made_once
-    from rlds_kit.convert.tfds_directory import INFO, open_directory
-    from rlds_kit.convert.tfds_features import FILE
+    from rlds_kit.convert.tfds import conversion as tfds_conversion
+    from rlds_kit.convert.tfds.directory import INFO, open_directory
+    from rlds_kit.convert.tfds.features import FILE
 
     directory = open_directory(path.absolute())
     files = [file for part in directory.stretches(split) for file, _, _ in directory.files_of(part)]

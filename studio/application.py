@@ -9,6 +9,7 @@ limit of these.
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Final
 
 from rlds_kit.feed.extras import needs
@@ -29,10 +30,11 @@ from rlds_kit.studio.api.guard import Guard
 from rlds_kit.studio.api.inspection import Inspector
 from rlds_kit.studio.database import sessions, tokens
 from rlds_kit.studio.database.database import Database
-from rlds_kit.studio.database.engine import sqlite_url
+from rlds_kit.studio.database.engine import FILE, sqlite_url
 from rlds_kit.studio.database.errors import DatabaseError
 from rlds_kit.studio.deletion import purge
 from rlds_kit.studio.directory_lock import locked
+from rlds_kit.studio.export.choosing import deleted
 from rlds_kit.studio.export.exports import Exports
 from rlds_kit.studio.export.routes import export_routes
 from rlds_kit.studio.hosting import DatabaseHost
@@ -81,6 +83,7 @@ def create_application(settings: Settings) -> Starlette:
 @contextlib.asynccontextmanager
 async def _life(app: Starlette) -> AsyncIterator[None]:
     state, settings = app.state, app.state.settings
+    settings.directory.mkdir(0o700, parents=True, exist_ok=True)  # it says who people are
     settings.recordings.mkdir(parents=True, exist_ok=True)
     state.secret = secret_of(settings.directory)
     state.signer = Signer(state.secret)
@@ -88,10 +91,10 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
     anonymous = derived(state.secret, PURPOSE)
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(locked(settings.directory))
-        url = settings.database or sqlite_url(settings.directory / "studio.db")
+        url = settings.database or sqlite_url(settings.directory / FILE)
         state.database = await stack.enter_async_context(await Database.open(url))
         await state.database.run(tokens.forget_expired)
-        await purge(state.database, settings.recordings)
+        await purge(state.database, settings.recordings, settings.name)
         await recover(state.database, settings.recordings, settings.name, anonymous)
         state.pool = await stack.enter_async_context(
             WorkerPool(
@@ -108,7 +111,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
         recordings, review = Recordings(settings.recordings, state.database), Review()
         stack.push_async_callback(recordings.close)
         stack.push_async_callback(review.close)
-        exports = await stack.enter_async_context(Exports(settings.exports))
+        exports = await stack.enter_async_context(Exports(settings.exports, partial(deleted, state.database)))
         app.router.routes += [
             play_route(state.plays, host, origins=settings.origins),
             *replay_routes(recordings, review),

@@ -3,6 +3,7 @@
 import contextlib
 import getpass
 import importlib.util
+import re
 import sys
 import webbrowser
 from collections.abc import Iterable
@@ -64,6 +65,7 @@ def view(dataset: str, *, port: int, no_browser: bool, layer: str, source: str |
 @click.option("--database", metavar="URL", help="postgresql://HOST/NAME; without it, a file in DIRECTORY.")
 @click.option("--name", default="studio", show_default=True, help="Of this server, where several share a database.")
 @click.option("--module", "modules", multiple=True, help="That registers environments; may be given several times.")
+@click.option("--policy", metavar="NAME", help="That people may hand over to: random, or an installed one.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for environments; without it, one for each core.")
 @click.option("--demo", is_flag=True, help="Add studies that can be played at once.")
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
@@ -76,6 +78,7 @@ def studio(  # noqa: PLR0913  one for each option
     database: str | None,
     name: str,
     modules: tuple[str, ...],
+    policy: str | None,
     workers: int | None,
     demo: bool,
     no_browser: bool,
@@ -98,6 +101,8 @@ def studio(  # noqa: PLR0913  one for each option
     from rlds_kit.studio.settings import Settings, named
 
     _require_modules(modules)
+    _require_policy(policy)
+    _require_origin(url)
     listening = serving.listen(host, port)
     address = (url or serving.url_of(listening)).rstrip("/")
     settings = Settings(
@@ -105,6 +110,7 @@ def studio(  # noqa: PLR0913  one for each option
         database=database,
         name=name,
         modules=modules,
+        policy=policy,
         workers=workers,
         **named(url, serving.names_of(listening)),
     )
@@ -139,6 +145,7 @@ def studio_users(ctx: click.Context, directory: Path, *, database: str | None, u
     """  # noqa: D301  the backspace tells click not to wrap
     from rlds_kit.studio.people import People
 
+    _require_origin(url)
     ctx.obj = People(directory, database, url.rstrip("/"))
 
 
@@ -198,6 +205,24 @@ def _require_modules(modules: Iterable[str]) -> None:
             is_there = False
         if not is_there:
             raise click.BadParameter(f"there is no module {module!r} here or installed", param_hint="--module")
+
+
+def _require_origin(url: str | None) -> None:
+    """Refuses what browsers could not open: links would lead nowhere, and everybody would be refused."""
+    if url is not None and not re.fullmatch(r"https?://[^/?#@\s]+/?", url):
+        problem = f"expected http:// or https:// and a name, without a path, as https://studio.example.org; got {url!r}"
+        raise click.BadParameter(problem, param_hint="--url")
+
+
+def _require_policy(name: str | None) -> None:
+    """Refuses a policy that is not installed, before anybody hands over to it."""
+    from rlds_kit.studio.environments.policies import policy
+
+    if name is not None:
+        try:
+            policy(name)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--policy") from error
 
 
 def _user() -> str:

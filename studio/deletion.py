@@ -21,7 +21,7 @@ _NEW: Final = ".kept"
 _OLD: Final = ".deleted"
 
 
-async def purge(database: Database, recordings: Path) -> int:
+async def purge(database: Database, recordings: Path, server: str) -> int:
     """Writes the recordings anew that have deleted episodes, without these; the others stay as they are, bit for bit.
 
     What cannot be done now, because a recording is damaged or the disk is full, is tried again at the next start.
@@ -29,12 +29,13 @@ async def purge(database: Database, recordings: Path) -> int:
     Args:
       database: of the studio.
       recordings: the directory of all recordings.
+      server: its name; what others recorded is on their disks.
 
     Returns:
       How many episodes were removed.
     """
     done = 0
-    for directory, deleted in (await database.run(episodes.deleted)).items():
+    for directory, deleted in (await database.run(episodes.deleted, server)).items():
         path = recordings / directory
         try:
             is_done = await asyncio.to_thread(_without, path, [uuid.UUID(each) for each in deleted])

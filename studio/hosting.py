@@ -3,7 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rlds_kit.feed.extras import needs
@@ -17,7 +17,7 @@ from rlds_kit.studio.database.errors import DatabaseError, NotFoundError, StaleE
 from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Study, StudyEnvironment
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.studio.environments.gymnasium_playable import SEAT
+from rlds_kit.studio.environments.playable import SEAT
 from rlds_kit.studio.play.host import Admission, NotAdmittedError, NotNotedError, PlayedEpisode, Scene
 from rlds_kit.studio.settings import Settings
 from rlds_kit.studio.workers import requests
@@ -66,7 +66,8 @@ class DatabaseHost:
         """Who brings the token of a session: to play, or to look on."""
         for kind, seat in ((Kind.PLAY, SEAT), (Kind.LOOK, None)):
             try:
-                session = await self.database.run(sessions.get, self.signer.read(kind, token))
+                found, _, looker = self.signer.read(kind, token).partition(" ")
+                session = await self.database.run(sessions.get, found)
             except BadTokenError:
                 continue
             except (NotFoundError, DatabaseError) as error:
@@ -74,7 +75,7 @@ class DatabaseHost:
             self._require_open(session)
             if seat is None and session.id not in self._played:
                 raise NotAdmittedError("empty", "nobody plays in this session now; look again when somebody does")
-            return Admission(session.id, session.agent_id, seat)
+            return Admission(session.id, looker or session.agent_id, seat)
         raise NotAdmittedError("token", "this is no token of a session of this studio; open the study again")
 
     async def scene(self, session: str) -> Scene:
@@ -90,6 +91,8 @@ class DatabaseHost:
         self._played[session] = played
         content, environment = played.study.content, played.environment
         directory = self.settings.recordings / played.session.directory
+        if self.settings.policy is not None:
+            made = replace(made, policies={SEAT: self.settings.policy})
         about = {"name": f"{content.name}: {environment.name}", "description": content.description}
         return Scene(
             open=requests.Open(made, str(directory), about),
@@ -100,7 +103,7 @@ class DatabaseHost:
             instructions="\n\n".join(text for text in (content.instructions, environment.instructions) if text),
         )
 
-    async def begun(self, session: str, number: int, episode_id: str, seed: int) -> None:
+    async def begun(self, session: str, number: int, episode_id: str, seed: int | None) -> None:
         """Writes the row of an episode."""
         del seed  # the recording has it
         await self._note(self._beginning(session, number, episode_id))

@@ -15,7 +15,7 @@ from rlds_kit.studio.accounts.secret import secret_of
 from rlds_kit.studio.accounts.signing import Signer
 from rlds_kit.studio.database import users
 from rlds_kit.studio.database.database import Database
-from rlds_kit.studio.database.engine import sqlite_url
+from rlds_kit.studio.database.engine import FILE, sqlite_url
 from rlds_kit.studio.database.tokens import Kind
 
 with needs("studio"):
@@ -39,7 +39,7 @@ class People:
       url: that the studio is opened by.
 
     Raises:
-      NoStudioError: it is none.
+      NoStudioError: it is none, or has its database elsewhere.
     """
 
     directory: Path
@@ -49,6 +49,8 @@ class People:
     def __post_init__(self) -> None:
         if not (self.directory / "secret").is_file():
             raise NoStudioError(f"{self.directory}: expected the directory of a studio; `rlds-kit studio` makes one")
+        if self.database is None and not (self.directory / FILE).is_file():
+            raise NoStudioError(f"{self.directory}: its database is elsewhere; give the --database that the studio has")
 
     def everybody(self) -> list[users.User]:
         """All accounts, the oldest first."""
@@ -106,7 +108,7 @@ class People:
 
     def _run(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         async def run() -> T:
-            async with await Database.open(self.database or sqlite_url(self.directory / "studio.db")) as database:
+            async with await Database.open(self.database or sqlite_url(self.directory / FILE)) as database:
                 return await database.run(work, *args, **kwargs)
 
         return asyncio.run(run())

@@ -9,6 +9,7 @@ from typing import Final
 
 import rlds_kit
 from rlds_kit.feed.extras import needs
+from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.permissions import Action, is_allowed, relation_to, require
 from rlds_kit.studio.accounts.roles import Relation
 from rlds_kit.studio.api.guard import account_of
@@ -43,10 +44,12 @@ class Recordings:
 
         Raises:
           ApiError: nobody is logged in.
-          NotFoundError: there is no such episode.
+          NotFoundError: there is no such episode; or the login of a page that listens is over.
           ForbiddenError: they may not.
         """
         account = account_of(connection)
+        if connection.scope["type"] == "websocket":  # it may be open for long, and the login be over
+            await self._database.run(login.identify, account.token_id)
         found = await self._database.run(episodes.get, episode.hex)
         require(account, _ACTIONS[deed], found)
         relation = relation_to(account, found)

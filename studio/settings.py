@@ -25,6 +25,7 @@ class Settings:
       origins: that may send requests besides the server's own pages, as "https://studio.example.org".
       is_secure: whether cookies are for HTTPS only; for a server behind a proxy that does HTTPS.
       modules: that are imported because they register environments. Only the configuration can name modules.
+      policy: that people may hand over to, by name; None: they cannot.
       workers: processes for environments; None: as many as there are cores.
       environments_per_worker: that share a process at most.
       answer_seconds: for an environment to answer.
@@ -41,6 +42,7 @@ class Settings:
     origins: tuple[str, ...] = ()
     is_secure: bool = False
     modules: tuple[str, ...] = ()
+    policy: str | None = None
     workers: int | None = None
     environments_per_worker: int = 16
     answer_seconds: float = 60.0

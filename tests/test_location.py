@@ -13,8 +13,8 @@ import pytest
 import tensorflow_datasets as tfds
 
 import rlds_kit
-from rlds_kit.convert import tfds_conversion as converter
 from rlds_kit.convert.cache import CacheError, cache_directory, made_once
+from rlds_kit.convert.tfds import conversion as converter
 from rlds_kit.errors import FormatError, NotADatasetError
 from rlds_kit.remote.errors import RemoteError
 from rlds_kit.whole_directory import new_directory

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.convert.envlogger import Record, Shard, open_recording, read_episodes
+from rlds_kit.convert.envlogger.recording import Record, Shard, open_recording, read_episodes
 from rlds_kit.errors import DamagedError, FormatError, RldsKitError, SpecError
 from rlds_kit.feed.episodes import END
 from rlds_kit.riegeli import RiegeliError

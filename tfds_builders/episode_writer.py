@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from rlds_kit.convert import tf_record
+from rlds_kit.convert.tfds import tf_record
 from rlds_kit.errors import DatasetExistsError
 from rlds_kit.tfds_builders.fitting import fitted
 from rlds_kit.tfds_builders.tfds_extra import tfds

@@ -35,7 +35,7 @@ def _running(state: State) -> Iterator[tuple[int, Due]]:
     config = state.config
     if state.asked_ns is not None:
         yield state.asked_ns + _ns(config.answer_seconds), _unanswered
-    elif not state.is_stepping and config.pace.turn is Turn.CLOCK:
+    elif not state.is_stepping and (config.pace.turn is Turn.CLOCK or stepping.is_handed_over(state)):
         yield state.next_step_ns, stepping.advance
     elif not state.is_stepping and config.pace.turn is Turn.HOLD and state.looked_ns < state.next_step_ns:
         yield state.next_step_ns, _look

@@ -30,6 +30,8 @@ def seat_taken(state: State, event: SeatTaken) -> Messages:
     elif is_new:
         _note(state, each)
     state.waits_for.discard(each.name)
+    if state.phase is Phase.WAITING:
+        state.reason = ""  # it may have been this person who was missing
     yield show(state)
     if state.phase is Phase.CONFIRMING:
         yield AskConfirmation(is_completed=state.is_over, is_over=state.is_over)
@@ -133,7 +135,8 @@ def begin_when_ready(state: State) -> Messages:
     """Counts down, or begins at once, if everybody is there."""
     waiting = [each.name for each in state.seats.values() if each.is_awaited and not (each.is_here and each.is_ready)]
     if waiting:
-        yield show(state, f"waiting for {', '.join(waiting)}")
+        state.reason = f"waiting for {', '.join(waiting)}"
+        yield show(state)
     elif state.config.countdown_seconds > 0:
         until = state.now_ns + int(state.config.countdown_seconds * SECOND)
         yield from move(state, Phase.COUNTDOWN, until_ns=until)

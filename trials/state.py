@@ -43,6 +43,8 @@ class State:
       late_steps: how many came more than a period late.
       drivers: steps, seats and who acted from then on.
       waits_for: names of those the trial waits for in a pause that nobody asked for.
+      reason: why it paused, or waits.
+      until_ns: when the phase ends by itself, where people are told.
     """
 
     config: TrialConfig
@@ -67,6 +69,8 @@ class State:
     late_steps: int = 0
     drivers: list[tuple[int, str, str]] = field(default_factory=list)
     waits_for: set[str] = field(default_factory=set)
+    reason: str = ""
+    until_ns: int | None = None
 
     def seat(self, name: str) -> Seat:
         """The seat of a name.
@@ -95,12 +99,13 @@ def move(state: State, phase: Phase, reason: str = "", until_ns: int | None = No
     if phase not in MOVES[state.phase]:  # a defect of this room; no event may cause it
         raise RuntimeError(f"a trial cannot go from {state.phase.value} to {phase.value}")
     state.phase, state.since_ns = phase, state.now_ns
-    yield show(state, reason, until_ns)
+    state.reason, state.until_ns = reason, until_ns
+    yield show(state)
 
 
-def show(state: State, reason: str = "", until_ns: int | None = None) -> ShowState:
+def show(state: State) -> ShowState:
     """What people see of it."""
-    return ShowState(state.phase, state.step, dict(state.totals), state.fps, reason, until_ns)
+    return ShowState(state.phase, state.step, dict(state.totals), state.fps, state.reason, state.until_ns)
 
 
 def facts_of(state: State) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def advance(state: State) -> Messages:
 def _is_due(state: State) -> bool:
     """Whether the clock says so, or all people who are waited for have given an action."""
     turn = state.config.pace.turn
-    if turn in {Turn.CLOCK, Turn.HOLD} and state.now_ns < state.next_step_ns:
+    if (turn in {Turn.CLOCK, Turn.HOLD} or is_handed_over(state)) and state.now_ns < state.next_step_ns:
         return False
     people = [each for each in state.seats.values() if each.is_here]
     if turn is Turn.CLOCK:
@@ -48,6 +48,12 @@ def _is_due(state: State) -> bool:
             each.given = [held] if held is not None else each.given
     awaited = [each for each in people if each.config.is_required] or people
     return all(each.given for each in awaited)
+
+
+def is_handed_over(state: State) -> bool:
+    """Whether programs act for all people who sit here: at the rate, so that these can follow, and take over again."""
+    held = [each for each in state.seats.values() if each.holder is not None]
+    return bool(held) and not any(each.driver is Driver.HUMAN for each in state.seats.values())
 
 
 def _held(each: Seat) -> Given | None:

@@ -8,12 +8,10 @@ from typing import Final
 
 import gymnasium
 
-from rlds_kit.studio.environments.gymnasium_playable import SEAT
-from rlds_kit.studio.environments.playable import EnvironmentSpec
+from rlds_kit.studio.environments.playable import SEAT, EnvironmentSpec
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.stage import Stage
 
-PERIOD: Final = 1 / 60
 WARM: Final = 60
 """Rounds that are not measured: buffers grow."""
 PLAY: Final = {
@@ -34,15 +32,17 @@ class Overhead:
     picture: int
 
 
-def overhead(environment: str, sessions: int, rounds: int) -> Overhead:
-    """Plays sessions in a worker's own code, sixty steps a second each.
+def overhead(environment: str, sessions: int, rounds: int, rate: float | None = 60.0) -> Overhead:
+    """Plays sessions in a worker's own code.
 
     Args:
       environment: its id.
       sessions: how many take turns.
       rounds: steps of each that are measured.
+      rate: steps a second of each; None: the next one follows at once, and finds the processor's caches warm.
     """
-    alone = sorted(_alone(environment, sessions, rounds))[sessions * rounds // 2]
+    period = 0.0 if rate is None else 1 / rate
+    alone = sorted(_alone(environment, sessions, rounds, period))[sessions * rounds // 2]
     look, taken = requests.Look(), []
     with tempfile.TemporaryDirectory() as folder:
         spec = EnvironmentSpec(environment)
@@ -55,14 +55,14 @@ def overhead(environment: str, sessions: int, rounds: int) -> Overhead:
                 begin = time.perf_counter()
                 stepped = stage.step(requests.Step(look, {SEAT: number % 3}, PLAY))
                 taken.append((time.perf_counter() - begin - alone) * 1e3)
-            time.sleep(max(0.0, PERIOD - (time.perf_counter() - begun)))
+            _rest(period - (time.perf_counter() - begun))
         for stage in stages:
             stage.finish(requests.Finish({}))
             stage.close()
     return Overhead(taken[WARM * sessions :], len(stepped.picture.data))
 
 
-def _alone(environment: str, sessions: int, rounds: int) -> list[float]:
+def _alone(environment: str, sessions: int, rounds: int, period: float) -> list[float]:
     """Seconds that steps and pictures of the environments take without a studio, at the same rate."""
     taken = []
     envs = [gymnasium.make(environment) for _ in range(sessions)]
@@ -75,5 +75,10 @@ def _alone(environment: str, sessions: int, rounds: int) -> list[float]:
             env.step(number % 3)
             env.render()
             taken.append(time.perf_counter() - begin)
-        time.sleep(max(0.0, PERIOD - (time.perf_counter() - begun)))
+        _rest(period - (time.perf_counter() - begun))
     return taken
+
+
+def _rest(seconds: float) -> None:
+    if seconds > 0:
+        time.sleep(seconds)

@@ -3,8 +3,13 @@
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.convert import arrays, crowdplay_reader, envlogger_format, lerobot, minari, rlds_kit_dataset, tfds_reader
+from rlds_kit.convert import arrays, rlds_kit_dataset
+from rlds_kit.convert.crowdplay import reader as crowdplay_reader
+from rlds_kit.convert.envlogger import format as envlogger_format
+from rlds_kit.convert.lerobot import format as lerobot
+from rlds_kit.convert.minari import formats as minari
 from rlds_kit.convert.protocol import ConversionError, Format
+from rlds_kit.convert.tfds import reader as tfds_reader
 from rlds_kit.errors import NotADatasetError
 
 FORMATS: Final = {

@@ -21,7 +21,7 @@
 
 Bodies and answers have `"v": 1`. Errors are {"v": 1, "error": {"code", "message", "where"}}. Programs send the token of
 a login as `Authorization: Bearer TOKEN`; browsers have it in a cookie and must send their Origin with what changes
-something.
+something. So does a WebSocket, which needs a login, too.
 
 For modules of other routes: `guard.account_of(connection)` says who asks, also of a WebSocket; `body.read` and
 `answer.answer` read and write JSON; `errors.ApiError` is what to raise; `accounts.permissions.require` decides.

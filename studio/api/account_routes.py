@@ -48,11 +48,22 @@ async def _log_in(request: Request, given: models.Login) -> login.Login:
     state = request.app.state
     if given.token is not None:
         token = state.signer.read(Kind.ACCESS, given.token)
+        _require_same(request, await state.database.run(login.identify, token))
         return await state.database.run(login.by_token, token)  # type: ignore[no-any-return]
     if given.invitation is not None:
         invitation = state.signer.read(Kind.INVITATION, given.invitation)
         return await state.database.run(login.by_invitation, invitation, given.name, given.email)  # type: ignore[no-any-return]
     return await state.database.run(login.by_study, given.study, given.name or "", given.participant)  # type: ignore[no-any-return]
+
+
+def _require_same(request: Request, wanted: Account) -> None:
+    """Refuses a link of somebody else: following one, people would record in the account of whoever sent it."""
+    present: Account | None = request.scope.get("account")
+    if present is not None and present.id != wanted.id:
+        name = present.name or f"a {present.role.value}"
+        raise ApiError(
+            409, "other_login", f"you are logged in as {name}, and this link is of somebody else; log out first"
+        )
 
 
 async def log_out(request: Request) -> Response:

@@ -6,7 +6,6 @@ changes that pages of others send, and too many requests. It finds the account o
 """
 
 from typing import Final
-from urllib.parse import urlsplit
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.accounts import login
@@ -77,6 +76,8 @@ class Guard:
     async def _check(self, connection: HTTPConnection) -> None:
         self._check_host(connection)
         path: str = connection.scope["path"]
+        if "\0" in path or b"%00" in connection.scope["query_string"]:
+            raise ApiError(400, "invalid", "an address has no character 0; not every database can look for it")
         if not path.startswith(_WITH_ACCOUNTS):
             return  # the files of the page: many at once, for a whole class behind one address
         _count(self._requests, address_of(connection))
@@ -85,8 +86,8 @@ class Guard:
             self._check_origin(connection)
         account = await self._account(connection)
         connection.scope["account"] = account
-        if path.startswith("/api/") and path not in _OPEN:
-            account_of(connection)  # so that no route can forget it
+        if path not in _OPEN:
+            account_of(connection)  # so that no route can forget it, and tokens of sessions end with the login
         if is_change and account is not None:
             _count(self._changes, account.id)
 
@@ -99,8 +100,8 @@ class Guard:
 
     def _check_origin(self, connection: HTTPConnection) -> None:
         origin = connection.headers.get("origin", "")
-        is_own = urlsplit(origin).netloc == connection.headers["host"] and origin.startswith(("http://", "https://"))
-        if not is_own and origin not in self._settings.origins:
+        own = {f"{scheme}://{connection.headers['host']}" for scheme in ("http", "https")}
+        if origin not in own and origin not in self._settings.origins:
             raise ApiError(
                 403,
                 "origin",

@@ -109,15 +109,15 @@ class Inspector:
             raise ApiError(
                 422,
                 "unknown_environment",
-                f"expected the id of an environment that Gymnasium knows here, got {environment!r}; those of other "
+                f"expected an environment that is known here, got {environment!r}; those of other "
                 "packages are known once the studio is started with their module",
                 "environment",
             )
         return modules[environment]
 
     async def _modules(self) -> Mapping[str, str]:
-        async with self._one_at_a_time:
-            if not self._known:
+        if not self._known:  # who wants to play does not wait while somebody tries a slow environment
+            async with self._one_at_a_time:
                 catalogued: requests.Catalogued = await self._pool.ask(self._asked)
                 self._known = catalogued.modules
         return self._known

@@ -1,5 +1,6 @@
 """Bodies of requests. Unknown fields are refused."""
 
+import re
 from typing import Annotated, Any, Final, Literal
 
 from rlds_kit.feed.extras import needs
@@ -8,14 +9,35 @@ from rlds_kit.studio.database.studies import Content, StudyEnvironment
 from rlds_kit.studio.environments.schema import RESERVED
 
 with needs("studio"):
-    from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+    from pydantic import (
+        AfterValidator,
+        BaseModel,
+        ConfigDict,
+        Field,
+        StringConstraints,
+        field_validator,
+        model_validator,
+    )
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def _one_line(text: str) -> str:
+    """Refuses what would change a terminal, or begin a line in a list: names are shown there, too."""
+    if found := _CONTROL.search(text):
+        raise ValueError(f"expected one line without control characters, got {found[0]!r} at {found.start()}")
+    return text
+
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True), AfterValidator(_one_line)]
 Text = Annotated[str, StringConstraints(max_length=50_000)]
-Email = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+Email = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$"), AfterValidator(_one_line)]
 RowId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
-EnvironmentId = Annotated[str, StringConstraints(max_length=200, pattern=r"^(?:[\w.-]+/)?[\w.-]+$")]
-"""An id, never "module:id", which would import code."""
+EnvironmentId = Annotated[
+    str, StringConstraints(max_length=200, pattern=r"^(?:(?:[\w.-]+/)?[\w.-]+|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$")
+]
+"""An id of Gymnasium, or "module:function" of dm_env, which must be one that the configured modules offer: a request
+never has anything imported."""
 Token = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
@@ -68,7 +90,8 @@ class Environment(BaseModel):
     name: Name
     instructions: Text = ""
     environment: EnvironmentId
-    interface: Literal["gymnasium"] = "gymnasium"
+    interface: Literal["gymnasium", "dm_env"] | None = None
+    """What the id says; None: that."""
     kwargs: dict[str, Any] = {}
     turn: Literal["clock", "press", "hold", "release"] = "clock"
     fps: Annotated[float, Field(ge=1, le=60)] = 15.0
@@ -81,9 +104,19 @@ class Environment(BaseModel):
             raise ValueError(f"the studio itself sets {', '.join(sorted(reserved))}")
         return kwargs
 
+    @model_validator(mode="after")
+    def _of_its_interface(self) -> "Environment":
+        if self.interface not in {None, self._interface}:
+            raise ValueError(f"expected the interface {self._interface} for {self.environment}, got {self.interface}")
+        return self
+
+    @property
+    def _interface(self) -> str:
+        return "dm_env" if ":" in self.environment else "gymnasium"
+
     def content(self) -> StudyEnvironment:
         """For the database."""
-        return StudyEnvironment(**{**self.model_dump(), "id": self.id or ""})
+        return StudyEnvironment(**{**self.model_dump(), "id": self.id or "", "interface": self._interface})
 
 
 Environments = Annotated[list[Environment], Field(min_length=1, max_length=64)]
@@ -110,7 +143,7 @@ class NewStudy(Body):
 class ChangedStudy(NewStudy):
     """The next version of a study."""
 
-    version: int
+    version: Annotated[int, Field(ge=1, lt=2**31 - 1)]
     """That was changed."""
 
 

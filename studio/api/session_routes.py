@@ -35,10 +35,11 @@ async def open_session(request: Request) -> Response:
 
 
 async def look_on(request: Request) -> Response:
-    """Lets somebody look on in a session."""
+    """Lets somebody look on in a session, and judge what is done there under their own anonymous id."""
     account, state = account_of(request), request.app.state
-    found = await state.database.run(_allowed, account, request.path_params["session"], Action.SESSION_SEE)
-    return answer({"session": shown(found), "token": state.signer.sign(Kind.LOOK, found.id)})
+    secret = derived(state.secret, PURPOSE)
+    found, agent = await state.database.run(_looked_at, account, request.path_params["session"], secret)
+    return answer({"session": shown(found), "token": state.signer.sign(Kind.LOOK, f"{found.id} {agent}")})
 
 
 async def get_session(request: Request) -> Response:
@@ -86,6 +87,11 @@ def _allowed(connection: Connection, account: Account, session: str, action: Act
     found = sessions.get(connection, session)
     require(account, action, found)
     return found
+
+
+def _looked_at(connection: Connection, account: Account, session: str, secret: bytes) -> tuple[Session, str]:
+    found = _allowed(connection, account, session, Action.SESSION_SEE)
+    return found, agent_id(secret, found.study_id, users.get(connection, account.id).person)
 
 
 def _end(connection: Connection, account: Account, session: str) -> Session:

@@ -10,6 +10,8 @@ with needs("studio"):
     from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
     from sqlalchemy.exc import ArgumentError
 
+FILE: Final = "studio.db"
+"""In the directory of a studio that was given no other database."""
 _BUSY_SECONDS: Final = 10.0
 """For another process to end its transaction."""
 

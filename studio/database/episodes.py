@@ -29,6 +29,8 @@ with needs("studio"):
         update,
     )
 
+_TOGETHER: Final = 500
+"""Ids in one statement: databases take so many."""
 STATUSES: Final = (RECORDING, *(status.value for status in Status))
 
 
@@ -192,6 +194,15 @@ def exists(connection: Connection, episode: str) -> bool:
     return connection.execute(select(_ROWS.id).where(_ROWS.id == episode)).first() is not None
 
 
+def missing(connection: Connection, episodes: Sequence[str]) -> frozenset[str]:
+    """Those of some episodes that have no row, or none any more."""
+    found: set[str] = set()
+    for first in range(0, len(episodes), _TOGETHER):
+        some = episodes[first : first + _TOGETHER]
+        found.update(row.id for row in connection.execute(select(_ROWS.id).where(_ROWS.id.in_(some))))
+    return frozenset(episodes) - found
+
+
 def get(connection: Connection, episode: str) -> Episode:
     """An episode.
 
@@ -230,15 +241,17 @@ def remove(connection: Connection, episode: str) -> None:
     found = get(connection, episode)
     if found.status == RECORDING:
         raise StaleError("the episode is being played; end it first")
-    values = {"episode_id": episode, "directory": found.directory, "deleted_ns": tables.now_ns()}
-    connection.execute(insert(tables.deletions).values(**values))
+    played = tables.sessions.c
+    server = connection.execute(select(played.server).where(played.id == found.session_id)).scalar_one()
+    values = {"server": server, "directory": found.directory, "deleted_ns": tables.now_ns()}
+    connection.execute(insert(tables.deletions).values(episode_id=episode, **values))
     connection.execute(delete(tables.episodes).where(_ROWS.id == episode))
 
 
-def deleted(connection: Connection) -> dict[str, list[str]]:
-    """The episodes that were deleted, and whose steps are still in their recordings, by the directory of these."""
+def deleted(connection: Connection, server: str) -> dict[str, list[str]]:
+    """The episodes that were deleted, and whose steps are still in recordings of a server, by their directory."""
     found: dict[str, list[str]] = {}
-    for row in connection.execute(select(tables.deletions)):
+    for row in connection.execute(select(tables.deletions).where(tables.deletions.c.server == server)):
         found.setdefault(row.directory, []).append(row.episode_id)
     return found
 

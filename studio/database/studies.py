@@ -21,7 +21,7 @@ class StudyEnvironment:
       name: for people.
       instructions: beside those of the study.
       environment: that its interface knows it by, as "ALE/Breakout-v5".
-      interface: "gymnasium" or "pettingzoo".
+      interface: "gymnasium" or "dm_env".
       kwargs: for making it; JSON can hold them.
       turn: when a step is done, as `trials.Turn` names it.
       fps: steps a second.

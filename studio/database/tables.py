@@ -144,6 +144,7 @@ deletions: Final = Table(
     "deletions",
     METADATA,
     Column("episode_id", ID, primary_key=True),
+    Column("server", LongText, nullable=False),  # that has the recording
     Column("directory", LongText, nullable=False),  # whose shards still hold it
     Column("deleted_ns", BigInteger, nullable=False),
 )

@@ -1,11 +1,17 @@
-"""Which environments Gymnasium can make here."""
+"""Which environments can be made here."""
 
 import contextlib
 import functools
 import importlib
 from collections.abc import Iterable
+from typing import Final
 
 import gymnasium
+
+from rlds_kit.studio.environments.makers import makers
+
+_OF_OTHERS: Final = frozenset({"GymV21Environment-v0", "GymV26Environment-v0"})
+"""They make what an argument names, and import its module: whoever makes a study could name any."""
 
 
 def catalogue(modules: Iterable[str] = ()) -> dict[str, str]:
@@ -16,7 +22,8 @@ def catalogue(modules: Iterable[str] = ()) -> dict[str, str]:
 
     Returns:
       In alphabetical order; "" for the environments of Gymnasium, of its plugins, and of the Arcade Learning
-      Environment.
+      Environment, and for "module:function" of the modules, which makes one of dm_env. Those that make any environment
+      of old Gym are not among them.
 
     Raises:
       ImportError: one of the modules is not there.
@@ -25,8 +32,10 @@ def catalogue(modules: Iterable[str] = ()) -> dict[str, str]:
     ''
     """
     _register_games()
+    modules = tuple(modules)
     from_modules = {name: module for module in modules for name in _registered_by(module)}
-    return {name: from_modules.get(name, "") for name in sorted(gymnasium.registry)}
+    made = {name for module in modules for name in makers(module)}
+    return {name: from_modules.get(name, "") for name in sorted((gymnasium.registry.keys() - _OF_OTHERS) | made)}
 
 
 def registered(environment: str) -> str:

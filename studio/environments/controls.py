@@ -41,7 +41,7 @@ class Controls:
 
 
 def controls_of(env: Any, space: gymnasium.Space[Any] | None = None) -> Controls:
-    """How people act in an environment of Gymnasium or PettingZoo.
+    """How people act in an environment of Gymnasium, PettingZoo or dm_env.
 
     Discrete actions have the keys that the environment itself says (`get_keys_to_action`), else those of their names
     (`get_action_meanings`), else arrows and digits. A box of up to four numbers is moved by pairs of keys and by the
@@ -69,7 +69,7 @@ def controls_of(env: Any, space: gymnasium.Space[Any] | None = None) -> Controls
 
 
 def _discrete(env: Any, space: spaces.Discrete) -> Controls:
-    inner = env.unwrapped
+    inner = getattr(env, "unwrapped", env)
     meanings = [str(name) for name in getattr(inner, "get_action_meanings", list)()]
     chords = _chords(inner, meanings, int(space.n))
     start = int(space.start)

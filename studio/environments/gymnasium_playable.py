@@ -12,12 +12,12 @@ from rlds_kit.logger.gymnasium_logger import declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
 from rlds_kit.studio.environments.controls import Controls, controls_of
-from rlds_kit.studio.environments.playable import EnvironmentSpec, Outcome
+from rlds_kit.studio.environments.mujoco_cameras import mujoco_views
+from rlds_kit.studio.environments.playable import SEAT, EnvironmentSpec, Outcome
 from rlds_kit.studio.environments.policies import policy
+from rlds_kit.studio.environments.views import View, views_of
 from rlds_kit.studio.frames.picture import Picture
 
-SEAT: Final = "player"
-"""The only one."""
 _MODES: Final = ("rgb_array", "ansi")
 
 
@@ -38,11 +38,13 @@ class GymnasiumPlayable:
         with contextlib.ExitStack() as stack:
             stack.callback(self._env.close)
             self.seats: tuple[str, ...] = (SEAT,)
+            self.is_seeded = True
             reward_space = getattr(self._env.unwrapped, "reward_space", None)
             self.declared = declare(self._env.observation_space, self._env.action_space, reward_space)
             self.provenance: Mapping[str, Any] = provenance.of_gymnasium(self._env)
             self.controls: Mapping[str, Controls] = {SEAT: controls_of(self._env)}
-            self.cameras: tuple[str, ...] = ("default",)
+            self._views = self._find_views()
+            self.cameras: tuple[str, ...] = tuple(self._views)
             rate = self._env.metadata.get("render_fps")
             self.rate = None if not rate else float(rate)
             stack.pop_all()
@@ -74,10 +76,12 @@ class GymnasiumPlayable:
         return Outcome({OBSERVATION: observation, INFO: info}, acted, rewards, ending_of(*flags), flags)
 
     def picture(self, camera: int) -> Picture:
-        """What the environment draws."""
-        del camera
-        picture: Picture = self._env.render()  # type: ignore[assignment]  # an array or text, as its mode says
-        return picture
+        """What the environment draws, what it observes, or what one of its cameras sees."""
+        return list(self._views.values())[camera]()
+
+    def _find_views(self) -> dict[str, View]:
+        render: Any = self._env.render  # an array or text, as its mode says
+        return views_of(render, self.declared.fields[OBSERVATION], lambda: self._observation) | mujoco_views(self._env)
 
     def close(self) -> None:
         """Closes the environment."""

@@ -45,6 +45,7 @@ class ParallelPlayable:
             self.declared = declared
             self._agents: dict[str, Hashable] = {self._names(agent): agent for agent in self._env.possible_agents}
             self.seats: tuple[str, ...] = tuple(self._agents)
+            self.is_seeded = True
             self.provenance: Mapping[str, Any] = provenance.of_pettingzoo(self._env, INTERFACE)
             self.controls: Mapping[str, Controls] = {
                 name: controls_of(self._env, self._env.action_space(agent)) for name, agent in self._agents.items()

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from rlds_kit import spec as specs
 from rlds_kit.step import EpisodeEnd
 from rlds_kit.studio.environments.controls import Controls
 from rlds_kit.studio.frames.picture import Picture
+
+SEAT: Final = "player"
+"""The seat of an environment that has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +18,9 @@ class EnvironmentSpec:
     """Which environment to make.
 
     Attributes:
-      id: that its interface knows it by, as "ALE/Breakout-v5"; of PettingZoo also "module:function".
+      id: that its interface knows it by, as "ALE/Breakout-v5"; of PettingZoo also, of dm_env always "module:function".
       kwargs: for making it.
-      interface: "gymnasium" or "pettingzoo".
+      interface: "gymnasium", "pettingzoo" or "dm_env".
       policies: by seat, the name of the policy that drives it where no person does; a seat that has none of its own is
         driven at random.
       name: for people.
@@ -54,6 +57,7 @@ class Playable(Protocol):
 
     Attributes:
       seats: names of its agents.
+      is_seeded: whether a seed makes an episode begin the same again.
       declared: the fields that every step has.
       provenance: what it is, for the recording.
       controls: by seat, how people act.
@@ -62,6 +66,7 @@ class Playable(Protocol):
     """
 
     seats: tuple[str, ...]
+    is_seeded: bool
     declared: specs.Dict
     provenance: Mapping[str, Any]
     controls: Mapping[str, Controls]

@@ -10,9 +10,12 @@ from typing import Any, Final
 import gymnasium
 
 from rlds_kit.studio.environments.catalogue import registered
+from rlds_kit.studio.environments.makers import maker
 
 RESERVED: Final = frozenset({"id", "render_mode"})
 """What the studio sets itself."""
+_SEED: Final = frozenset({"seed"})
+"""What it sets, too, where a function makes environments of dm_env."""
 _PLAIN: Final = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 _MARKERS: Final = (gymnasium.Env, gymnasium.utils.EzPickle, object)
 """Bases of environments whose arguments are not the environment's."""
@@ -22,7 +25,7 @@ def kwargs_schema(environment: str) -> dict[str, Any]:
     """The schema of an environment's keyword arguments, as its signature, its annotations and its registration say.
 
     Args:
-      environment: as `gymnasium.make` takes it: an id, or "module:id".
+      environment: as `gymnasium.make` takes it: an id, or "module:id"; or the "module:function" of one of dm_env.
 
     Returns:
       JSON schema (2020-12) of an object. What JSON cannot hold has no default; what is not annotated, and has no
@@ -35,21 +38,28 @@ def kwargs_schema(environment: str) -> dict[str, Any]:
     >>> kwargs_schema("FrozenLake-v1")["properties"]["is_slippery"]
     {'default': True, 'type': 'boolean'}
     """
+    function = maker(environment)
+    if function is not None:
+        return _schema(environment, function, {}, RESERVED | _SEED)
     name = registered(environment)
     spec = gymnasium.spec(name)
     entry = spec.entry_point
     if entry is None:
         raise gymnasium.error.Error(f"{environment} is registered without an entry point; it cannot be made")
     creator = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
+    return _schema(name, creator, spec.kwargs, RESERVED)
+
+
+def _schema(
+    title: str, creator: Callable[..., Any], given: Mapping[str, Any], reserved: frozenset[str]
+) -> dict[str, Any]:
     parameters, is_open = _parameters(creator)
-    properties = {
-        name: _property(parameter, spec.kwargs) for name, parameter in parameters.items() if name not in RESERVED
-    }
+    properties = {name: _property(parameter, given) for name, parameter in parameters.items() if name not in reserved}
     required = [name for name, each in properties.items() if "default" not in each and _is_needed(parameters[name])]
-    required = [name for name in required if name not in spec.kwargs]
+    required = [name for name in required if name not in given]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": name,
+        "title": title,
         "type": "object",
         "properties": properties,
         "required": required,

@@ -72,6 +72,12 @@ async def filtered(database: Database, account: Account, recordings: Path, wante
     return chosen
 
 
+async def deleted(database: Database, ids: Sequence[str]) -> frozenset[str]:
+    """Those of some episodes, as `Chosen` names them, that nobody may export any more."""
+    rows = {uuid.UUID(each).hex: each for each in ids}
+    return frozenset(rows[each] for each in await database.run(episodes.missing, list(rows)))
+
+
 def _some(connection: "Connection", account: Account, rows: Sequence[str]) -> list[Episode]:
     found = [episodes.get(connection, each) for each in rows]
     for each in found:

@@ -24,7 +24,7 @@ class Report:
     Attributes:
       episodes: in it.
       steps: in it.
-      left_out: public ids of episodes that are not on the disk, or have no step.
+      left_out: public ids of episodes that were deleted since, are not on the disk, or have no step.
       fields_before: of steps, as they were recorded.
       fields_after: as they are in the export.
       losses: what another format than ours could not hold: of each field why, and how often.

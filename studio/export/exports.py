@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.export.job import JOB, Job, State, new_id, read_jobs, write_job
 from rlds_kit.studio.export.rules import Chosen, Rules
-from rlds_kit.studio.export.work import PLAN, write_request
+from rlds_kit.studio.export.work import PLAN, clear, leave_out, wanted, write_request
 
 log = logging.getLogger(__name__)
 MOST_WAITING: Final = 20
@@ -24,16 +24,20 @@ MOST_WAITING: Final = 20
 _LINE_BYTES: Final = 64 << 20
 """A report names every episode that was left out."""
 
+Deleted = Callable[[Sequence[str]], Awaitable[Collection[str]]]
+
 
 class Exports:
     """Makes exports. Use it in an `async with` statement: then those that a dead server left are taken up.
 
     Args:
       directory: for exports; each has a directory of its own there.
+      deleted: says which of some episodes were deleted since they were chosen; it is asked before an export is made,
+        and again before anybody can have it.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, deleted: Deleted) -> None:
+        self._directory, self._deleted = directory, deleted
         self._jobs: dict[str, Job] = {}
         self._waiting: asyncio.Queue[str] = asyncio.Queue()
         self._process: asyncio.subprocess.Process | None = None
@@ -114,7 +118,7 @@ class Exports:
         cancelled = await self._set(job.id, state=State.CANCELLED, progress=0.0)
         if self._running == job.id and self._process is not None:
             await _killed(self._process)
-        await asyncio.to_thread(_clear, self._directory / job.id)
+        await asyncio.to_thread(clear, self._directory / job.id, JOB)
         return cancelled
 
     async def again(self, job: Job) -> Job:
@@ -170,8 +174,10 @@ class Exports:
             if job is not None and job.state is State.WAITING:
                 try:
                     await self._make(export)
-                except OSError as error:  # the process cannot be started
-                    await self._set(export, state=State.FAILED, error=str(error))
+                except Exception as error:  # whatever it was, others wait
+                    if self._is_running(export):  # else it was cancelled, and its files are gone
+                        log.exception("export %s", export)
+                        await self._set(export, state=State.FAILED, error=f"{type(error).__name__}: {error}")
 
     def _is_running(self, export: str) -> bool:
         """Whether it was neither cancelled nor forgotten."""
@@ -181,6 +187,7 @@ class Exports:
     async def _make(self, export: str) -> None:
         """Runs the process of an export to its end."""
         await self._set(export, state=State.RUNNING)
+        await self._leave_out_deleted(export)
         ending: dict[str, Any] = {}
         self._running, self._process = export, await _started(self._directory / export)
         if not self._is_running(export):
@@ -199,11 +206,22 @@ class Exports:
             self._running, self._process = "", None
         if not self._is_running(export):
             return  # it was cancelled
-        if "report" in ending:
+        if "report" in ending and await self._leave_out_deleted(export):
+            await self._set(export, state=State.WAITING, progress=0.0)
+            self._waiting.put_nowait(export)
+        elif "report" in ending:
             await self._set(export, state=State.DONE, progress=1.0, report=ending["report"])
         else:
             error = ending.get("error") or f"the process that made it died ({code}); the studio's log may say why"
             await self._set(export, state=State.FAILED, error=error)
+
+    async def _leave_out_deleted(self, export: str) -> bool:
+        """Takes out of an export what was deleted since it was asked for; whether there was such."""
+        directory = self._directory / export
+        out = await self._deleted(await asyncio.to_thread(wanted, directory))
+        if out:
+            await asyncio.to_thread(leave_out, directory, out)
+        return bool(out)
 
 
 async def _started(directory: Path) -> asyncio.subprocess.Process:
@@ -232,10 +250,3 @@ def _told(line: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _clear(directory: Path) -> None:
-    """Deletes everything but what is known of the job."""
-    for each in directory.iterdir() if directory.is_dir() else ():
-        if each.name != JOB:
-            shutil.rmtree(each, ignore_errors=True) if each.is_dir() else each.unlink(missing_ok=True)

@@ -20,9 +20,9 @@ digits, _ and -), `"archive": true` (else a folder at the server), `"strip": tru
 An export: `id`, `name`, `archive`, `episodes` (how many were chosen), `rules` (`strip`, `end_tags`, `tag_columns`,
 `format`), `created_ns`, `state` ("waiting", "running", "done", "failed", "cancelled"), `progress` (0 to 1), `error`,
 `path` (of a folder at the server, for designers; else null), and, when it is done, `report`: `name`, `bytes`,
-`episodes`, `steps`, `left_out` (public ids of episodes of which nothing is on the disk), `fields_before`,
-`fields_after`, `losses` (`[{"field", "reason", "values"}]`, of other formats), `content_digest`, `episodes_kept`;
-else null.
+`episodes`, `steps`, `left_out` (public ids of episodes that were deleted since, or of which nothing is on the
+disk), `fields_before`, `fields_after`, `losses` (`[{"field", "reason", "values"}]`, of other formats),
+`content_digest`, `episodes_kept`; else null.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -31,6 +31,7 @@ from rlds_kit.errors import RldsKitError
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.studio.export.archive import archive
 from rlds_kit.studio.export.exporting import make
+from rlds_kit.studio.export.job import JOB
 from rlds_kit.studio.export.plan import make_plan, read_plan, write_plan
 from rlds_kit.studio.export.rules import Chosen, Rules
 
@@ -56,8 +57,39 @@ def write_request(directory: Path, name: str, chosen: Sequence[Chosen], rules: R
       is_archive: whether the dataset becomes one file.
     """
     episodes = [dataclasses.asdict(each) for each in chosen]
-    content = {"name": name, "archive": is_archive, "rules": rules.as_json(), "episodes": episodes}
+    content = {"name": name, "archive": is_archive, "rules": rules.as_json(), "episodes": episodes, "left_out": []}
     write_whole(directory / REQUEST, content)
+
+
+def wanted(directory: Path) -> list[str]:
+    """The ids of the episodes that an export is to have."""
+    asked = json.loads((directory / REQUEST).read_text("utf-8"))
+    return [each["id"] for each in asked["episodes"]]
+
+
+def leave_out(directory: Path, out: Collection[str]) -> None:
+    """Takes episodes out of what is wanted, and deletes what was made with them.
+
+    Args:
+      directory: of the export.
+      out: ids, as `wanted` gives them.
+
+    Raises:
+      OSError: a file cannot be read or written.
+    """
+    asked = json.loads((directory / REQUEST).read_text("utf-8"))
+    episodes = asked["episodes"]
+    asked["episodes"] = [each for each in episodes if each["id"] not in out]
+    asked["left_out"] += [each["public"].get("public_id", each["id"]) for each in episodes if each["id"] in out]
+    write_whole(directory / REQUEST, asked)
+    clear(directory, REQUEST, JOB)
+
+
+def clear(directory: Path, *kept: str) -> None:
+    """Deletes everything but some files."""
+    for each in directory.iterdir() if directory.is_dir() else ():
+        if each.name not in kept:
+            shutil.rmtree(each, ignore_errors=True) if each.is_dir() else each.unlink(missing_ok=True)
 
 
 def work(directory: Path, tell: Tell = lambda _: None) -> dict[str, Any]:
@@ -100,7 +132,9 @@ def _make(directory: Path, asked: dict[str, Any], data: Path, tell: Tell) -> Non
     shutil.rmtree(data, ignore_errors=True)  # it was killed before it could say what this is
     if not (directory / PLAN).exists():
         chosen = [Chosen(**each) for each in asked["episodes"]]
-        write_plan(directory / PLAN, make_plan(chosen, Rules.of_json(asked["rules"])))
+        plan = make_plan(chosen, Rules.of_json(asked["rules"]))
+        plan = dataclasses.replace(plan, left_out=(*asked["left_out"], *plan.left_out))
+        write_plan(directory / PLAN, plan)
     made = make(read_plan(directory / PLAN), data, progress=lambda done, total: tell(done / max(1, total)))
     write_whole(directory / REPORT, dataclasses.asdict(made))
 

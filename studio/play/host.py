@@ -84,7 +84,7 @@ class PlayedEpisode:
       session: in which it was played.
       number: in the session, from 0.
       episode_id: in the recording, 32 hexadecimal digits; "" if nothing is recorded.
-      seed: of the reset.
+      seed: of the reset; None: the environment takes none.
       status: what became of it; ABANDONED if the environment was lost, whatever a person had decided.
       reason: why, if no person ended it.
       steps: how many were done.
@@ -99,7 +99,7 @@ class PlayedEpisode:
     session: str
     number: int
     episode_id: str
-    seed: int
+    seed: int | None
     status: Status
     reason: str
     steps: int
@@ -134,7 +134,7 @@ class Host(Protocol):
           NotAdmittedError: nothing, now.
         """
 
-    async def begun(self, session: str, number: int, episode_id: str, seed: int) -> None:
+    async def begun(self, session: str, number: int, episode_id: str, seed: int | None) -> None:
         """An episode has begun; what dies before `finished` is looked for by its id.
 
         Raises:

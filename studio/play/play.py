@@ -105,10 +105,26 @@ class Play:
         elif isinstance(message, protocol.Leave):
             self.leave(source, is_lost=False)
             source.close(window.LEFT, "left")
+        elif isinstance(message, protocol.Reward):
+            self._judge(source, message)
         elif source.seat is None:
             source.tell(protocol.Error(code="observer", message="you look on; only those who play may do this"))
         else:
             self._act(source, source.seat, message)
+
+    def _judge(self, source: Window, message: protocol.Reward) -> None:
+        """Takes a reward from somebody who plays, or looks on."""
+        number, is_over = self.running.number, self.running.phase is Phase.ENDED
+        if message.episode not in {None, number} or is_over:
+            said = f"episode {number if is_over else message.episode} is over; judge it where it is replayed"
+            source.tell(protocol.Error(code="episode", message=said, where="reward.episode"))
+            return
+        who, of = source.admission.holder, message.seat or source.seat or self.running.opened.seats[0]
+        now = self.running.now()
+        given = events.RewardGiven(now, who, of, message.value, message.confidence, message.step, message.note)
+        refused = self.running.handle(given)
+        if refused is not None:
+            source.tell(protocol.Error(code="refused", message=refused, where=message.type))
 
     def _act(self, source: Window, seat: str, message: protocol.FromBrowser) -> None:
         if isinstance(message, protocol.SetQuality | protocol.Camera):
@@ -118,10 +134,6 @@ class Play:
             return
         if isinstance(message, protocol.Drive) and message.driver == "policy" and seat not in self._policies:
             source.tell(protocol.Error(code="policy", message=f"no policy can drive {seat!r}", where="drive.driver"))
-            return
-        if isinstance(message, protocol.Reward) and message.episode not in {None, self.running.number}:
-            said = f"episode {message.episode} is over; this is {self.running.number}"
-            source.tell(protocol.Error(code="episode", message=said, where="reward.episode"))
             return
         refused = self.running.handle(self._event(source, seat, message))
         if refused is not None:
@@ -151,9 +163,6 @@ class Play:
                 return events.DriverChanged(now, seat, Driver(message.driver))
             case protocol.Rate():
                 return events.RateChanged(now, message.fps)
-            case protocol.Reward():
-                who, of = source.admission.holder, message.seat or seat
-                return events.RewardGiven(now, who, of, message.value, message.confidence, message.step, message.note)
             case protocol.Say():
                 return events.MessageSent(now, seat, tuple(message.to), message.content)
         raise TypeError(message)  # pragma: no cover  the others are done above
@@ -167,6 +176,7 @@ class Play:
             said = f"expected one of the cameras 0 to {len(self.running.opened.cameras) - 1}, got {message.n}"
             source.tell(protocol.Error(code="camera", message=said, where="camera.n"))
             return
+        self._tell_all(protocol.Looks(quality=self.look.quality or self._scene.quality, camera=self.look.camera))
         self.running.show_again()
 
     # What the engine's runtime calls:
@@ -275,6 +285,7 @@ class Play:
             turn=self._scene.turn.value,
             fps=15.0 if self._state is None else self._state.fps,
             quality=self.look.quality or self._scene.quality,
+            camera=self.look.camera,
             window=WINDOW,
         )
 

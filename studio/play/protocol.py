@@ -124,7 +124,10 @@ class Camera(_Asked):
 
 
 class Reward(_Asked):
-    """A judgement of a step of this episode; without `step`, of the latest."""
+    """A judgement of a step of this episode; without `step`, of the latest.
+
+    Without `seat`, it is of one's own, and of the first where one looks on.
+    """
 
     type: Literal["reward"]
     value: Annotated[float, Field(allow_inf_nan=False)]
@@ -193,7 +196,16 @@ class Welcome(_Message):
     turn: str
     fps: float
     quality: Quality
+    camera: int
     window: int
+
+
+class Looks(_Message):
+    """How everybody sees the environment from now on, for somebody has chosen so."""
+
+    type: Literal["look"] = "look"
+    quality: Quality
+    camera: int
 
 
 class State(_Message):
@@ -274,7 +286,7 @@ class Error(_Message):
     where: str = ""
 
 
-ToBrowser = Welcome | State | Ask | Saved | DriverNow | Amended | Said | Notice | Error
+ToBrowser = Welcome | Looks | State | Ask | Saved | DriverNow | Amended | Said | Notice | Error
 
 _READER: Final[TypeAdapter[Any]] = TypeAdapter(FromBrowser)
 _CODES: Final = {"json_invalid": "json", "union_tag_invalid": "type", "union_tag_not_found": "type"}

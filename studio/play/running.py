@@ -255,6 +255,8 @@ class Running:
             case Encoded():
                 self._is_showing = False
                 self._see(answer, self.step, self._last_flags)
+                if request != requests.Show(self._audience.look):
+                    self.show_again()  # it was changed meanwhile
 
     def _see(self, picture: Encoded, step: int, flags: Flags) -> None:
         self._last_flags = flags

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.replay.answers import VERSION
 
 with needs("studio"):
     from starlette.requests import Request
@@ -27,11 +28,14 @@ async def json_of(request: Request) -> Any:  # JSON
         if len(body) > MOST_BYTES:
             raise ApiError(413, "too_long", f"expected at most {MOST_BYTES} bytes")
     try:
-        return json.loads(body)
+        found = json.loads(body)
     except ValueError as error:  # UnicodeDecodeError is one
         raise ApiError(400, "malformed", f"expected JSON: {error}") from error
     except RecursionError:
         raise ApiError(400, "malformed", "expected JSON that is not so deep") from None
+    if isinstance(found, dict) and found.get("v", VERSION) != VERSION:
+        raise ApiError(400, "malformed", f"expected version {VERSION}", "v")
+    return found
 
 
 def whole_number(given: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:

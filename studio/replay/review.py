@@ -5,6 +5,7 @@ import contextlib
 import json
 import logging
 import uuid
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -26,20 +27,25 @@ LOOK_SECONDS: Final = 1.0
 SEND_SECONDS: Final = 10.0
 """A page that takes no message for so long is let go; it comes back and gets the latest."""
 
+Admit = Callable[[], Awaitable[object]]
+
 
 @dataclass(eq=False, slots=True)
 class _Page:
-    """An open page, and the latest messages that it got, by type."""
+    """An open page, what lets it in, and the latest messages that it got, by type."""
 
     socket: WebSocket
+    admit: Admit
     told: dict[str, str] = field(default_factory=dict)
 
     async def tell(self, messages: dict[str, str]) -> None:
-        """Sends what is new."""
-        for kind, text in messages.items():
-            if self.told.get(kind) != text:
-                self.told[kind] = text
-                await asyncio.wait_for(self.socket.send_text(text), SEND_SECONDS)
+        """Sends what is new, if its person may still see it."""
+        news = {kind: text for kind, text in messages.items() if self.told.get(kind) != text}
+        if news:
+            await self.admit()
+        for kind, text in news.items():
+            self.told[kind] = text
+            await asyncio.wait_for(self.socket.send_text(text), SEND_SECONDS)
 
 
 @dataclass(eq=False, slots=True)
@@ -61,7 +67,7 @@ class _Room:
     async def _tell(self, page: _Page, messages: dict[str, str]) -> None:
         try:
             await page.tell(messages)
-        except (WebSocketDisconnect, RuntimeError, TimeoutError, OSError):
+        except (RldsKitError, WebSocketDisconnect, RuntimeError, TimeoutError, OSError):
             self.pages.discard(page)
             with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
                 await page.socket.close()
@@ -82,16 +88,17 @@ class Review:
     def __init__(self) -> None:
         self._rooms: dict[uuid.UUID, _Room] = {}
 
-    async def attend(self, socket: WebSocket, collection: Collection, episode: uuid.UUID) -> None:
+    async def attend(self, socket: WebSocket, collection: Collection, episode: uuid.UUID, admit: Admit) -> None:
         """Keeps a page informed until it goes; what it says is not listened to.
 
         Args:
           socket: accepted.
           collection: that has the episode.
           episode: which.
+          admit: called before the page is told something new; raises if its person may not see it any more.
         """
         room = self._rooms.setdefault(episode, _Room(collection, episode))
-        page = _Page(socket)
+        page = _Page(socket, admit)
         room.pages.add(page)
         if room.task is None:
             room.task = asyncio.create_task(room.watch())

@@ -61,6 +61,8 @@ is there already is refused with code "duplicate" (409).
 4403 where it may not be opened.
 """
 
+import asyncio
+import functools
 import uuid
 from collections.abc import Sequence
 from typing import Any, Final
@@ -118,6 +120,7 @@ class _Replay:
 
     def __init__(self, library: Library, review: Review) -> None:
         self._library, self._review = library, review
+        self._noting = asyncio.Lock()  # or the library could be told something older last
 
     async def facts(self, request: Request) -> Response:
         found, episode = await self._open(request, Deed.SEE)
@@ -181,7 +184,8 @@ class _Replay:
             await socket.close(REFUSED, str(error)[:100])
             return
         await socket.accept()
-        await self._review.attend(socket, found.collection, wanted)
+        admit = functools.partial(self._library.admit, socket, Deed.SEE, wanted)
+        await self._review.attend(socket, found.collection, wanted, admit)
 
     async def _open(self, request: Request, deed: Deed) -> tuple[Admitted, uuid.UUID]:
         wanted: uuid.UUID = request.path_params["episode"]
@@ -189,8 +193,9 @@ class _Replay:
 
     async def _tell(self, found: Admitted, episode: uuid.UUID, status: int) -> Response:
         """Tells all pages, and the library, what is said of an episode now."""
-        said: dict[str, Any] = await run_in_threadpool(remarks.remarks, found.collection, episode)
-        await self._library.annotated(episode, remarks.labels_of(said))
+        async with self._noting:
+            said: dict[str, Any] = await run_in_threadpool(remarks.remarks, found.collection, episode)
+            await self._library.annotated(episode, remarks.labels_of(said))
         await self._review.tell(episode)
         return answer(said, status)
 

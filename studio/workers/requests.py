@@ -80,12 +80,12 @@ class Begun:
 
     Attributes:
       episode_id: in the recording, 32 hexadecimal digits; "" where nothing is recorded.
-      seed: that was used.
+      seed: that was used; None: the environment takes none.
       picture: what there is to see.
     """
 
     episode_id: str
-    seed: int
+    seed: int | None
     picture: Encoded
 
 

@@ -28,7 +28,11 @@ def _playable(environment: EnvironmentSpec) -> Playable:
             from rlds_kit.studio.environments.parallel_playable import ParallelPlayable
 
             return ParallelPlayable(environment)
-    raise ValueError(f"expected the interface gymnasium or pettingzoo, got {environment.interface!r}")
+        case "dm_env":
+            from rlds_kit.studio.environments.dm_env_playable import DmEnvPlayable
+
+            return DmEnvPlayable(environment)
+    raise ValueError(f"expected the interface gymnasium, pettingzoo or dm_env, got {environment.interface!r}")
 
 
 class Stage:
@@ -76,8 +80,9 @@ class Stage:
     def reset(self, request: requests.Reset) -> requests.Begun:
         """Begins an episode; one that is open ends as INTERRUPTED."""
         self._interrupt()
-        seed = secrets.randbits(_SEED_BITS) if request.seed is None else request.seed
-        observed = self._playable.reset(seed, request.options)
+        drawn = secrets.randbits(_SEED_BITS) if request.seed is None else request.seed
+        observed = self._playable.reset(drawn, request.options)
+        seed = drawn if self._playable.is_seeded else None
         self._steps, self._outcome, self._is_limited = 0, None, False
         if self._recording is not None:
             self._episode = self._recording.recorder.start_episode(

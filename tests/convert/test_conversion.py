@@ -13,7 +13,7 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit.convert import formats, rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
-from rlds_kit.convert.envlogger import open_recording
+from rlds_kit.convert.envlogger.recording import open_recording
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.protocol import ConversionError, ForeignEpisode
 from rlds_kit.convert.rows import Rows

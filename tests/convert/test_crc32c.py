@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.convert.crc32c import crc32c
+from rlds_kit.convert.tfds.crc32c import crc32c
 
 
 def by_definition(data: bytes) -> int:

@@ -2,29 +2,29 @@
 
 import doctest
 import importlib
+import importlib.util
+import pkgutil
+from pathlib import Path
 
 import pytest
 
-MODULES = [
-    *("decoded_size", "envlogger_encode", "final_observation"),
-    *("crc32c", "tf_record", "tfds_splits", "last_steps", "images", "image_size"),
-    *(
-        "lerobot_names",
-        "envlogger_reader",
-        "formats",
-        "minari_columns",
-        "minari_spaces",
-        "episode_content",
-        "parts",
-        "rows",
-        "spec_without",
-    ),
-]
+import rlds_kit.convert
 
 
-@pytest.mark.parametrize("name", MODULES)
+def _modules() -> list[str]:
+    """Those that have examples."""
+    found = pkgutil.walk_packages(rlds_kit.convert.__path__, "rlds_kit.convert.")
+    return [each.name for each in found if ">>> " in _source(each.name)]
+
+
+def _source(name: str) -> str:
+    spec = importlib.util.find_spec(name)
+    return "" if spec is None or spec.origin is None else Path(spec.origin).read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", _modules())
 def test_examples_of_docstrings(name: str) -> None:
     """Every example gives what its docstring says."""
-    module = importlib.import_module(f"rlds_kit.convert.{name}")
+    module = importlib.import_module(name)
     result = doctest.testmod(module)
-    assert (result.failed, result.attempted > 0) == (0, True)
+    assert result.failed == 0

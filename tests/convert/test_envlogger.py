@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rlds_kit.convert import envlogger
-from rlds_kit.convert.envlogger import Record, Recording, decode, decode_datum, open_recording
+from rlds_kit.convert.envlogger import recording as envlogger
+from rlds_kit.convert.envlogger.recording import Record, Recording, decode, decode_datum, open_recording
 from rlds_kit.convert.envlogger_storage_pb2 import Data, Datum
 from rlds_kit.errors import FormatError
 from rlds_kit.riegeli import DamagedError, RecordReader, RecordWriter

@@ -17,11 +17,12 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
 from rlds_kit.compare import diff
-from rlds_kit.convert import envlogger_writer, formats
+from rlds_kit.convert import formats
 from rlds_kit.convert.conversion import convert
-from rlds_kit.convert.envlogger import decode, open_recording
-from rlds_kit.convert.envlogger_encode import DEEPEST, encode
-from rlds_kit.convert.envlogger_format import FORMAT
+from rlds_kit.convert.envlogger import writer as envlogger_writer
+from rlds_kit.convert.envlogger.encode import DEEPEST, encode
+from rlds_kit.convert.envlogger.format import FORMAT
+from rlds_kit.convert.envlogger.recording import decode, open_recording
 from rlds_kit.convert.envlogger_storage_pb2 import Data
 from rlds_kit.convert.episode_content import content_of, same
 from rlds_kit.convert.protocol import ConversionError, ForeignEpisode, Loss
@@ -259,7 +260,7 @@ def test_end_that_the_steps_do_not_reach_is_not_believed(tmp_path: Path) -> None
     reader = FORMAT.open(tmp_path / "b")
     (whole,) = reader
     assert (whole.end, whole.terminated, whole.truncated) == (EpisodeEnd.TERMINATED, True, True)
-    from rlds_kit.convert.envlogger_reader import episode_of
+    from rlds_kit.convert.envlogger.reader import episode_of
 
     (episode,) = open_recording(tmp_path / "b")
     cut = episode_of(episode.records[:2], episode.metadata)

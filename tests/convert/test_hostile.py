@@ -23,11 +23,11 @@ import tensorflow_datasets as tfds
 
 from rlds_kit import riegeli
 from rlds_kit.convert import formats
-from rlds_kit.convert.crc32c import crc32c
 from rlds_kit.convert.image_size import MOST_PIXELS, announced_size, require_size
-from rlds_kit.convert.tf_record import masked, records
-from rlds_kit.convert.tfds_directory import INFO
-from rlds_kit.convert.tfds_features import FILE
+from rlds_kit.convert.tfds.crc32c import crc32c
+from rlds_kit.convert.tfds.directory import INFO
+from rlds_kit.convert.tfds.features import FILE
+from rlds_kit.convert.tfds.tf_record import masked, records
 from rlds_kit.errors import FormatError, RldsKitError, SpecError
 from rlds_kit.riegeli.array_record import read_footer, write_footer
 from tests.convert.crowdplay_sample import SESSIONS, make_sample
@@ -243,7 +243,7 @@ def crowdplay_with(root: Path, statements: str) -> Path:
 
 def test_database_that_counts_for_ever_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table may be a view, which may be anything."""
-    monkeypatch.setattr("rlds_kit.convert.crowdplay._MOST_SQLITE_CALLS", 3)
+    monkeypatch.setattr("rlds_kit.convert.crowdplay.trajectories._MOST_SQLITE_CALLS", 3)
     root = crowdplay_with(
         tmp_path,
         """
@@ -292,7 +292,7 @@ def test_pickles_run_nothing(tmp_path: Path, place: str) -> None:
 
 def test_small_trajectory_does_not_take_all_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a file may be when it is unpacked is more for a large one."""
-    monkeypatch.setattr("rlds_kit.convert.crowdplay._SMALL_BYTES", 1 << 20)
+    monkeypatch.setattr("rlds_kit.convert.crowdplay.trajectories._SMALL_BYTES", 1 << 20)
     root = tmp_path / "crowdplay"
     make_sample(root, SESSIONS[:1])
     bomb = bz2.compress(pickle.dumps([bytes(1 << 25) for _ in range(4)], 4))

@@ -16,11 +16,12 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
 from rlds_kit.compare import diff
-from rlds_kit.convert import lerobot_files, rlds_kit_dataset
+from rlds_kit.convert import rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.episode_content import content_of
-from rlds_kit.convert.lerobot import FORMAT
-from rlds_kit.convert.lerobot_reader import LeRobotReader
+from rlds_kit.convert.lerobot import files as lerobot_files
+from rlds_kit.convert.lerobot.format import FORMAT
+from rlds_kit.convert.lerobot.reader import LeRobotReader
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.logger import EpisodeWriter
 from tests.convert import lerobot_samples as samples

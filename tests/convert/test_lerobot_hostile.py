@@ -17,12 +17,14 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from rlds_kit.convert import formats, lerobot_extra, video_frames
+from rlds_kit.convert import formats
 from rlds_kit.convert.episode_content import content_of
-from rlds_kit.convert.lerobot import FORMAT
-from rlds_kit.convert.lerobot_info import read_info
-from rlds_kit.convert.lerobot_reader import LeRobotReader
-from rlds_kit.convert.video_frames import VideoFrames
+from rlds_kit.convert.lerobot import extra as lerobot_extra
+from rlds_kit.convert.lerobot import video_frames
+from rlds_kit.convert.lerobot.format import FORMAT
+from rlds_kit.convert.lerobot.info import read_info
+from rlds_kit.convert.lerobot.reader import LeRobotReader
+from rlds_kit.convert.lerobot.video_frames import VideoFrames
 from rlds_kit.errors import FormatError
 from tests.convert import lerobot_samples as samples
 from tests.convert.mutations import read_mutated

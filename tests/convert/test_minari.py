@@ -17,10 +17,10 @@ from rlds_kit.convert import rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.hdf5 import MissingHdf5Error
-from rlds_kit.convert.minari import FORMAT
-from rlds_kit.convert.minari_columns import column, uniform
-from rlds_kit.convert.minari_reader import MinariReader
-from rlds_kit.convert.minari_spaces import from_json, to_json
+from rlds_kit.convert.minari.columns import column, uniform
+from rlds_kit.convert.minari.formats import FORMAT
+from rlds_kit.convert.minari.reader import MinariReader
+from rlds_kit.convert.minari.spaces import from_json, to_json
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.errors import FormatError
 from rlds_kit.logger import EpisodeWriter

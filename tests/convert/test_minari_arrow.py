@@ -18,7 +18,7 @@ from rlds_kit.compare import diff
 from rlds_kit.convert import decoded_size, formats
 from rlds_kit.convert.arrow_files import read_arrow, read_parquet
 from rlds_kit.convert.conversion import convert
-from rlds_kit.convert.minari_reader import MinariReader
+from rlds_kit.convert.minari.reader import MinariReader
 from rlds_kit.convert.parquet import MissingParquetError
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.errors import FormatError

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from rlds_kit.convert import pickled_data, restricted_unpickler
-from rlds_kit.convert.restricted_unpickler import Limits, RefusedPickleError, load, loads
+from rlds_kit.convert.crowdplay import pickled_data, restricted_unpickler
+from rlds_kit.convert.crowdplay.restricted_unpickler import Limits, RefusedPickleError, load, loads
 
 PROTOCOLS = (3, 4, 5)
 NUMBERS = ["?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16", ">i4", ">f8", ">u2"]

@@ -15,10 +15,10 @@ from rlds_kit import spec as specs
 from rlds_kit.convert import conversion, formats
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.protocol import PartReader
-from rlds_kit.convert.tfds import episodes
-from rlds_kit.convert.tfds_conversion import convert
-from rlds_kit.convert.tfds_directory import open_directory
-from rlds_kit.convert.tfds_features import FILE, spec_of
+from rlds_kit.convert.tfds.conversion import convert
+from rlds_kit.convert.tfds.directory import open_directory
+from rlds_kit.convert.tfds.episodes import episodes
+from rlds_kit.convert.tfds.features import FILE, spec_of
 from rlds_kit.errors import DamagedError, FormatError, NotADatasetError, SpecError
 from rlds_kit.step import EpisodeEnd
 from tests.convert.tfds_writing import FLAGS, steps_of, write

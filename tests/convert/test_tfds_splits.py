@@ -5,7 +5,7 @@ import tensorflow_datasets as tfds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.convert.tfds_splits import Stretch, stretches
+from rlds_kit.convert.tfds.splits import Stretch, stretches
 
 BOUND = st.one_of(st.just(""), st.integers(-30, 30).map(str))
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=4)

@@ -11,7 +11,7 @@ import pytest
 from gymnasium import spaces
 
 import rlds_kit
-from rlds_kit.convert.envlogger_reader import METADATA_FILE
+from rlds_kit.convert.envlogger.reader import METADATA_FILE
 from rlds_kit.lint import lint
 from rlds_kit.riegeli import RecordReader, RecordWriter
 from tests.convert.minari_samples import minari_at

@@ -1,18 +1,30 @@
-"""What tests of the studio share: databases of both kinds, and a studio that one can talk to."""
+"""What tests of the studio share: databases of both kinds, and an end to each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.studio import postgres
 
+SECONDS: Final = 300
+"""For a test and its fixtures. They talk to other processes and threads, which may never answer."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """No test of the studio hangs; without pytest-timeout there is no such limit."""
+    if config.pluginmanager.hasplugin("timeout"):
+        for item in items:
+            if item.path.is_relative_to(Path(__file__).parent):
+                item.add_marker(pytest.mark.timeout(SECONDS))
+
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[postgres.Cluster]:
     """A PostgreSQL of this test run."""
-    if postgres.find_programs() is None:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    if reason := postgres.why_not():
+        pytest.skip(reason)
     with postgres.running() as running:
         yield running
 

@@ -115,7 +115,24 @@ class Arm(gymnasium.Env[np.ndarray, Any]):
         return " ".join(f"{number:+.2f}" for number in self._place)
 
 
+class Eyes(Corridor):
+    """A corridor that is also seen by two eyes; each image has one grey value, which says eye and place."""
+
+    def __init__(self, render_mode: str = "rgb_array") -> None:
+        super().__init__(render_mode=render_mode)
+        image = spaces.Box(0, 255, (24, 32, 3), np.uint8)
+        self.observation_space: Any = spaces.Dict(
+            {"place": spaces.Box(-10, 10, (1,), np.int64), "eyes": spaces.Dict({"left": image, "right": image})}
+        )
+
+    def _observation(self) -> Any:
+        eyes = {"left": 100, "right": 200}
+        seen = {eye: np.full((24, 32, 3), value + self._place, np.uint8) for eye, value in eyes.items()}
+        return {"place": super()._observation(), "eyes": seen}
+
+
 # Gymnasium imports this module where an id begins with its name.
 gymnasium.register("rlds_kit_tests/Corridor-v0", "tests.studio.odd_environments:Corridor")
 gymnasium.register("rlds_kit_tests/Noise-v0", "tests.studio.odd_environments:Noise")
 gymnasium.register("rlds_kit_tests/Arm-v0", "tests.studio.odd_environments:Arm")
+gymnasium.register("rlds_kit_tests/Eyes-v0", "tests.studio.odd_environments:Eyes")

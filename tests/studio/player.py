@@ -8,7 +8,7 @@ from typing import Any
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
-from tests.studio.play.server import Client, run
+from tests.studio.play.server import PATIENCE, Client, run
 from tests.studio.studio_process import Api
 
 
@@ -24,7 +24,13 @@ async def seated(person: Api, token: str) -> AsyncIterator[Client]:
     headers = {"Cookie": f"{person.cookie}={person.token}"} if person.token is not None else {}
     origin = Origin(person.url)
     async with connect(
-        address, origin=origin, additional_headers=headers, compression=None, max_size=None, proxy=None
+        address,
+        origin=origin,
+        additional_headers=headers,
+        compression=None,
+        max_size=None,
+        proxy=None,
+        open_timeout=PATIENCE,
     ) as connection:
         client = Client(connection)
         try:

@@ -21,6 +21,17 @@ def find_programs() -> Path | None:
     return debian[-1].parent if debian else None
 
 
+def why_not() -> str:
+    """Why there can be no cluster on this machine; empty: there can be one."""
+    if os.name != "posix" or find_programs() is None:
+        return "PostgreSQL is not installed (Debian: apt-get install postgresql)"
+    import pwd  # which only Unix has
+
+    if os.geteuid() == 0 and _SYSTEM_USER not in {user.pw_name for user in pwd.getpwall()}:
+        return f"PostgreSQL refuses to run as root, and there is no user {_SYSTEM_USER}"
+    return ""
+
+
 class Cluster:
     """A running PostgreSQL.
 
@@ -70,12 +81,12 @@ def running() -> Iterator[Cluster]:
             shutil.chown(directory, _SYSTEM_USER)
         cluster = Cluster(programs, directory)
         data = ("-D", str(directory / "data"), "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-        cluster.run("initdb", *data)
-        cluster.start()
         try:
+            cluster.run("initdb", *data)
+            cluster.start()
             yield cluster
         finally:
             if (directory / "data" / "postmaster.pid").exists():
                 cluster.stop()
     finally:
-        shutil.rmtree(directory)
+        shutil.rmtree(directory, ignore_errors=True)  # where it could not be started, some of it may still be at work

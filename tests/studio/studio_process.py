@@ -16,6 +16,8 @@ from typing import Any, Final, TypeVar
 
 import httpx
 
+import rlds_kit
+
 MODULE: Final = "tests.studio.odd_environments"
 """Registers the environments that tests play."""
 CORRIDOR: Final = "rlds_kit_tests/Corridor-v0"
@@ -101,7 +103,7 @@ def running(
         env={**os.environ, "PYTHONPATH": paths, **(environ or {})},
     )
     said: list[str] = []
-    reader = threading.Thread(target=_read, args=(process, said))
+    reader = threading.Thread(target=_read, args=(process, said), daemon=True)
     reader.start()
     people: dict[str, Api] = {}
     try:
@@ -110,14 +112,20 @@ def running(
     finally:
         for each in people.values():
             each.close()
+        _end(process, reader, said)
+
+
+def _end(process: subprocess.Popen[str], reader: threading.Thread, said: Sequence[str]) -> None:
+    """Interrupts a studio as Ctrl-C does; nothing of it is left, even where that does not end it."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(PATIENCE)
+        reader.join(PATIENCE)  # it ends when the last worker has closed what it inherited
+        assert not reader.is_alive(), f"workers outlive their server, which said: {''.join(said)}"
+    finally:
         with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)
-        try:
-            process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        reader.join()
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _read(process: subprocess.Popen[str], said: list[str]) -> None:
@@ -138,6 +146,11 @@ def wait_for(condition: Callable[[], Found]) -> Found:
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
     return found
+
+
+def lengths(dataset: Path) -> list[int]:
+    """Of the episodes on the disk, also of those that are being recorded."""
+    return [episode.length for episode in rlds_kit.open(dataset, include_open=True).episodes]
 
 
 class Api:

@@ -28,6 +28,28 @@ def users(studio: StudioProcess, *arguments: str) -> str:
     return done.output.strip()
 
 
+def test_people_are_not_looked_for_in_a_database_that_the_studio_has_not(tmp_path: Path) -> None:
+    """One would be made, and its links would lead nowhere."""
+    (tmp_path / "secret").write_text("0" * 64)
+    done = CliRunner().invoke(main, ["studio-users", str(tmp_path), "invite", "--role", "participant"])
+    assert done.exit_code == 1
+    assert "--database" in done.output
+    assert [each.name for each in tmp_path.iterdir()] == ["secret"]
+
+
+@pytest.mark.parametrize("url", ["studio.example.org", "ftp://a", "https://", "https://a/studio", "https://a b", "//a"])
+def test_an_address_that_nobody_could_open_is_refused(url: str, tmp_path: Path) -> None:
+    """Before anything is made."""
+    for arguments in (
+        ["studio", str(tmp_path / "s"), "--url", url],
+        ["studio-users", "--url", url, str(tmp_path), "list"],
+    ):
+        done = CliRunner().invoke(main, arguments)
+        assert done.exit_code == 2
+        assert "expected http:// or https:// and a name" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_accounts_and_links_are_made_while_the_studio_is_open(tmp_path: Path) -> None:
     """A link logs in at once, an invitation makes accounts, and who is forgotten is out."""
     with running(tmp_path / "studio") as studio:

@@ -48,16 +48,18 @@ def test_a_killed_server_loses_nothing_that_was_saved_and_a_second_of_the_rest(
     if database_kind == "postgresql":
         options = ("--database", request.getfixturevalue("cluster").new_database())
     shown: list[tuple[int, int]] = []
+    killed_ns = 0
     with running(tmp_path, *options) as studio:
         study = studio.designer.study("killed", ON_A_CLOCK)
         session, token = studio.designer.session(study)
 
         async def play() -> None:
+            nonlocal killed_ns
             shown.extend(await save_one_and_play_on(studio, token))
+            killed_ns = time.monotonic_ns()
             studio.kill(with_workers=dies == "machine")
 
         run(play)
-        killed_ns = time.monotonic_ns()
     with running(tmp_path, *options) as again:
         saved, lost = again.designer.episodes(study=study["id"])
         first, second = recorded(again, study)

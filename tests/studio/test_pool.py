@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from rlds_kit.studio.frames.header import Codec
 from rlds_kit.studio.frames.picture import Quality
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import Environment, EnvironmentLostError, RequestFailedError, WorkerPool
+from tests.studio.studio_process import lengths, wait_for
 
 LOOK = requests.Look(quality=Quality.EXACT)
 CORRIDOR = "tests.studio.odd_environments:rlds_kit_tests/Corridor-v0"
@@ -113,18 +113,18 @@ def test_what_there_is_to_know_of_an_environment() -> None:
     [
         ("crash", "RuntimeError: the corridor fell in"),
         ("exit", "ended with code 3"),
-        ("hang", "no answer to Step of environment 0 in 3 seconds"),
+        ("hang", "no answer to Step of environment 0 in 8 seconds"),
     ],
 )
 def test_trouble_ends_the_episode_and_keeps_what_was_played(trouble: str, said: str, tmp_path: Path) -> None:
     """Every step that was answered is there; nothing else is disturbed; another environment can be made."""
 
     async def play() -> None:
-        async with WorkerPool(1, answer_seconds=3) as pool:
+        async with WorkerPool(1, answer_seconds=8) as pool:
             environment = await pool.open(requests.Open(corridor(trouble), str(tmp_path)))
             await environment.ask(requests.Reset(LOOK, seed=0))
             await environment.ask(*step(1))
-            await asyncio.sleep(1.5)  # until what was played is durable
+            await asyncio.to_thread(wait_for, lambda: lengths(tmp_path) == [2])
             with pytest.raises(EnvironmentLostError, match=said):
                 await environment.ask(*step(1))
             with pytest.raises(EnvironmentLostError):
@@ -169,12 +169,9 @@ def test_a_killed_worker_is_noticed_and_its_environments_are_told(tmp_path: Path
                 each.on_lost = told.append
                 await each.ask(requests.Reset(LOOK, seed=0))
                 await each.ask(*step(1))
-            await asyncio.sleep(1.5)
+            await asyncio.to_thread(wait_for, lambda: lengths(tmp_path) == [2, 2])
             os.kill(pool.processes[0], signal.SIGKILL)
-            for _ in range(100):
-                await asyncio.sleep(0.05)
-                if len(told) == 2:
-                    break
+            await asyncio.to_thread(wait_for, lambda: len(told) == 2)
             assert told == ["the process of the environment ended with code -9"] * 2
             again = await pool.open(requests.Open(corridor(), None))
             await again.ask(requests.Reset(LOOK, seed=1))
@@ -284,10 +281,6 @@ def test_a_killed_server_leaves_no_orphans_and_its_episodes_are_closed(tmp_path:
         assert server.stdout is not None
         worker = int(server.stdout.readline())
         server.send_signal(signal.SIGKILL)
-    for _ in range(200):
-        time.sleep(0.05)
-        if not Path(f"/proc/{worker}").exists():
-            break
-    assert not Path(f"/proc/{worker}").exists()
+    wait_for(lambda: not Path(f"/proc/{worker}").exists())
     (episode,) = rlds_kit.open(tmp_path / "data").episodes
     assert (episode.length, episode.end) == (2, EpisodeEnd.INTERRUPTED)

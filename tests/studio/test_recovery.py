@@ -169,13 +169,14 @@ def test_r29_the_steps_of_deleted_episodes_go_and_the_others_stay(database_url: 
         tagged = next(each for each in dataset.episodes if each.id.hex == made[0])
         dataset.annotate("review", [layers.tag(tagged, "good")], source="ann")
         await database.run(episodes.remove, made[1])
-        assert await purge(database, tmp_path / "r") == 1
+        assert await purge(database, tmp_path / "elsewhere", "another server") == 0
+        assert await purge(database, tmp_path / "r", session.server) == 1
         after = rlds_kit.open(path, include_open=True)
         assert {each.id.hex: each.content_digest for each in after.episodes} == {
             each: before[each] for each in (made[0], made[2], made[3])
         }
         assert next(each for each in after.episodes if each.id.hex == made[0]).tags == ("good",)
-        assert await purge(database, tmp_path / "r") == 0
+        assert await purge(database, tmp_path / "r", session.server) == 0
         assert [each.name for each in path.parent.iterdir()] == [path.name]
 
     with_session(database_url, test)
@@ -192,7 +193,7 @@ def test_a_purge_that_was_interrupted_is_done_again(database_url: str, tmp_path:
         await database.run(episodes.remove, made[0])
         path = tmp_path / "r" / session.directory
         path.rename(path.with_name(path.name + ".deleted"))
-        assert await purge(database, tmp_path / "r") == 1
+        assert await purge(database, tmp_path / "r", session.server) == 1
         assert [each.id for each in rlds_kit.open(path).episodes] == [uuid.UUID(made[1])]
 
     with_session(database_url, test)
@@ -209,7 +210,7 @@ def test_what_somebody_still_writes_is_purged_later(database_url: str, tmp_path:
         with Recorder(tmp_path / "r" / session.directory, SPEC) as recorder:
             recorder.start_episode(metadata={}).append({"observation": 1})
             recorder.flush()
-            assert await purge(database, tmp_path / "r") == 0
-        assert await purge(database, tmp_path / "r") == 1
+            assert await purge(database, tmp_path / "r", session.server) == 0
+        assert await purge(database, tmp_path / "r", session.server) == 1
 
     with_session(database_url, test)

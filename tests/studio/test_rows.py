@@ -177,6 +177,9 @@ ROWS: Final = {
         (
             "play/test_looks.py::r22_r23_what_is_seen_does_not_change_what_is_recorded",
             "play/test_looks.py::r22_a_camera_that_there_is_not_is_refused",
+            "play/test_looks.py::r22_images_of_the_observation_are_views_and_change_nothing",
+            "browser/test_player.py::r22_a_camera_is_chosen_by_key_or_list",
+            "test_views.py::r22_images_of_nested_observations_are_views",
         ),
     ),
     "R23": Row(
@@ -197,7 +200,11 @@ ROWS: Final = {
         "many environments, also of text",
         (
             "browser/test_player.py::r25_text_is_shown_as_text",
+            "play/test_dm_env.py::r25_dm_env_is_played_and_recorded",
+            "api/test_dm_env_routes.py::r25_a_study_has_an_environment_of_dm_env",
+            "play/test_seats.py::two_people_act_together",
             "test_simulators.py::r25_nethack_is_played_as_text_and_recorded",
+            "test_simulators.py::r25_an_arm_of_robosuite_is_moved_by_seven_axes",
         ),
         ("DMLab", "Procgen", "RoboDesk"),
     ),

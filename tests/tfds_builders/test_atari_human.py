@@ -16,7 +16,7 @@ pytest.importorskip("tensorflow_datasets")
 import tensorflow_datasets as tfds
 
 import rlds_kit
-from rlds_kit.convert.crowdplay import read_episodes
+from rlds_kit.convert.crowdplay.trajectories import read_episodes
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.rlds_kit_dataset import DatasetReader
 from rlds_kit.errors import DamagedError, FormatError, NotADatasetError

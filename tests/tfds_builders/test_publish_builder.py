@@ -11,7 +11,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 import rlds_kit
-from rlds_kit.convert.envlogger import open_recording
+from rlds_kit.convert.envlogger.recording import open_recording
 from rlds_kit.errors import NotADatasetError, SpecError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tfds_builders import DatasetSource, EpisodesBuilder, EpisodesConfig, beam_examples

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rlds_kit
-from rlds_kit.convert.envlogger import open_recording
+from rlds_kit.convert.envlogger.recording import open_recording
 from rlds_kit.convert.envlogger_storage_pb2 import Data, Datum
 from rlds_kit.errors import DamagedError, DamageWarning, NotADatasetError, SpecError
 from rlds_kit.riegeli import RecordReader, RecordWriter

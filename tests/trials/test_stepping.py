@@ -224,6 +224,37 @@ def test_a_clock_that_jumps_back_does_no_harm() -> None:
     assert table.actions() == [0, 1]
 
 
+def test_a_step_that_ends_in_a_pause_does_not_take_its_reason_away() -> None:
+    """Whoever is shown the state anew still reads why it paused; one that goes on has no reason."""
+    table = Table(clocked(), slow=True)
+    table.sit()
+    table.send(events.Pause, "player")
+    table.answer()
+    table.send(events.RateChanged, 20.0)
+    table.send(events.Ready, "player")
+    paused = [each.reason for each in table.all(messages.ShowState) if each.phase is Phase.PAUSED]
+    assert paused == ["player paused"] * 3
+    assert table.all(messages.ShowState)[-1].reason == ""
+
+
+@pytest.mark.parametrize("turn", Turn)
+def test_who_hands_over_can_follow_and_take_over(turn: Turn) -> None:
+    """A program acts at the rate, also where a person makes steps; afterwards these wait for the person again."""
+    table = Table(turns(turn, idle_seconds=None))
+    table.sit()
+    table.send(events.DriverChanged, "player", Driver.POLICY)
+    table.wait(1 - 1e-3)
+    assert len(table.steps) == 10
+    table.send(events.DriverChanged, "player", Driver.HUMAN)
+    done = len(table.steps)
+    if turn is not Turn.CLOCK:
+        table.wait(1)
+        assert len(table.steps) == done
+    table.hold("ArrowRight")
+    table.wait(0.1)
+    assert table.steps[-1].actions == {"player": 2}
+
+
 def test_programs_alone_need_nobody() -> None:
     """They begin when the environment is ready."""
     seats = (SeatConfig(name="robot", driver=Driver.POLICY),)

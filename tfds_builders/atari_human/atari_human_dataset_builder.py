@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from rlds_kit.convert.crowdplay_reader import FIELDS, METADATA
+from rlds_kit.convert.crowdplay.reader import FIELDS, METADATA
 from rlds_kit.tfds_builders.atari_agents.games import GAMES
 from rlds_kit.tfds_builders.atari_human.sources import CROWDPLAY, RECORDINGS, CrowdPlay, HumanSource, Recordings
 from rlds_kit.tfds_builders.directory import TRAIN, DirectoryBuilder, DirectoryConfig

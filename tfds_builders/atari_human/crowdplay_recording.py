@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.convert.crowdplay import Played, Step
-from rlds_kit.convert.crowdplay_reader import ENVIRONMENT, episode_of, step_spec
+from rlds_kit.convert.crowdplay.reader import ENVIRONMENT, episode_of, step_spec
+from rlds_kit.convert.crowdplay.trajectories import Played, Step
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.protocol import ForeignEpisode
 from rlds_kit.convert.rlds_kit_dataset import DatasetReader

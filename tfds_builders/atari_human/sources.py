@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import rlds_kit
-from rlds_kit.convert.crowdplay import read_episodes
+from rlds_kit.convert.crowdplay.trajectories import read_episodes
 from rlds_kit.errors import DamagedError, NotADatasetError
 from rlds_kit.storage import directory as directories
 from rlds_kit.tfds_builders.atari_human import crowdplay_recording

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from rlds_kit.convert import tf_record
+from rlds_kit.convert.tfds import tf_record
 from rlds_kit.errors import DamagedError
 from rlds_kit.feed.extras import needs
 from rlds_kit.rlds_types import EPISODE_ID, STEPS

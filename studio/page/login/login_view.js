@@ -16,20 +16,24 @@ const ICON = new URL("../icon.svg", import.meta.url).pathname;
 export function LoginView({ params, me, done }) {
   const [problem, setProblem] = useState("");
   const [isBusy, setIsBusy] = useState(false);
+  const [other, setOther] = useState(/** @type {object | null} */ (null)); // a login that takes logging out before
   const given = tokens(params);
   const study = given.token || given.invitation ? "" : studyOfLink();
   const logIn = async (body) => {
     setIsBusy(true);
     setProblem("");
+    setOther(null);
     try {
       await request("login", { method: "POST", body });
       forget();
       await done();
     } catch (error) {
       setProblem(error.message);
+      if (error.code === "other_login") setOther(body);
     }
     setIsBusy(false);
   };
+  const change = () => request("logout", { method: "POST", body: {} }).then(() => logIn(other), (error) => setProblem(error.message));
   useEffect(() => {
     document.title = "Log in · rlds-kit";
     if (given.token) logIn({ token: given.token });
@@ -43,6 +47,7 @@ export function LoginView({ params, me, done }) {
       <img src=${ICON} alt="" width="48" height="48" />
       <h1>${given.invitation ? "You are invited" : "Welcome"}</h1>
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+      ${other && html`<div class="actions"><button class="primary" onClick=${change}>Log out, and use the link</button></div>`}
       ${given.token && !problem && html`<p role="status">Logging in…</p>`}
       ${given.invitation && html`<${NameForm} submit=${withName} isBusy=${isBusy} />`}
       ${study && html`<${StudyEntry} submit=${logIn} study=${study} isBusy=${isBusy} />`}

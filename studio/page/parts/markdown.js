@@ -1,7 +1,7 @@
 // A little Markdown as elements, never as HTML: what people write cannot run.
 import { html } from "../html.js";
 
-const INLINE = /(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*|\[[^\]]+\]\(https?:\/\/[^\s)]+\)|https?:\/\/[^\s<>)]+)/;
+const INLINE = /(`[^`]+`|\*\*[^*]+\*\*|\*[^*\s][^*]*\*|\[[^[\]]+\]\(https?:\/\/[^\s)]+\)|https?:\/\/[^\s<>)]+)/;
 const ITEM = /^\s*(?:[-*]|(\d+)\.)\s+(.*)$/;
 
 /** Headings, lists, paragraphs, **bold**, *emphasis*, `code` and links. @param {{text: string}} props */

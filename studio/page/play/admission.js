@@ -20,6 +20,6 @@ export function knownSession(session) {
 
 /** @param {string} session that somebody else plays @returns {Promise<Admission>} */
 export async function lookOn(session) {
-  const { token } = await request(`sessions/${session}/look`, { method: "POST", body: {} });
+  const { token } = await request(`sessions/${encodeURIComponent(session)}/look`, { method: "POST", body: {} });
   return { session, token };
 }

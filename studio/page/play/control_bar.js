@@ -33,17 +33,25 @@ export function ControlBar({ player, commands, focusStage }) {
           <${Icon} name="pause" />Pause</button>
         <button disabled=${!isUnderWay} title=${hint("End the episode")} onClick=${() => player.ask("cancel")}>End episode</button>
         <${Rate} player=${player} />
+        ${welcome.policies.includes(welcome.seat) && html`<${HandOver} player=${player} isUnderWay=${isUnderWay} />`}
         <label class="inline">Quality
           <select onChange=${(event) => player.ask("quality", { level: event.target.value })}>
             ${QUALITIES.map((each) => html`<option value=${each} selected=${each === welcome.quality}>${each}</option>`)}
           </select></label>
         ${welcome.cameras.length > 1 && html`<label class="inline">Camera
           <select onChange=${(event) => player.ask("camera", { n: Number(event.target.value) })}>
-            ${welcome.cameras.map((name, number) => html`<option value=${number}>${number + 1}: ${name}</option>`)}
+            ${welcome.cameras.map((name, number) => html`<option value=${number} selected=${number === welcome.camera}>${number + 1}: ${name}</option>`)}
           </select></label>`}`}
       <button class="push icon-only" aria-label="Full screen" title=${hint("Full screen")} onClick=${full}><${Icon} name="full" /></button>
     </div>
   `;
+}
+
+/** A program acts, and the person again. */
+function HandOver({ player, isUnderWay }) {
+  const isAway = player.driver !== "human";
+  return html`<button disabled=${!isUnderWay} aria-pressed=${isAway} onClick=${() => player.ask("drive", { driver: isAway ? "human" : "policy" })}>
+    ${isAway ? "Take over" : "Hand over"}</button>`;
 }
 
 function Rate({ player }) {

@@ -1,11 +1,12 @@
 // What the page knows of an episode: a state, and how each message of the server changes it. No input or output.
 
 /**
- * @typedef {{link: string, reason: string, welcome: any, state: any, ask: any, saved: any[], drivers: Record<string, string>}} Known
+ * @typedef {{link: string, reason: string, welcome: any, state: any, ask: any, saved: any[], drivers: Record<string, string>,
+ *   judged: any}} Known `judged`: the latest reward that somebody gave
  */
 
 /** @type {Known} */
-export const NOTHING_KNOWN = { link: "connecting", reason: "", welcome: null, state: null, ask: null, saved: [], drivers: {} };
+export const NOTHING_KNOWN = { link: "connecting", reason: "", welcome: null, state: null, ask: null, saved: [], drivers: {}, judged: null };
 const MOST_SAVED = 50;
 
 /** @param {Known} known @param {any} message @returns {Known} */
@@ -13,14 +14,24 @@ export function follow(known, message) {
   switch (message.type) {
     case "welcome":
       return { ...known, welcome: message, reason: "" };
+    case "look":
+      return { ...known, welcome: { ...known.welcome, quality: message.quality, camera: message.camera } };
     case "state":
-      return { ...known, state: withReason(message, known.state), ask: message.phase === "confirming" ? known.ask : null };
+      return {
+        ...known,
+        state: message,
+        ask: message.phase === "confirming" ? known.ask : null,
+        drivers: message.episode === known.state?.episode ? known.drivers : {},
+        judged: message.episode === known.state?.episode ? known.judged : null,
+      };
     case "ask":
       return { ...known, ask: message };
     case "saved":
       return { ...known, ask: null, saved: [message, ...known.saved].slice(0, MOST_SAVED) };
     case "driver":
       return { ...known, drivers: { ...known.drivers, [message.seat]: message.driver } };
+    case "amended":
+      return { ...known, judged: message };
     case "notice":
       return message.code === "ended" ? { ...known, reason: message.message } : known;
     case "error":
@@ -28,12 +39,6 @@ export function follow(known, message) {
     default:
       return known;
   }
-}
-
-/** A step that was still being done brings the state anew, without saying again why it paused. */
-function withReason(state, before) {
-  const isSame = before && before.phase === state.phase && before.episode === state.episode;
-  return state.reason || !isSame ? state : { ...state, reason: before.reason };
 }
 
 /** @param {Known} known @param {string} link @param {string} reason @returns {Known} */

@@ -65,6 +65,11 @@ export class Player extends EventTarget {
     return Boolean(this.known.welcome?.seat);
   }
 
+  /** Who acts from one's seat now. */
+  get driver() {
+    return this.known.drivers[this.known.welcome?.seat] ?? "human";
+  }
+
   /** Asks the server for something. @param {string} type @param {object} fields */
   ask(type, fields = {}) {
     this._connection.send(type, fields);

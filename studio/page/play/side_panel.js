@@ -3,6 +3,7 @@ import { count, short } from "../format.js";
 import { html } from "../html.js";
 import { Markdown } from "../parts/markdown.js";
 import { link } from "../router.js";
+import { Judge } from "./judge.js";
 import { Legend } from "./legend.js";
 
 const KINDS = { completed: "success", cancelled: "warning", rejected: "danger", abandoned: "" };
@@ -19,6 +20,7 @@ export function SidePanel({ player, study, environment, commands }) {
   return html`
     <aside class="side stack">
       ${given.length > 0 && html`<section class="card"><h2>Instructions</h2>${given.map((text) => html`<${Markdown} text=${text} />`)}</section>`}
+      ${welcome && !player.isSeated && html`<${Judge} player=${player} />`}
       ${welcome && html`<${Legend} player=${player} commands=${commands} />`}
       ${saved.length > 0 && html`<section class="card"><h2>This session</h2>
         <ol class="played">${saved.map((each) => html`<${Played} key=${each.episode} episode=${each} />`)}</ol></section>`}

@@ -11,7 +11,8 @@ export function Stage({ player, place, children }) {
   useEffect(() => {
     player.showOn((picture) => {
       setText(picture === null ? "There is nothing to see in this environment." : typeof picture === "string" ? picture : null);
-      if (picture instanceof ImageBitmap) paint(canvas.current, picture);
+      // A picture may still come when the stage is being taken away.
+      if (picture instanceof ImageBitmap && canvas.current) paint(canvas.current, picture);
     });
     return () => player.showOn(() => {});
   }, [player]);

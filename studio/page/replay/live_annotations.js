@@ -19,7 +19,8 @@ const LONGEST_WAIT_MS = 15_000;
 
 /**
  * @param {string} episode
- * @param {{annotations: Annotation[], problems: string[]}} first as they were when the episode was opened
+ * @param {{annotations: Annotation[], problems: string[], source: string}} first as they were when the episode was
+ *   opened, and who one is
  * @param {(length: number, end: string) => void} grow called when steps were added
  */
 export function useAnnotations(episode, first, grow) {
@@ -27,12 +28,18 @@ export function useAnnotations(episode, first, grow) {
   const [isLive, setLive] = useState(false);
   const [problem, setProblem] = useState("");
   const added = useRef(/** @type {string[]} */ ([]));
-  useEffect(() => follow(episode, setSaid, setLive, grow), [episode]);
+  const adding = useRef(Promise.resolve(true));
+  const isTold = useRef(false);
+  const linked = (isNow) => {
+    isTold.current = isNow;
+    setLive(isNow);
+  };
+  useEffect(() => follow(episode, setSaid, linked, grow), [episode]);
 
   const change = useCallback(async (path, options) => {
     try {
       const answer = await request(`replay/${episode}/annotations${path}`, options);
-      setSaid(answer);
+      if (!isTold.current) setSaid(answer); // else the socket told it before, and perhaps something newer since
       setProblem("");
       return answer.annotations;
     } catch (error) {
@@ -41,21 +48,28 @@ export function useAnnotations(episode, first, grow) {
     }
   }, [episode]);
   const { annotations, problems } = said;
+  const there = useRef(annotations);
+  there.current = annotations;
   /** @returns {Promise<boolean>} whether it was done */
-  const add = useCallback(async (body) => {
-    const before = new Set(annotations.map((each) => each.id));
-    const after = await change("", { method: "POST", body });
-    const found = after?.findLast((each) => !before.has(each.id) && each.kind === body.kind);
-    if (found) added.current.push(found.id);
-    return after !== null;
-  }, [annotations, change]);
-  const remove = useCallback(async (id) => (await change(`/${id}`, { method: "DELETE" })) !== null, [change]);
+  const add = useCallback((body) => {
+    const before = new Set(there.current.map((each) => each.id));
+    const isOwn = (each) => !before.has(each.id) && each.kind === body.kind && each.source === first.source;
+    adding.current = change("", { method: "POST", body }).then((after) => {
+      const own = after?.findLast(isOwn);
+      if (own) added.current.push(own.id);
+      return after !== null;
+    });
+    return adding.current;
+  }, [change, first.source]);
+  const remove = useCallback(async (id) => {
+    added.current = added.current.filter((each) => each !== id);
+    return (await change(`/${id}`, { method: "DELETE" })) !== null;
+  }, [change]);
   const undo = useCallback(async () => {
-    const there = new Set(annotations.map((each) => each.id));
-    let last = added.current.pop();
-    while (last && !there.has(last)) last = added.current.pop();
+    await adding.current; // what the socket has shown may not be answered yet
+    const last = added.current.at(-1);
     return last ? remove(last) : false;
-  }, [annotations, remove]);
+  }, [remove]);
   return { annotations, problems, isLive, problem, setProblem, add, remove, undo };
 }
 

@@ -20,6 +20,22 @@ def log_in(studio: Studio, **given: object) -> Person:
     return Person(studio, answer["account"]["id"], answer["token"])
 
 
+@pytest.mark.parametrize("name", ["a\nb", "a\tdesigner", "\x1b[2J", "a\x7f", "a\u2028b", "\x9b31m"])
+def test_names_that_would_change_a_terminal_are_refused(studio: Studio, name: str) -> None:
+    """`rlds-kit studio-users` lists them, one account a line."""
+    study = studio.study(studio.person())
+    for given in ({"name": name}, {"participant": name}):
+        answer = studio.client.post("/api/login", json={"study": study.id, **given}, headers=HEADERS)
+        refused(answer, 400, "invalid")
+    person = log_in(studio, study=study.id, name="李 Ünal 👩‍🚀")
+    assert person.get("/api/me")["account"]["name"] == "李 Ünal 👩‍🚀"
+
+
+def test_only_who_runs_a_studio_can_read_its_files(small_studio: Studio) -> None:
+    """Its database says who people are."""
+    assert small_studio.directory.stat().st_mode & 0o077 == 0
+
+
 def test_about_needs_no_login(studio: Studio) -> None:
     """A page learns what serves it before it asks who somebody is."""
     about = ok(studio.client.get("/api/about"))
@@ -36,6 +52,17 @@ def test_r42_a_link_logs_in_and_the_cookie_keeps_it(studio: Studio) -> None:
     assert ok(studio.client.get("/api/me"))["account"] == {"id": person.id, "role": "reviewer", "name": "Rita"}
     ok(studio.client.post("/api/logout", headers=HEADERS))
     refused(studio.client.get("/api/me"), 401, "login")
+
+
+def test_a_link_of_somebody_else_does_not_replace_a_login(studio: Studio) -> None:
+    """Or who follows one would record in the account of whoever made it; one's own link is as good as ever."""
+    ann, eve = studio.person(Role.PARTICIPANT, "Ann"), studio.person(Role.PARTICIPANT, "Eve")
+    cookie = {**HEADERS, "Cookie": f"{studio.state.signer.cookie}={ann.token}"}
+    answer = studio.client.post("/api/login", json={"token": eve.token}, headers=cookie)
+    assert "logged in as Ann" in refused(answer, 409, "other_login")["message"]
+    assert "set-cookie" not in answer.headers
+    ok(studio.client.post("/api/login", json={"token": ann.token}, headers=cookie))
+    studio.client.cookies.clear()
 
 
 def test_logging_out_ends_the_login_everywhere(studio: Studio) -> None:

@@ -1,6 +1,10 @@
 """What environments there are, and what they take."""
 
-from tests.studio.api.studio import CORRIDOR, Studio
+import asyncio
+
+from rlds_kit.studio.environments.playable import EnvironmentSpec
+from tests.studio.api.studio import CORRIDOR, WALK, Studio
+from tests.studio.studio_process import PATIENCE
 
 
 def test_every_environment_of_gymnasium_and_of_the_modules_is_listed(studio: Studio) -> None:
@@ -8,6 +12,14 @@ def test_every_environment_of_gymnasium_and_of_the_modules_is_listed(studio: Stu
     found = studio.person().get("/api/environments")["environments"]
     assert {"CartPole-v1", "ALE/Breakout-v5", CORRIDOR} <= set(found)
     assert found == sorted(found)
+
+
+def test_environments_that_import_what_an_argument_names_are_none(studio: Studio) -> None:
+    """Those by which Gymnasium makes environments of old Gym: a request never imports anything."""
+    designer = studio.person()
+    assert not [each for each in designer.get("/api/environments")["environments"] if each.startswith("GymV")]
+    asked = {"name": "S", "environments": [{"name": "E", "environment": "GymV26Environment-v0"}]}
+    designer.is_refused(422, "unknown_environment", "POST", "/api/studies", asked)
 
 
 def test_r2_a_form_can_be_made_for_any_environment(studio: Studio) -> None:
@@ -34,10 +46,24 @@ def test_schemas_are_known_after_a_worker_was_lost(small_studio: Studio) -> None
     assert designer.get(f"/api/environments/{CORRIDOR}/schema")["schema"]["title"] == CORRIDOR
 
 
+def test_who_wants_to_play_does_not_wait_for_who_tries_environments(small_studio: Studio) -> None:
+    """A designer who tries one that hangs holds up other designers, but no game."""
+    small_studio.person().get("/api/environments")
+    inspector = small_studio.state.inspector
+
+    async def ask() -> EnvironmentSpec:
+        async with inspector._one_at_a_time:  # as long as somebody tries one
+            found: EnvironmentSpec = await asyncio.wait_for(inspector.spec_of(WALK), PATIENCE)
+            return found
+
+    assert small_studio.client.portal is not None
+    assert small_studio.client.portal.call(ask).id.endswith(CORRIDOR)
+
+
 def test_unknown_environments_have_no_schema(studio: Studio) -> None:
     """Nor does a module that somebody names in the path get imported."""
     designer = studio.person()
-    for name in ("NoSuch-v0", "antigravity:X-v0", "%00", "a/b/c"):
+    for name in ("NoSuch-v0", "antigravity:X-v0", "a/b/c"):
         designer.is_refused(422, "unknown_environment", "GET", f"/api/environments/{name}/schema")
 
 

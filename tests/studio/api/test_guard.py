@@ -23,7 +23,27 @@ def test_names_of_this_machine_and_those_of_the_configuration_are_right(tmp_path
         ok(studio.client.get("/api/about", headers={"Host": host}))
 
 
-@pytest.mark.parametrize("origin", [None, "null", "https://evil.example", "http://127.0.0.1:99", "file://127.0.0.1"])
+@pytest.mark.parametrize(
+    "path", ["studies/%00", "sessions/%00", "episodes/a%00b", "exports/%00", "episodes?user=%00", "episodes?tag=%00"]
+)
+def test_addresses_that_no_database_can_look_for_are_refused(studio: Studio, path: str) -> None:
+    """Also by PostgreSQL, whose text has no character 0."""
+    studio.person().is_refused(400, "invalid", "GET", f"/api/{path}")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        None,
+        "null",
+        "https://evil.example",
+        "http://127.0.0.1:99",
+        "file://127.0.0.1",
+        "http://[",
+        "http://a@127.0.0.1",
+        "http://127.0.0.1/",
+    ],
+)
 @pytest.mark.parametrize(("method", "path"), [("POST", "/api/login"), ("PUT", "/api/studies/x"), ("DELETE", "/api/x")])
 def test_changes_that_a_page_of_others_sends_are_refused(
     studio: Studio, origin: str | None, method: str, path: str
@@ -111,6 +131,9 @@ def test_methods_that_a_route_has_not(studio: Studio) -> None:
         (b'{"token": NaN}', 400, "invalid"),
         (b'{"token": "a\\u0000b"}', 400, "invalid"),
         (b'{"token": "\\ud800"}', 400, "invalid"),
+        (b'{"token": 1e999}', 400, "invalid"),
+        (b'{"token": 9223372036854775808}', 400, "invalid"),
+        (b'{"token": ' + b"[" * 33 + b"]" * 33 + b"}", 400, "invalid"),
         (b'"text"', 400, "invalid"),
         (b'{"a":"' + b"x" * (1 << 20) + b'"}', 413, "too_long"),
     ],

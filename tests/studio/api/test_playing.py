@@ -7,9 +7,9 @@ from starlette.websockets import WebSocketDisconnect
 
 import rlds_kit
 from rlds_kit.studio.accounts.roles import Role
-from rlds_kit.studio.database import sessions, studies
+from rlds_kit.studio.database import sessions, studies, users
 from tests.studio.api.studio import ORIGIN, Person, Studio
-from tests.studio.api.window import URL, Window, playing
+from tests.studio.api.window import URL, Window, headers_of, playing
 
 
 def open_session(person: Person, study: studies.Study) -> tuple[str, str]:
@@ -21,7 +21,7 @@ def open_session(person: Person, study: studies.Study) -> tuple[str, str]:
 
 def refusal(studio: Studio, token: str) -> dict[str, object]:
     """Why a token does not let anybody in."""
-    with studio.client.websocket_connect(URL, headers={"Origin": ORIGIN}) as socket:
+    with studio.client.websocket_connect(URL, headers=headers_of(studio.person())) as socket:
         window = Window(socket)
         window.say("hello", token=token)
         return window.until("error")
@@ -111,7 +111,7 @@ def test_tokens_of_others_let_nobody_in(studio: Studio) -> None:
     """What was not signed for playing opens nothing: neither logins, nor other text."""
     player = studio.person(Role.PARTICIPANT)
     for token in (player.token, "nonsense", "é" * 5000):
-        with studio.client.websocket_connect(URL, headers={"Origin": ORIGIN}) as socket:
+        with studio.client.websocket_connect(URL, headers=headers_of(studio.person())) as socket:
             window = Window(socket)
             window.say("hello", token=token)
             assert window.until("error")["code"] in {"token", "field"}
@@ -154,6 +154,22 @@ def test_a_session_of_another_server_is_not_played_here(studio: Studio) -> None:
     made = studio.do(sessions.add, study.id, environment, designer.id, "0" * 32, "elsewhere")
     token = designer.post(f"/api/sessions/{made.id}/look")["token"]
     assert refusal(studio, token)["code"] == "server"
+
+
+def test_the_token_of_a_session_is_worth_nothing_after_the_login(studio: Studio) -> None:
+    """Neither to who logged out, nor to whom the studio was told to forget, nor to nobody."""
+    study = studio.study(studio.person())
+    for leave in ("log out", "forget", "nobody"):
+        player = studio.person(Role.PARTICIPANT)
+        open_session(player, study)
+        headers = headers_of(player) if leave != "nobody" else {"Origin": ORIGIN}
+        if leave == "log out":
+            player.post("/api/logout")
+        elif leave == "forget":
+            studio.do(users.forget, player.id)
+        with pytest.raises(WebSocketDisconnect) as raised, studio.client.websocket_connect(URL, headers=headers):
+            pass
+        assert raised.value.code == 4401
 
 
 @pytest.mark.parametrize("headers", [{}, {"Origin": "https://evil.example"}, {"Origin": "null"}])

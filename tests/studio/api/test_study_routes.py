@@ -1,11 +1,12 @@
 """Making, reading, changing, enabling and disabling studies."""
 
+import json
 from typing import Any
 
 import pytest
 
 from rlds_kit.studio.accounts.roles import Role
-from tests.studio.api.studio import CORRIDOR, WALK, Studio
+from tests.studio.api.studio import CORRIDOR, WALK, Studio, refused
 
 
 def environment(**changes: Any) -> dict[str, Any]:
@@ -48,6 +49,25 @@ def test_r1_a_study_reads_back_as_it_was_made(studio: Studio) -> None:
     assert (found["version"], found["enabled"], found["is_own"], found["can_edit"]) == (1, False, True, True)
 
 
+@pytest.mark.parametrize("version", [0, -1, 2**31, 2**63 - 1, 2**63, 10**40, True, 1.0, "1"])
+def test_versions_that_cannot_be_are_refused(studio: Studio, version: Any) -> None:
+    """Also those that no database can hold."""
+    designer = studio.person()
+    made = designer.post("/api/studies", content())["study"]
+    designer.is_refused(400, "invalid", "PUT", f"/api/studies/{made['id']}", content(version=version))
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" * 400])
+def test_numbers_that_cannot_be_sent_again_are_refused(studio: Studio, number: str) -> None:
+    """Else the list of studies could not be shown any more, to anybody."""
+    designer = studio.person()
+    text = json.dumps(content(environment(environment="CartPole-v1", kwargs={"sutton_barto_reward": "@"})))
+    headers = {"Authorization": f"Bearer {designer.token}"}
+    answer = studio.client.post("/api/studies", content=text.replace('"@"', number), headers=headers)
+    refused(answer, 400, "invalid")
+    assert designer.get("/api/studies")["studies"] == []
+
+
 def test_r1_environments_of_other_spaces_are_refused_with_a_reason(studio: Studio) -> None:
     """The error says which environment, which field, and what both have; nothing is made."""
     designer = studio.person()
@@ -63,7 +83,8 @@ def test_r1_environments_of_other_spaces_are_refused_with_a_reason(studio: Studi
     ("given", "status", "code", "where"),
     [
         (environment(environment="NoSuch-v0"), 422, "unknown_environment", "environment"),
-        (environment(environment="os:getcwd"), 400, "invalid", "environments.0.environment"),
+        (environment(environment="os:getcwd"), 422, "unknown_environment", "environment"),
+        (environment(environment="os.path:join:x"), 400, "invalid", "environments.0.environment"),
         (environment(kwargs={"nonsense": 1}), 422, "environments", "environments.0"),
         (environment(kwargs={"render_mode": "human"}), 400, "invalid", "environments.0.kwargs"),
         (environment(fps=0), 400, "invalid", "environments.0.fps"),

@@ -1,16 +1,23 @@
 """A window that plays, as a page does, but one message after the other."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
+import anyio
 from starlette.testclient import WebSocketTestSession
 
 from rlds_kit.studio.frames.header import Header, unpack
-from tests.studio.api.studio import ORIGIN, Studio
+from tests.studio.api.studio import ORIGIN, Person, Studio
+from tests.studio.studio_process import PATIENCE
 
 URL = "ws://127.0.0.1/ws/play"
+
+
+def headers_of(person: Person) -> dict[str, str]:
+    """What a browser of somebody who is logged in sends."""
+    return {"Origin": ORIGIN, "Cookie": f"{person.studio.state.signer.cookie}={person.token}"}
 
 
 class Window:
@@ -28,7 +35,7 @@ class Window:
         self._socket.send_json({"v": 1, "type": kind, **fields})
 
     def _next(self) -> dict[str, Any] | Header:
-        message = self._socket.receive()
+        message = self._socket.portal.call(self._receive)
         assert message["type"] == "websocket.send", message
         if message.get("bytes") is not None:
             header = unpack(message["bytes"])
@@ -36,6 +43,11 @@ class Window:
             return header
         said: dict[str, Any] = json.loads(message["text"])
         return said
+
+    async def _receive(self) -> MutableMapping[str, Any]:
+        """As `WebSocketTestSession.receive`, which waits for ever."""
+        with anyio.fail_after(PATIENCE):
+            return await self._socket._send_rx.receive()
 
     def until(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Waits for a message with such fields."""
@@ -74,7 +86,7 @@ class Window:
 @contextmanager
 def playing(studio: Studio, token: str) -> Iterator[Window]:
     """A window that has said hello; whoever is in it leaves at the end."""
-    with studio.client.websocket_connect(URL, headers={"Origin": ORIGIN}) as socket:
+    with studio.client.websocket_connect(URL, headers=headers_of(studio.person())) as socket:
         window = Window(socket)
         window.say("hello", token=token)
         yield window

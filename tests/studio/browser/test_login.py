@@ -94,7 +94,7 @@ def test_a_login_that_ended_meanwhile_leads_to_the_login(
         page = open_page("#studies", person=person)
         expect(page.get_by_role("heading", name="Studies")).to_be_visible()
         person.post("logout")
-    page.get_by_role("link", name="Episodes").click()
+    page.evaluate("location.hash = '#episodes'")  # no click: the page may have asked for more by itself
     expect(page.get_by_label("Link or token")).to_be_visible()
 
 

@@ -63,21 +63,6 @@ def test_names_of_actions_are_words(blank: Page, name: str, said: str) -> None:
     assert blank.evaluate("async (name) => (await import('/page/play/key_names.js')).actionName(name)", name) == said
 
 
-def test_a_pause_keeps_its_reason_when_a_step_comes_late(blank: Page) -> None:
-    """The step was still being done when it paused."""
-    found = blank.evaluate(
-        """async () => {
-            const { follow, NOTHING_KNOWN } = await import("/page/play/follow.js");
-            const state = { type: "state", episode: 0, step: 4, phase: "paused", reason: "nobody pressed anything" };
-            const paused = follow(NOTHING_KNOWN, state);
-            const stepped = follow(paused, { ...state, step: 5, reason: "" });
-            const running = follow(stepped, { ...state, phase: "running", reason: "" });
-            return [stepped.state.reason, running.state.reason];
-        }"""
-    )
-    assert found == ["nobody pressed anything", ""]
-
-
 def test_several_devices_are_held_together(blank: Page) -> None:
     """What one lets go, another may still hold; the same again is not told again."""
     found = blank.evaluate(

@@ -53,14 +53,39 @@ def test_r23_the_quality_can_be_chosen(open_page: Open, api: Api) -> None:
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+def test_r22_a_camera_is_chosen_by_key_or_list(open_page: Open, api: Api) -> None:
+    """Its picture comes at once, also in a pause, and the list says which one it is."""
+    page = player_page.begun(open_page, api, {"environment": "rlds_kit_tests/Eyes-v0", "turn": "press"})
+    camera = page.get_by_label("Camera")
+    expect(camera).to_have_value("0")
+    page.keyboard.press("Digit2")
+    expect(camera).to_have_value("1")
+    assert camera.locator("option:checked").inner_text() == "2: eyes/left"
+    page.wait_for_function("() => document.querySelector('.arena canvas').width === 32")
+    assert {value for row in player_page.pixels(page) for value in row} == {100}
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("group", name="Paused")).to_be_visible()
+    camera.select_option("2")
+    page.wait_for_function(
+        """() => {
+            const canvas = document.querySelector(".arena canvas");
+            return canvas.getContext("2d").getImageData(0, 0, 1, 1).data[0] === 200;
+        }"""
+    )
+    page.get_by_role("button", name="Continue").click()
+    playing.press(page, "ArrowRight")
+    assert player_page.pixels(page)[0][0] == 201
+    assert [each["n"] for each in player_page.sent(page, "camera")] == [1, 2]
+
+
 def test_r24_the_player_fills_the_screen(open_page: Open, api: Api) -> None:
     """By the button, and by the key F; the line with step and return stays."""
     page = player_page.begun(open_page, api, player_page.PRESSED)
     page.get_by_role("button", name="Full screen").click()
-    page.wait_for_function("document.fullscreenElement?.classList.contains('player')")
+    page.wait_for_function("() => document.fullscreenElement?.classList.contains('player')")
     expect(page.locator(".status-line")).to_be_visible()
     page.keyboard.press("KeyF")
-    page.wait_for_function("document.fullscreenElement === null")
+    page.wait_for_function("() => document.fullscreenElement === null")
 
 
 def test_r24_the_line_above_the_picture_counts(open_page: Open, api: Api) -> None:

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from rlds_kit.logger import EpisodeWriter, GymnasiumLogger
 from tests.studio.browser.conftest import DESKTOP, PATIENCE_MS, Console
+from tests.studio.studio_process import PATIENCE
 
 ABSENT: Final = "\N{EN DASH}"
 """What stands where a step has no such value."""
@@ -35,19 +36,20 @@ def record_breakout(directory: Path, episodes: int = 2) -> None:
                 env.step(env.action_space.sample())
 
 
-def record_robot(directory: Path) -> None:
+def record_robot(directory: Path, episodes: int = 1) -> None:
     """Several cameras, one of them of floats, nested values, and rewards at two steps."""
-    with EpisodeWriter(directory, record_time=False) as writer, writer.episode(metadata={"task": "stack"}) as episode:
-        episode.start(robot_observation(0))
-        for step in range(1, 30):
-            reward = {11: 0.5, 29: 1.0}.get(step, 0.0)
-            episode.step(
-                action={"arm": np.arange(3, dtype=np.float32) + step, "grip": True},
-                reward=reward,
-                discount=1.0,
-                observation=robot_observation(step),
-                truncated=step == 29,
-            )
+    with EpisodeWriter(directory, record_time=False) as writer:
+        for _ in range(episodes):
+            with writer.episode(metadata={"task": "stack"}) as episode:
+                episode.start(robot_observation(0))
+                for step in range(1, 30):
+                    episode.step(
+                        action={"arm": np.arange(3, dtype=np.float32) + step, "grip": True},
+                        reward={11: 0.5, 29: 1.0}.get(step, 0.0),
+                        discount=1.0,
+                        observation=robot_observation(step),
+                        truncated=step == 29,
+                    )
 
 
 def robot_observation(step: int) -> dict[str, Any]:
@@ -98,6 +100,10 @@ def viewing(directory: Path, source: str = "ann") -> Iterator[str]:
             yield link
         finally:
             process.terminate()
+            try:
+                process.wait(PATIENCE)
+            finally:
+                process.kill()
 
 
 @contextlib.contextmanager

@@ -281,6 +281,40 @@ def test_r36_an_export_is_cancelled_cleanly(studio: Studio, tmp_path: Path, monk
         assert studio.ask("owner", "GET", f"/api/exports/{each}").status_code == 404
 
 
+def test_what_is_deleted_while_an_export_waits_is_not_in_it(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told by its public id; if nothing else was chosen, the export fails."""
+    gone = studio.run(episodes.get, studio.episodes["ann"])
+    with monkeypatch.context() as patch:
+        slow(patch)
+        first = begin(studio, filter={})["id"]
+        until_running(studio, first)
+        waiting, alone = begin(studio, filter={})["id"], begin(studio, episodes=[gone.id])["id"]
+        studio.run(episodes.remove, gone.id)
+    studio.ask("owner", "DELETE", f"/api/exports/{first}")
+    report = ended(studio, waiting)["report"]
+    assert (report["episodes"], report["left_out"]) == (1, [gone.public_id])
+    archive = fetched(studio, waiting)
+    assert gone.public_id.encode() not in archive
+    failed = ended(studio, alone)
+    assert (failed["state"], "nothing to export" in failed["error"]) == ("failed", True)
+
+
+def test_what_is_deleted_while_an_export_is_made_is_not_in_it(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made again without it before anybody can have it."""
+    gone, started = studio.run(episodes.get, studio.episodes["bob"]), exports_module._started
+
+    async def late(directory: Path) -> Any:
+        monkeypatch.setattr(exports_module, "_started", started)
+        await studio.client.app.state.database.run(episodes.remove, gone.id)  # type: ignore[attr-defined]  # Starlette's
+        return await started(directory)
+
+    monkeypatch.setattr(exports_module, "_started", late)
+    done = begin(studio, filter={})["id"]
+    report = ended(studio, done)["report"]
+    assert (report["episodes"], report["left_out"]) == (1, [gone.public_id])
+    assert gone.public_id.encode() not in fetched(studio, done)
+
+
 def test_calling_off_twice_at_any_time_does_no_harm(studio: Studio) -> None:
     """The next export is made."""
     for pause in (0.0, 0.01, 0.05, 0.2):

@@ -27,7 +27,7 @@ from rlds_kit.studio.workers.pool import WorkerPool
 from rlds_kit.trials import Turn
 
 CORRIDOR = "tests.studio.odd_environments:rlds_kit_tests/Corridor-v0"
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds until a test that waits for a message gives up."""
 
 
@@ -73,7 +73,7 @@ class Hosting:
         """Of the session."""
         return self.scenes[session]
 
-    async def begun(self, session: str, number: int, episode_id: str, seed: int) -> None:
+    async def begun(self, session: str, number: int, episode_id: str, seed: int | None) -> None:
         """Notes it."""
         del session, number, seed
         self._check()
@@ -165,7 +165,7 @@ def serving(
         finally:
             ready.set()
 
-    thread = threading.Thread(target=run, name="server")
+    thread = threading.Thread(target=run, name="server", daemon=True)
     thread.start()
     try:
         assert ready.wait(PATIENCE)
@@ -176,6 +176,7 @@ def serving(
             server.should_exit = True
         thread.join(PATIENCE)
         listening.close()
+        assert not thread.is_alive(), "the server does not end"
     if errors:
         raise errors[0]
 
@@ -301,7 +302,7 @@ class Client:
 @asynccontextmanager
 async def entered(url: str, person: str = "s:ann", **options: Any) -> AsyncIterator[Client]:
     """A window that has said hello."""
-    async with connect(url, compression=None, max_size=None) as connection:
+    async with connect(url, compression=None, max_size=None, open_timeout=PATIENCE) as connection:
         client = Client(connection, **options)
         try:
             await client.send("hello", token=person)

@@ -47,6 +47,50 @@ def test_r22_r23_what_is_seen_does_not_change_what_is_recorded(tmp_path: Path) -
         assert np.asarray(first[name]).tobytes() == np.asarray(second[name]).tobytes()
 
 
+EYES = "tests.studio.odd_environments:rlds_kit_tests/Eyes-v0"
+
+
+def grey(client: Client) -> int:
+    """The value of the first pixel of the latest frame."""
+    return int(np.asarray(Image.open(io.BytesIO(client.payloads[-1])).convert("L"))[0, 0])
+
+
+def test_r22_images_of_the_observation_are_views_and_change_nothing(tmp_path: Path) -> None:
+    """Each shows what was observed, at once and also in a pause; the recording is that of who never looked."""
+    scenes = {name: pressed(EYES, tmp_path / name, seed=lambda _: 3) for name in ("a", "b")}
+    with serving(scenes) as served:
+
+        async def play() -> None:
+            async with playing(served.url, "a:ann") as client, entered(served.url, "a:bob:look") as observer:
+                welcome = await client.next_of("welcome")
+                assert (welcome["cameras"], welcome["camera"]) == (["default", "eyes/left", "eyes/right"], 0)
+                await client.send("camera", n=1)
+                await client.press("ArrowRight")
+                await client.frame_of(1)
+                assert grey(client) == 101
+                await client.send("pause")
+                await client.next_of("state", phase="paused")
+                for camera in (2, 1, 2):
+                    await client.send("camera", n=camera)
+                await client.until(lambda me: grey(me) == 201)
+                assert (await observer.next_of("look", len(observer.said) - 1))["camera"] == 2
+                async with entered(served.url, "a:ida:look") as late:
+                    assert (await late.next_of("welcome"))["camera"] == 2
+                await client.send("resume")
+                await client.next_of("state", len(client.said) - 1, phase="running")
+                await end(client, save=True, completed=True)
+            async with playing(served.url, "b:ann") as client:
+                await client.press("ArrowRight")
+                await client.frame_of(1)
+                await end(client, save=True, completed=True)
+
+        run(play)
+    first, second = (list(rlds_kit.open(tmp_path / name).episodes[0].steps) for name in ("a", "b"))
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_equal(one["observation"], other["observation"])
+        np.testing.assert_equal(one.get("action"), other.get("action"))
+
+
 def test_r22_a_camera_that_there_is_not_is_refused(tmp_path: Path) -> None:
     """One that there is gives a picture at once, also in a pause."""
     del tmp_path

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.api.answer import HANDLERS
 from rlds_kit.studio.database import episodes, sessions, tables, users
 from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.export.choosing import deleted
 from rlds_kit.studio.export.exports import Exports
 from rlds_kit.studio.export.routes import export_routes
 from rlds_kit.studio.recordings import Recordings
@@ -70,16 +73,16 @@ def fill(connection: Connection, recordings: Path, accounts: dict[str, Account],
     """Makes accounts, sessions and episodes."""
     study = add_study(connection)
     owner = users.get(connection, study.owner_id)
-    accounts["owner"] = Account(owner.id, Role.DESIGNER, "dora")
+    accounts["owner"] = login.link(connection, owner.id).account
     for who, role in (("designer", Role.DESIGNER), ("reviewer", Role.REVIEWER)):
-        accounts[who] = Account(users.add(connection, role, who).id, role, who)
+        accounts[who] = login.link(connection, users.add(connection, role, who).id).account
     for who in ("ann", "bob"):
         session = add_session(connection, study)
         (recorded,) = record(recordings / "study" / "environment", (6,))
         episode = recorded.replace("-", "")
         episodes.begin(connection, episode, tables.new_id(), 0, session, 1, "study/environment")
         episodes.finish(connection, episode, Status.COMPLETED, "", 5, 10.0)
-        accounts[who] = Account(session.user_id, Role.PARTICIPANT, who)
+        accounts[who] = login.link(connection, session.user_id).account
         studio.episodes[who], studio.agents[who] = episode, sessions.get(connection, session.id).agent_id
 
 
@@ -97,7 +100,7 @@ def running(tmp_path: Path, before: Studio | None = None) -> Iterator[Studio]:
             if not await database.run(users.everybody):
                 await database.run(fill, recordings_path, accounts, studio)
             recordings, review = Recordings(recordings_path, database), Review()
-            async with Exports(tmp_path / "exports") as exports:
+            async with Exports(tmp_path / "exports", partial(deleted, database)) as exports:
                 app.router.routes += [
                     *replay_routes(recordings, review),
                     *export_routes(exports, database, recordings_path),

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ import rlds_kit
 from rlds_kit import layers
 from rlds_kit.dataset import open_dataset
 from rlds_kit.layers import Kind
+from rlds_kit.studio.replay import review
 from rlds_kit.studio.replay.collection import Collection
-from rlds_kit.studio.replay.review import LOOK_SECONDS
 from tests.studio.replay.datasets import get, record, recording, reviewing, viewing
+from tests.studio.studio_process import wait_for
 
 
 def say(client: TestClient, episode: str, status: int = 201, **body: Any) -> Any:
@@ -127,6 +127,7 @@ def test_what_other_layers_say_is_shown(tmp_path: Path) -> None:
 
 MALFORMED: list[tuple[dict[str, Any] | list[Any] | str, str]] = [
     ({"kind": "tag"}, "text"),
+    ({"v": 2, "kind": "tag", "text": "a"}, "v"),
     ({"kind": "tag", "text": "  "}, "text"),
     ({"kind": "tag", "text": 7}, "text"),
     ({"kind": "tag", "text": "x" * 201}, "text"),
@@ -199,8 +200,9 @@ def test_r28_many_episodes_get_a_tag_together(tmp_path: Path) -> None:
     assert len(list((tmp_path / "layers" / "review").iterdir())) == 1  # one page, one file
 
 
-def test_r32_two_people_see_each_others_tags_at_once(tmp_path: Path) -> None:
-    """Everything that counts is sent, so a lost message does no harm."""
+def test_r32_two_people_see_each_others_tags_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that counts is sent, so a lost message does no harm; nobody waits until it is looked for."""
+    monkeypatch.setattr(review, "LOOK_SECONDS", 3600.0)
     episode, other = record(tmp_path)
     with viewing(tmp_path) as client, reviewing(client, episode) as one, reviewing(client, episode) as two:
         for page in (one, two):
@@ -209,11 +211,9 @@ def test_r32_two_people_see_each_others_tags_at_once(tmp_path: Path) -> None:
         two.send_text("nobody listens")
         two.send_bytes(b"\xff")
         say(client, other, kind="tag", text="elsewhere")
-        began = time.monotonic()
         found = say(client, episode, kind="tag", text="seen")
         for page in (one, two):
             assert page.receive_json()["annotations"] == found["annotations"]
-        assert time.monotonic() - began < LOOK_SECONDS
         client.delete(f"/api/replay/{episode}/annotations/{found['annotations'][0]['id']}")
         assert one.receive_json()["annotations"] == []
 
@@ -278,7 +278,7 @@ def test_an_episode_can_be_tagged_before_and_after_it_ends(tmp_path: Path) -> No
         say(client, str(episode.id), kind="tag", text="early", steps=[1, 3])
         episode.step(0, 1.0, None, terminated=True)
         writer.flush()
-        time.sleep(0.6)
+        wait_for(lambda: get(client, f"/api/replay/{episode.id}")["end"] == "terminated")
         say(client, str(episode.id), kind="tag", text="late", steps=[4, 5])
     (annotated,) = rlds_kit.open(tmp_path).episodes
     assert annotated.tags == ("early", "late")

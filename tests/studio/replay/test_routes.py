@@ -1,7 +1,6 @@
 """What the replay answers: an episode, its steps, pictures and arrays."""
 
 import io
-import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from PIL import Image
 from rlds_kit.logger import EpisodeWriter
 from tests.studio.replay.datasets import frame, get, odd_steps, record, record_agents, record_odd, recording, refused
 from tests.studio.replay.datasets import viewing as viewing_dataset
+from tests.studio.studio_process import wait_for
 
 
 def fields(step: dict[str, Any]) -> dict[str, Any]:
@@ -128,13 +128,12 @@ def test_an_episode_is_seen_while_it_is_recorded(tmp_path: Path) -> None:
         assert (get(client, path)["end"], get(client, path)["length"]) == ("open", 4)
         episode.step(0, 1.0, frame(4))
         writer.flush()
-        time.sleep(0.6)
-        assert get(client, path)["length"] == 5
+        wait_for(lambda: get(client, path)["length"] == 5)
         assert fields(get(client, f"{path}/step/4"))["observation"]["defined"]
         episode.step(0, 1.0, frame(5), terminated=True)
         writer.flush()
-        time.sleep(0.6)
-        assert (get(client, path)["end"], get(client, path)["length"]) == ("terminated", 6)
+        wait_for(lambda: get(client, path)["end"] == "terminated")
+        assert get(client, path)["length"] == 6
 
 
 def test_people_are_shown_as_the_studio_records_them(tmp_path: Path) -> None:

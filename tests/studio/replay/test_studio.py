@@ -7,7 +7,8 @@ import pytest
 from starlette.websockets import WebSocketDisconnect
 
 import rlds_kit
-from rlds_kit.studio.database import episodes
+from rlds_kit import layers
+from rlds_kit.studio.database import episodes, tokens
 from tests.studio.replay.studio import Studio, running
 
 
@@ -65,6 +66,26 @@ def test_r35_the_socket_is_closed_to_others(studio: Studio) -> None:
             "ann", "POST", f"/api/replay/{studio.episodes['ann']}/annotations", json={"kind": "tag", "text": "x"}
         )
         assert [each["value"] for each in page.receive_json()["annotations"]] == ["x"]
+
+
+@pytest.mark.parametrize("over", ["login", "episode"])
+def test_a_page_hears_nothing_more_when_its_login_or_the_episode_is_gone(over: str, studio: Studio) -> None:
+    """What others say afterwards is not for it; those who may hear it do."""
+    episode = studio.episodes["ann"]
+    path, say = f"/ws/review?episode={episode}", f"/api/replay/{episode}/annotations"
+    with studio.client.websocket_connect(path, headers={"x-who": "ann"}) as page:
+        assert page.receive_json()["length"] == 6
+        assert page.receive_json()["annotations"] == []
+        if over == "login":
+            studio.run(tokens.revoke, studio.accounts["ann"].token_id)
+            assert studio.ask("owner", "POST", say, json={"kind": "note", "text": "later"}).status_code == 201
+        else:
+            studio.run(episodes.remove, episode)
+            (dataset,) = (studio.directory / "study").iterdir()
+            found = next(each for each in rlds_kit.open(dataset).episodes if each.id.hex == episode)
+            rlds_kit.open(dataset).annotate("review", [layers.note(found, "later")], source="somebody")
+        with pytest.raises(WebSocketDisconnect):
+            page.receive_json()
 
 
 def test_only_its_author_and_the_studys_owner_take_an_annotation_back(studio: Studio) -> None:

@@ -1,12 +1,12 @@
 """The table of episodes of one dataset."""
 
-import time
 from pathlib import Path
 
 import pytest
 
 from rlds_kit.logger import EpisodeWriter
 from tests.studio.replay.datasets import get, record, recording, refused, viewing
+from tests.studio.studio_process import wait_for
 
 LENGTHS = (4, 9, 2, 7)
 
@@ -99,8 +99,7 @@ def test_new_episodes_turn_up_and_open_ones_are_listed(tmp_path: Path) -> None:
         episode.discard()
         writer.flush()
         late = record(tmp_path, (5,))
-        time.sleep(0.6)
-        assert [each["id"] for each in get(client, "/api/episodes")["episodes"]][1:] == late
+        wait_for(lambda: [each["id"] for each in get(client, "/api/episodes")["episodes"]][1:] == late)
         assert get(client, f"/api/replay/{late[0]}")["number"] == 1
         refused(client, f"/api/replay/{episode.id}", 404)
 

@@ -17,6 +17,7 @@ from rlds_kit.studio.command import view
 from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.viewer import Viewer, application
 from tests.studio.replay.datasets import ORIGIN, PORT, TOKEN, get, record, viewing
+from tests.studio.studio_process import PATIENCE
 
 
 @contextmanager
@@ -102,14 +103,15 @@ def test_what_there_is_not_is_said_in_json(method: str, path: str, status: int, 
 def serving(directory: Path) -> Iterator[str]:
     """The real server; its link."""
     viewer, ready = Viewer(Collection(rlds_kit.open(directory)), "ann"), threading.Event()
-    thread = threading.Thread(target=viewer.run, args=(ready.set,))
+    thread = threading.Thread(target=viewer.run, args=(ready.set,), daemon=True)
     thread.start()
     try:
-        assert ready.wait(20)
+        assert ready.wait(PATIENCE)
         yield viewer.url
     finally:
         viewer.stop()
-        thread.join(20)
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
 
 
 def test_the_link_that_is_printed_opens(tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ def upgrade() -> None:
     op.create_table(
         "deletions",
         Column("episode_id", ID, primary_key=True),
+        Column("server", LongText, nullable=False),
         Column("directory", LongText, nullable=False),
         Column("deleted_ns", BigInteger, nullable=False),
     )

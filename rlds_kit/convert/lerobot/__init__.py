@@ -1,0 +1,1 @@
+"""Reads and writes LeRobot's datasets, version 3."""

@@ -1,0 +1,1 @@
+"""Reads and writes Minari's datasets, in its three storages."""

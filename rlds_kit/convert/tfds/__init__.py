@@ -1,0 +1,1 @@
+"""Reads what TensorFlow Datasets has prepared, without TensorFlow."""

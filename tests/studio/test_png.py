@@ -1,0 +1,81 @@
+"""Flat pictures: what is shown are the pixels that were drawn, with the C extension and without it."""
+
+import io
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from rlds_kit.studio.frames import png
+from rlds_kit.studio.frames.native import native
+
+IMPLEMENTATIONS = [pytest.param(None, id="pure"), pytest.param(native, id="native")]
+
+
+@pytest.fixture(params=IMPLEMENTATIONS, autouse=True)
+def implementation(request: pytest.FixtureRequest) -> Iterator[object]:
+    """Has each test run with both."""
+    chosen: object = request.param
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(png, "native", chosen)
+        yield chosen
+
+
+@st.composite
+def pictures(draw: st.DrawFn) -> np.ndarray:
+    """Of up to 300 colours, in runs, with rows that are alike."""
+    height, width = draw(st.integers(1, 12)), draw(st.integers(1, 60))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    colors = rng.integers(0, 256, (draw(st.sampled_from([1, 2, 3, 15, 16, 17, 255, 256, 257, 300])), 3), np.uint8)
+    numbers = rng.integers(0, len(colors), (height, width)).repeat(draw(st.integers(1, 20)), axis=1)
+    made: np.ndarray = np.ascontiguousarray(colors[numbers.repeat(draw(st.integers(1, 3)), axis=0)])
+    return made
+
+
+def decoded(data: bytes) -> np.ndarray:
+    """As a browser sees it."""
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+
+
+@given(pictures())
+def test_every_pixel_comes_back(picture: np.ndarray) -> None:
+    """However many colours there are, and however wide the picture is."""
+    np.testing.assert_array_equal(decoded(png.encode_flat(picture)), picture)
+
+
+@pytest.mark.parametrize("colors", [1, 16, 17, 256, 257])
+def test_the_most_colors_of_each_depth_come_back(colors: int) -> None:
+    """Four bits hold 16 numbers, eight hold 256; more colours have no palette."""
+    numbers = np.arange(colors)
+    row = np.stack([numbers % 256, numbers // 256, 255 - numbers % 256], axis=1).astype(np.uint8)
+    picture = np.ascontiguousarray(np.broadcast_to(row, (3, colors, 3)))
+    np.testing.assert_array_equal(decoded(png.encode_flat(picture)), picture)
+
+
+def test_gray_pictures_come_back() -> None:
+    """They need no palette."""
+    picture = np.arange(35, dtype=np.uint8).reshape(5, 7)
+    np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(png.encode_flat(picture)))), picture)
+
+
+def test_the_extension_makes_fewer_bytes(implementation: object) -> None:
+    """It has a palette for zlib to go through, in half a byte for each pixel."""
+    if implementation is None:
+        pytest.skip("the C extension is absent: no compiler when this was installed, or RLDS_KIT_PURE=1")
+    picture = np.random.default_rng(0).integers(0, 2, (50, 50, 1), np.uint8).repeat(3, axis=2) * np.uint8(200)
+    with_palette = png.encode_flat(picture)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(png, "native", None)
+        assert len(with_palette) < len(png.encode_flat(picture))
+
+
+@pytest.mark.parametrize("size", [(0, 4), (4, 0), (-2, -2), (2, 3), (2**62, 4), (4, 2**62)])
+def test_the_extension_checks_its_arguments(implementation: object, size: tuple[int, int]) -> None:
+    """A size that is not that of the bytes is refused."""
+    if implementation is None or native is None:
+        pytest.skip("the C extension is absent: no compiler when this was installed, or RLDS_KIT_PURE=1")
+    with pytest.raises(ValueError, match=r"expected .* rows of .* pixels"):
+        native.number_colors(bytes(12), *size)
