@@ -6,9 +6,11 @@ Frames travel the other way as bytes, see `rlds_kit.studio.frames.header`.
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
-
+from rlds_kit.feed.extras import needs
 from rlds_kit.studio.frames.picture import Quality
+
+with needs("studio"):
+    from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 VERSION: Final = 1
 MOST_BYTES: Final = 16_384
