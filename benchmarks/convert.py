@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from pipelines_side import inputs
 from pipelines_side.arrays import Arrays
 from pipelines_side.inputs import Input
 from side_by_side import machine, page
+from side_by_side.script import last_line
 from side_by_side.tables import row, spread
 
 HERE: Final = Path(__file__).parent
@@ -121,7 +121,7 @@ def prepare(given: Input, workdir: Path) -> Path:
 
 
 def _write_tfds(folder: Path, out: Path, *options: str) -> None:
-    _python(HERE / "pipelines_side" / "write_tfds.py", folder / "arrays", out, *options)
+    last_line(HERE / "pipelines_side" / "write_tfds.py", folder / "arrays", out, *options)
 
 
 def _write_arrays(arrays: Arrays, path: Path) -> None:
@@ -167,16 +167,8 @@ def _step_bytes(folder: Path) -> float:
 
 
 def _run(*command: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_python(*command))
+    found: dict[str, Any] = json.loads(last_line(*command))
     return found
-
-
-def _python(*command: object) -> str:
-    """The last line of what a script prints."""
-    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stderr[-2000:]}")
-    return (done.stdout.strip().splitlines() or ["{}"])[-1]
 
 
 def _report(results: Results, rounds: int) -> str:

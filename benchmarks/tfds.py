@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from pipelines_side.arrays import Arrays
 from pipelines_side.inputs import FIELDS, Input
 from pipelines_side.player import digests
 from side_by_side import machine, page
+from side_by_side.script import last_line
 from side_by_side.stopwatch import bytes_on_disk
 from side_by_side.tables import row, spread
 
@@ -102,7 +102,7 @@ def prepare(given: Input, encodings: Sequence[str], workdir: Path) -> Path:
             command = [HERE / "pipelines_side" / "write_tfds.py", folder / "arrays"]
             options = ["--encoding", encoding, "--file-format", kind]
             inputs.once(
-                folder / f"{kind}-{encoding}", lambda out, c=(*command,), o=(*options,): _run(c[0], c[1], out, *o)
+                folder / f"{kind}-{encoding}", lambda out, c=(*command,), o=(*options,): last_line(c[0], c[1], out, *o)
             )
     return folder
 
@@ -115,7 +115,7 @@ def play(way: Way, folder: Path, seconds: float, *, check: bool) -> dict[str, An
     """
     found = folder / "found.npy"
     options = ("--digests", found) if check else ()
-    played = _run(HERE / "tfds_side" / "play.py", "speed", way.stream, folder, "--seconds", seconds, *options)
+    played = last_line(HERE / "tfds_side" / "play.py", "speed", way.stream, folder, "--seconds", seconds, *options)
     result: dict[str, Any] = json.loads(played) | {
         "bytes": bytes_on_disk(folder / way.files) / len(Arrays(folder / "arrays"))
     }
@@ -131,14 +131,6 @@ def _expected(folder: Path) -> np.ndarray:
         np.save(path, np.sort(np.concatenate(parts)))
     expected: np.ndarray = np.load(path)
     return expected
-
-
-def _run(*command: object) -> str:
-    """The last line of what a script prints."""
-    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{done.stderr[-2000:]}")
-    return (done.stdout.strip().splitlines() or ["{}"])[-1]
 
 
 def _report(results: Results, rounds: int) -> str:
