@@ -1,5 +1,6 @@
 """Arrays as a framework takes them that knows numbers and bytes only, and wants to know dtype and shape in advance."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,11 @@ class Column:
     def is_ragged(self) -> bool:
         """Whether the shape changes from step to step."""
         return None in self.shape
+
+    @property
+    def row_bytes(self) -> int:
+        """Of one value, 0 where that is not known."""
+        return 0 if self.is_ragged else math.prod(size or 0 for size in self.shape) * self.dtype.itemsize
 
     def arrays(self, values: np.ndarray, defined: np.ndarray) -> list[np.ndarray]:
         """The values of many steps.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rlds_kit.episode import Episode
-from rlds_kit.feed.aligned import aligned_zeros
+from rlds_kit.feed.aligned import aligned
 from rlds_kit.feed.metadata import metadata_columns
 from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.layout import Leaf, layout, nested, read_leaf, require_cast
@@ -29,7 +29,7 @@ END: Final = "end"
 """How an episode ended: the value of its `EpisodeEnd`; empty while it is being recorded."""
 VALID: Final = "valid"
 """Which values of a field are defined."""
-STRETCH_BYTES: Final = 2 << 20
+STRETCH_BYTES: Final = 4 << 20
 """About how many bytes of decoded steps are read at once where an episode is read bit by bit."""
 
 Stretch: TypeAlias = dict[Leaf, tuple[np.ndarray, np.ndarray]]
@@ -108,7 +108,7 @@ class WholeEpisodes:
         """
         leaves = [leaf for found in self.layouts.values() for leaf in found]
         wanted = fields(leaf.path for leaf in leaves)
-        stacks = self.source.reader(number).stacks(rows.start, rows.stop, wanted, allocate=aligned_zeros)
+        stacks = self.source.reader(number).stacks(rows.start, rows.stop, wanted, allocate=aligned)
         return self._with_discounts({leaf: self._values(leaf, stacks, number, rows) for leaf in leaves})
 
     def _values(

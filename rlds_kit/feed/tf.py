@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rlds_kit.errors import SpecError
+from rlds_kit.feed.aligned import is_little_lent
 from rlds_kit.feed.columns import Column, plain_batch, without_lists
 from rlds_kit.feed.extras import needs
 from rlds_kit.feed.step_arrays import StepArrays
@@ -21,6 +22,11 @@ PREFETCHED_BATCHES: Final = 2
 SMALL_EPISODE_BYTES: Final = 32 << 20
 """Of all values of an episode, decoded: so many of several episodes may be in memory at once."""
 EPISODES_AHEAD: Final = 2
+STRETCHES_AT_ONCE: Final = 2
+STRETCHES_AHEAD: Final = 4
+"""Of an episode that is read bit by bit: what comes after takes steps in batches, and waits for all of one at once."""
+FRAME_BYTES: Final = 1 << 14
+"""Values of this size are worth some work on a stretch of them that saves a copy of each."""
 
 
 def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
@@ -43,19 +49,19 @@ def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def small_episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
-        whole = tf.data.Dataset.from_tensors(reader.rows(number, bounds[0], bounds[-1]))
+        whole = tf.data.Dataset.from_tensors(reader.stretch(number, bounds[0], bounds[-1]))
         return {STEPS: _counted(reader.one_by_one(whole), bounds[-1]), **facts}
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
-        stretches = tf.data.Dataset.from_tensor_slices((bounds[:-1], bounds[1:]))
-        steps = reader.one_by_one(stretches.map(lambda begin, end: reader.rows(number, begin, end)).prefetch(1))
-        return {STEPS: _counted(steps, bounds[-1]), **facts}
+        stretches = tf.data.Dataset.from_tensor_slices((bounds[:-1], bounds[1:])).map(
+            lambda begin, end: reader.stretch(number, begin, end), num_parallel_calls=STRETCHES_AT_ONCE
+        )
+        return {STEPS: _counted(reader.one_by_one(stretches.prefetch(STRETCHES_AHEAD)), bounds[-1]), **facts}
 
-    if arrays.table.largest <= SMALL_EPISODE_BYTES:
-        return _numbers(arrays, numbers).map(small_episode, num_parallel_calls=EPISODES_AHEAD)
-    return _numbers(arrays, numbers).map(episode)
+    made = small_episode if arrays.table.largest <= SMALL_EPISODE_BYTES else episode
+    return _numbers(arrays, numbers).map(made, num_parallel_calls=EPISODES_AHEAD)
 
 
 def dense_episodes(arrays: StepArrays, *, numbers: Any = None, parallel_calls: int | None = None) -> Any:
@@ -84,7 +90,7 @@ def dense_episodes(arrays: StepArrays, *, numbers: Any = None, parallel_calls: i
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
-        return {STEPS: reader.rows(number, bounds[0], bounds[-1]), **facts}
+        return {STEPS: reader.stretch(number, bounds[0], bounds[-1]).rows, **facts}
 
     calls = tf.data.AUTOTUNE if parallel_calls is None else parallel_calls
     return _numbers(arrays, numbers).map(episode, num_parallel_calls=calls)
@@ -141,29 +147,41 @@ class _Reader:
     def _head(self, number: np.int64) -> list[np.ndarray]:
         return self.arrays.head(int(number))
 
-    def rows(self, number: Any, begin: Any, end: Any) -> dict[str, Any]:
-        """The steps `[begin, end)` of an episode: nests of what has a leading dimension of steps."""
+    def stretch(self, number: Any, begin: Any, end: Any) -> "_Stretch":
+        """The steps `[begin, end)` of an episode."""
         import tensorflow as tf
 
         columns = self.arrays.columns.values()
-        dtypes = [tf.as_dtype(dtype) for each in columns for dtype in each.dtypes] + [tf.bool] * len(self.arrays.own)
-        outputs = iter(tf.numpy_function(self._rows, [number, begin, end], dtypes, stateful=False))
+        dtypes = [tf.as_dtype(dtype) for each in columns for dtype in each.dtypes]
+        dtypes = [tf.bool, *dtypes, *(tf.bool for _ in self.arrays.own)]
+        outputs = iter(tf.numpy_function(self._stretch, [number, begin, end], dtypes, stateful=False))
+        may_be_kept = tf.ensure_shape(next(outputs), [])
         tensors = {each.path: _tensors(each, outputs) for each in columns}
         fields = {name: map_arrays(lambda each: tensors[each.path], nest) for name, nest in self.arrays.nests.items()}
-        return fields | {name: tf.ensure_shape(next(outputs), [None]) for name in self.arrays.own}
+        own = {name: tf.ensure_shape(next(outputs), [None]) for name in self.arrays.own}
+        return _Stretch(may_be_kept, fields | own)
 
-    def _rows(self, number: np.int64, begin: np.int64, end: np.int64) -> list[np.ndarray]:
-        return self.arrays.flat(int(number), range(int(begin), int(end)))
+    def _stretch(self, number: np.int64, begin: np.int64, end: np.int64) -> list[Any]:
+        return [np.bool_(is_little_lent()), *self.arrays.flat(int(number), range(int(begin), int(end)))]
 
     def one_by_one(self, stretches: Any) -> Any:
-        """A dataset of single steps, made of one of stretches as `rows` gives them."""
+        """A dataset of single steps, made of one of stretches."""
         import tensorflow as tf
+
+        @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
+        def views_or_copies(stretch: _Stretch) -> Any:
+            views = tf.data.Dataset.from_tensor_slices(stretch.rows)
+            copies = tf.data.Dataset.from_tensors(stretch.rows).unbatch()
+            number = tf.where(stretch.may_be_kept, tf.constant(tf.int64.max), 0)
+            return views.take(number).concatenate(copies.take(tf.int64.max - number))
 
         # `unbatch` copies each step: one that somebody keeps, as a shuffle does, must not keep the whole episode.
         if any(0 in each.shape for each in self.arrays.columns.values()):  # of values without elements it crashes
-            steps = stretches.flat_map(tf.data.Dataset.from_tensor_slices)
+            steps = stretches.flat_map(lambda stretch: tf.data.Dataset.from_tensor_slices(stretch.rows))
+        elif any(each.row_bytes >= FRAME_BYTES for each in self.arrays.columns.values()):
+            steps = stretches.flat_map(views_or_copies)
         else:
-            steps = stretches.unbatch()
+            steps = stretches.map(lambda stretch: stretch.rows).unbatch()
         return self.in_shape(steps)
 
     def in_shape(self, steps: Any) -> Any:
@@ -172,6 +190,13 @@ class _Reader:
 
     def _in_shape(self, step: dict[str, Any]) -> dict[str, Any]:
         return step | {name: map_arrays(_in_shape, nest, step[name]) for name, nest in self.arrays.nests.items()}
+
+
+class _Stretch(NamedTuple):
+    """Consecutive steps: nests of what has a leading dimension of steps, and whether one of them may keep all."""
+
+    may_be_kept: Any
+    rows: dict[str, Any]
 
 
 class _RaggedRow(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 from rlds_kit.errors import SpecError
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.episode_reader import EpisodeReader, Wanted
-from rlds_kit.storage.restore import Allocate, Stack, exact, zeros
+from rlds_kit.storage.restore import Allocate, Stack, empty, exact
 
 
 class Overlay:
@@ -130,7 +130,7 @@ class AmendedReader(EpisodeReader):
         wanted: Wanted,
         *,
         last: int | None = None,
-        allocate: Allocate = zeros,
+        allocate: Allocate = empty,
     ) -> dict[str, Stack]:
         """The wanted columns of rows `[begin, end)`, each leaf put together, by path."""
         self._require(begin, end, wanted)

@@ -54,14 +54,12 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self._bytes: dict[str, np.ndarray] = {}
 
-    def zeros(self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """Zeros that are valid until the next call for the same leaf."""
+    def room(self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """An array with anything in it, valid until the next call for the same leaf."""
         size = math.prod(shape) * dtype.itemsize
         if path not in self._bytes or self._bytes[path].size < size:
             self._bytes[path] = np.empty(size, np.uint8)
-        room = self._bytes[path][:size]
-        room[:] = 0
-        return room.view(dtype).reshape(shape)
+        return self._bytes[path][:size].view(dtype).reshape(shape)
 
 
 _scratch = _Scratch()
@@ -202,11 +200,11 @@ class Pool:
         """Where a run's values of a leaf go: to their own place if all of them are wanted, or to memory used again."""
         leaf = self._dense.get(path)
         if leaf is None or leaf.dtype != dtype or leaf.shape != shape[1:]:
-            return np.zeros(shape, dtype)  # what is kept is copied: another thread may be reading it
+            return np.empty(shape, dtype)  # what is kept is copied: another thread may be reading it
         first, last = np.searchsorted(self._dense_steps[path], (begin, begin + shape[0])).tolist()
         if last - first == shape[0]:
             return self._values[leaf][first:last]
-        return _scratch.zeros(path, shape, dtype)
+        return _scratch.room(path, shape, dtype)
 
     def _put(self, leaf: Leaf, where: slice, values: np.ndarray) -> None:
         there = self._values[leaf][where]

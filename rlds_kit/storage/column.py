@@ -122,7 +122,7 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
       payload: exactly `layout.length` bytes.
       place: printed in errors: which bytes of which file these are.
       out: where the values go, `[count, row_bytes]` in C order; neither may be 0.
-      until: how many rows are wanted; those after them may be written to or not.
+      until: how many rows are wanted; those after them become zeros, or their values.
 
     Raises:
       DamagedError: the payload does not have its checksum.
@@ -216,6 +216,7 @@ def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Row
     if layout.decoded_length != len(out) * lines + out.nbytes:
         raise ValueError(f"{len(out) * lines + out.nbytes} bytes were expected, {layout.decoded_length} announced")
     modes, wanted = np.empty(len(out) * lines, np.uint8), out[:until]
+    out[until:] = 0
     decompress_into(payload, modes.data, wanted.reshape(-1).data, is_all=until >= len(out))
     if layout.filter == pb.XOR:
         filters.unxor(wanted, wanted)

@@ -19,7 +19,7 @@ from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import elements
-from rlds_kit.storage.restore import Allocate, Stack, zeros
+from rlds_kit.storage.restore import Allocate, Stack, empty
 from rlds_kit.storage.shard_file import ShardFile
 
 Wanted: TypeAlias = Callable[[str], bool]
@@ -129,7 +129,7 @@ class EpisodeReader:
         wanted: Wanted,
         *,
         last: int | None = None,
-        allocate: Allocate = zeros,
+        allocate: Allocate = empty,
     ) -> dict[str, Stack]:
         """The wanted columns of rows `[begin, end)`, each leaf put together, by path.
 

@@ -56,12 +56,12 @@ NUMERIC: Final = frozenset((pb.ARRAY, pb.SCALAR, pb.BOOL, pb.INT, pb.FLOAT, pb.C
 
 
 Allocate: TypeAlias = Callable[[str, tuple[int, ...], np.dtype[Any]], np.ndarray]
-"""Makes an array of zeros for the leaf of a path."""
+"""Makes an array for the leaf of a path; anything may be in it."""
 
 
-def zeros(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+def empty(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """An array of its own for every leaf."""
-    return np.zeros(shape, dtype)
+    return np.empty(shape, dtype)
 
 
 class Stack:
@@ -75,7 +75,7 @@ class Stack:
       allocate: makes the array that dense values go to.
     """
 
-    def __init__(self, begin: int, end: int, allocate: Allocate = zeros) -> None:
+    def __init__(self, begin: int, end: int, allocate: Allocate = empty) -> None:
         self._begin, self._end, self._allocate = begin, end, allocate
         self._present = np.zeros(end - begin, np.bool_)
         self._key: ColumnKey | None = None
@@ -129,6 +129,8 @@ class Stack:
           have no common dtype and shape. And `[end - begin]` bool.
         """
         if self._dense is not None and not self._others:
+            if not self._present.all():
+                self._dense[~self._present] = np.zeros((), self._dense.dtype)  # of text that is the empty one
             return self._dense, self._present
         parts = [*self._first_parts(), *self._others]
         dtype = _common_dtype(parts)

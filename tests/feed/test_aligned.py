@@ -1,29 +1,94 @@
 """Memory that TensorFlow takes without a copy."""
 
 import gc
-import tracemalloc
+import multiprocessing
+import operator
+import os
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rlds_kit
 from rlds_kit import spec as specs
-from rlds_kit.feed.aligned import ALIGNMENT, aligned_zeros
+from rlds_kit.feed.aligned import ALIGNMENT, LARGE_BYTES, Rooms, aligned
 from rlds_kit.feed.episodes import WholeEpisodes
 from rlds_kit.logger import EpisodeWriter
 from tests.loader.recording import numbered
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "float32", "complex128"])
-@pytest.mark.parametrize("shape", [(0,), (1,), (3, 0), (5, 7)])
-def test_arrays_are_aligned_zeros(shape: tuple[int, ...], dtype: str) -> None:
-    """Whatever their dtype and size, they are zeros and begin where TensorFlow wants them to."""
-    array = aligned_zeros("observation", shape, np.dtype(dtype))
+@pytest.mark.parametrize("shape", [(0,), (1,), (3, 0), (5, 7), (300, 301)])
+def test_arrays_are_aligned(shape: tuple[int, ...], dtype: str) -> None:
+    """Whatever their dtype and size, they begin where TensorFlow wants them to, and can be written to."""
+    array = aligned("observation", shape, np.dtype(dtype))
     assert array.shape == shape
     assert array.dtype == dtype
-    assert not array.any()
+    array[...] = 1
+    assert array.all()
     assert not array.size or array.ctypes.data % ALIGNMENT == 0
+
+
+def test_memory_is_used_again_when_no_view_is_left() -> None:
+    """A view of a view keeps it, whatever its dtype and shape."""
+    rooms = Rooms()
+    array = rooms.array(LARGE_BYTES)
+    place, view = array.ctypes.data, array.view(np.float32).reshape(4, -1)[1:, ::2]
+    kept: Any = array[:8].data
+    del array
+    assert rooms.free_bytes == 0
+    other = rooms.array(LARGE_BYTES)
+    assert other.ctypes.data != place
+    del view
+    assert rooms.free_bytes == 0
+    del kept
+    assert (rooms.free_bytes, rooms.lent_bytes) == (LARGE_BYTES, LARGE_BYTES)
+    again = rooms.array(LARGE_BYTES - 5)
+    assert again.ctypes.data == place
+    assert rooms.free_bytes == 0
+
+
+def test_no_more_memory_stays_than_was_said() -> None:
+    """What comes back beyond it goes to the system."""
+    rooms = Rooms(3 * LARGE_BYTES)
+    arrays = [rooms.array(LARGE_BYTES) for _ in range(8)]
+    del arrays
+    assert rooms.free_bytes == 3 * LARGE_BYTES
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_process_that_is_forked_has_memory_of_its_own() -> None:
+    """What it writes is not seen in the other."""
+    rooms = Rooms()
+    array = rooms.array(LARGE_BYTES)
+    array[:] = 1
+    context = multiprocessing.get_context("fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that other threads may hold locks: none matters here
+        child = context.Process(target=array.fill, args=(2,))
+        child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert (array == 1).all()
+
+
+@pytest.mark.parametrize("form", ["steps", "dense", "torch"])
+def test_what_is_kept_of_an_epoch_does_not_change_in_the_next(tmp_path: Path, form: str) -> None:
+    """No memory is used again as long as an array or a tensor is there."""
+    dataset = numbered(tmp_path, (300, 270, 330)).select("image")
+    expected = [episode["image"] for episode in dataset.episodes]
+    forms: dict[str, Callable[[], Iterable[Any]]] = {
+        "steps": lambda: [list(episode["steps"].as_numpy_iterator()) for episode in dataset.as_tf_dataset()],
+        "dense": lambda: [episode["steps"]["image"].numpy() for episode in dataset.as_dense_tf_dataset()],
+        "torch": lambda: map(operator.itemgetter("image"), map(dataset.as_torch_dataset().__getitem__, range(3))),
+    }
+    epochs = [list(forms[form]()) for _ in range(4)]
+    for images in epochs:
+        found = [[step["image"] for step in each] for each in images] if form == "steps" else images
+        assert all(np.array_equal(np.asarray(each), image) for each, image in zip(found, expected, strict=True))
 
 
 def test_stretches_are_decoded_into_aligned_memory(tmp_path: Path) -> None:
@@ -34,22 +99,42 @@ def test_stretches_are_decoded_into_aligned_memory(tmp_path: Path) -> None:
     assert all(values.ctypes.data % ALIGNMENT == 0 for values, _ in stretch.values() if values.dtype != object)
 
 
-def test_step_that_is_kept_does_not_keep_its_episode(tmp_path: Path) -> None:
-    """What a shuffle holds is what its steps weigh, however large the episodes are."""
-    declared = specs.Dict({"observation": specs.Array((64, 64), np.uint8), "action": specs.Array((), np.int64)})
-    with EpisodeWriter(tmp_path / "large", declared, record_time=False) as writer:
-        for _ in range(12):
+@pytest.mark.parametrize("lent", [0, 1 << 20, 1 << 30])
+def test_views_and_copies_are_the_same_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int) -> None:
+    """Whether little memory is lent, or more than may be."""
+    dataset = _frames(tmp_path, lengths=(70, 1, 33), side=128)
+    monkeypatch.setattr("rlds_kit.feed.aligned.LENT_BYTES", lent)
+    monkeypatch.setattr("rlds_kit.feed.episodes.STRETCH_BYTES", 1 << 18)
+    for limit in (0, 1 << 30):  # stretch by stretch, and whole
+        monkeypatch.setattr("rlds_kit.feed.tf.SMALL_EPISODE_BYTES", limit)
+        for made, episode in zip(dataset.as_tf_dataset(), dataset.episodes, strict=True):
+            steps = list(made["steps"].as_numpy_iterator())
+            assert np.array_equal([step["observation"] for step in steps], episode["observation"])
+            assert [int(step["action"]) for step in steps] == episode["action"].tolist()
+
+
+@pytest.mark.parametrize(("side", "most"), [(64, 0), (128, 4 << 20)])
+def test_step_that_is_kept_does_not_keep_its_episode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: int, most: int
+) -> None:
+    """What a shuffle holds is what its steps weigh, however large the episodes are, and for large frames a bit more."""
+    rooms = Rooms(0)
+    monkeypatch.setattr("rlds_kit.feed.aligned._rooms", rooms)
+    monkeypatch.setattr("rlds_kit.feed.aligned.LENT_BYTES", most)
+    episodes = _frames(tmp_path, lengths=(1 << 20 >> 2 * (side.bit_length() - 1),) * 16, side=side).as_tf_dataset()
+    kept = [step["observation"] for episode in episodes for step in episode["steps"].take(1)]
+    gc.collect()
+    assert len(kept) == 16
+    assert most <= rooms.lent_bytes <= most + (5 << 20)  # a few episodes of 1 MiB are read ahead
+
+
+def _frames(directory: Path, *, lengths: Sequence[int], side: int) -> rlds_kit.Dataset:
+    """Episodes of square images."""
+    declared = specs.Dict({"observation": specs.Array((side, side), np.uint8), "action": specs.Array((), np.int64)})
+    with EpisodeWriter(directory, declared, record_time=False) as writer:
+        for length in lengths:
             with writer.episode() as episode:
-                episode.start(np.zeros((64, 64), np.uint8))
-                for step in range(1, 256):
-                    episode.step(0, 0.0, np.full((64, 64), step, np.uint8))
-    episodes = rlds_kit.open(tmp_path / "large").as_tf_dataset()
-    tracemalloc.start()
-    try:
-        kept = [step["observation"] for episode in episodes for step in episode["steps"].take(1)]
-        gc.collect()
-        held, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert len(kept) == 12
-    assert held < 6 << 20  # two or three episodes of 1 MiB are read ahead
+                episode.start(np.zeros((side, side), np.uint8))
+                for step in range(1, length):
+                    episode.step(step, 0.0, np.full((side, side), step % 256, np.uint8))
+    return rlds_kit.open(directory)

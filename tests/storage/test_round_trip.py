@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -220,6 +221,33 @@ def test_a_dense_field_is_stacked(
         assert episode.mask("x").tolist() == [item is not None for item in items]
         if any(item is not None for item in items[1:]):
             assert same(episode[1:]["x"], expected[1:])
+
+
+@given(st.data(), strategies.any_dtypes, st.sampled_from([(), (3,), (70, 33, 3)]), st.sampled_from(BLOCK_ROWS))
+def test_what_was_in_memory_before_is_never_seen(
+    data: st.DataObject, dtype: np.dtype[Any], shape: tuple[int, ...], block_rows: int
+) -> None:
+    """Where values are decoded into memory that was used before, zeros stand where there is none."""
+    has = data.draw(st.lists(st.booleans(), min_size=1, max_size=9))
+    with tempfile.TemporaryDirectory() as directory:
+        _record(directory, [({"x": np.ones(shape, dtype)} if each else {}, None) for each in has], block_rows)
+        reader = rlds_kit.open(directory).source().reader(0)
+        begin = data.draw(st.integers(0, len(has) - 1))
+        last = data.draw(st.integers(begin, len(has) - 1))
+        stacks = reader.stacks(begin, len(has), lambda path: path == "x", last=last, allocate=_dirty)
+        if "x" in stacks:
+            values, defined = stacks["x"].result()
+            wanted = last + 1 - begin
+            assert defined[:wanted].tolist() == has[begin : last + 1]
+            expected = np.zeros((wanted, *shape), dtype)
+            expected[defined[:wanted]] = 1
+            assert same(values[:wanted], expected)
+            assert np.isin(values[wanted:], np.concatenate([np.zeros(1, dtype), np.ones(1, dtype)])).all()
+
+
+def _dirty(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """An array as somebody else left it."""
+    return np.full(math.prod(shape) * dtype.itemsize, 0xA5, np.uint8).view(dtype).reshape(shape)
 
 
 @given(st.lists(strategies.values, min_size=1, max_size=6), st.sampled_from(BLOCK_ROWS))
