@@ -31,10 +31,10 @@ from studio_side.processes import serving
 BEGIN: Final = "<!-- begin: benchmarks/studio.py -->"
 END: Final = "<!-- end: benchmarks/studio.py -->"
 STEPS: Final = (
-    ("210 x 160, Atari, one session", SMALL, 1, FPS),
+    ("210 x 160, Atari, one session, sixty a second", SMALL, 1, FPS),
     ("210 x 160, Atari, one session, step upon step", SMALL, 1, None),
-    ("210 x 160, Atari, twelve sessions in a worker", SMALL, 12, FPS),
-    ("640 x 640, camera, one session", LARGE, 1, FPS),
+    ("210 x 160, Atari, twelve sessions, sixty a second each", SMALL, 12, FPS),
+    ("640 x 640, camera, one session, sixty a second", LARGE, 1, FPS),
 )
 """Title, environment, sessions, and steps a second of each; None: as many as it takes."""
 MOST_MS: Final = {SMALL: 0.2, LARGE: 1.3}

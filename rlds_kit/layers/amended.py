@@ -21,6 +21,7 @@ from rlds_kit.storage import restore
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields, union
 from rlds_kit.storage.array_pool import ArrayPool
+from rlds_kit.storage.branch import Branch
 from rlds_kit.storage.buffer import RowBuffer
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.episode_entry import EpisodeEntry
@@ -128,8 +129,9 @@ def _columns_of(path: str, steps: np.ndarray, values: Values, spec: specs.Spec |
         kind = pb.SCALAR if values.ndim == 1 else pb.ARRAY
         return [Column(ColumnKey(path, kind, values.dtype, values.ndim - 1), steps, values)]
     buffer = RowBuffer(len(steps), _BUFFER_BYTES, ArrayPool(0))
+    branch = Branch(path, spec)
     for step, value in zip(steps.tolist(), values, strict=True):
-        buffer.add(step, leaves.leaves(path, value, spec), ())
+        buffer.add(step, branch.leaves(value), ())
     return buffer.seal()
 
 

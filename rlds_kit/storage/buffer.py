@@ -1,6 +1,6 @@
 """The rows of an open episode that are not on disk yet, column by column."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -30,10 +30,13 @@ class ArrayBuffer:
 
     def append(self, row: int, item: np.ndarray) -> int:
         """Copies `item`; returns how many bytes that took."""
-        if self._items is not None:
+        dense, count = self._dense, len(self.rows)
+        if dense is not None and count < len(dense) and item.shape == dense.shape[1:]:  # as nearly always
+            dense[count] = item
+        elif self._items is not None:
             self._items.append(np.array(item, order="C"))
         else:
-            self._append_dense(item)
+            self._append_first(item)
         self.rows.append(row)
         return item.nbytes
 
@@ -46,7 +49,8 @@ class ArrayBuffer:
         elif self._items is not None:
             del self._items[len(self.rows) :]
 
-    def _append_dense(self, item: np.ndarray) -> None:
+    def _append_first(self, item: np.ndarray) -> None:
+        """Of all, of another shape, or beyond the memory there is."""
         count = len(self.rows)
         if self._dense is None:
             self._dense = self._pool.take((max(_FIRST_CAPACITY, self._expected_rows), *item.shape), item.dtype)
@@ -109,10 +113,11 @@ class BytesBuffer:
         self.key = key
         self.rows: list[int] = []
         self._items: list[bytes] = []
+        self._encode = _ENCODERS.get(key.kind, bytes)
 
     def append(self, row: int, item: object) -> int:
         """Keeps `item`; returns how many bytes that took."""
-        data = _as_bytes(self.key.kind, item)
+        data = self._encode(item)
         self._items.append(data)
         self.rows.append(row)
         return len(data) + _SCALAR_BYTES
@@ -133,10 +138,12 @@ class BytesBuffer:
         return Column(self.key, rows, flat, lengths.reshape(-1, 1))
 
 
-def _as_bytes(kind: int, item: Any) -> bytes:
-    if kind in (pb.TEXT, pb.NUMPY_TEXT):
-        return value.encode_text(item)
-    return value.encode_big_int(item) if kind == pb.BIG_INT else bytes(item)
+_ENCODERS: Final[dict[int, Callable[[Any], bytes]]] = {
+    pb.TEXT: value.encode_text,
+    pb.NUMPY_TEXT: value.encode_text,
+    pb.BIG_INT: value.encode_big_int,
+}
+"""Of other kinds the items are bytes already."""
 
 
 Buffer = ArrayBuffer | NumberBuffer | BytesBuffer
@@ -185,12 +192,12 @@ class RowBuffer:
         Raises:
           UnsupportedTypeError: a dtype is not one that is recorded.
         """
-        self.settle(row)
+        if self._attempt is not None and self._attempt[0] >= row:
+            self.settle(row)
         # Whatever can fail comes first; then only an interrupt (Ctrl-C, SIGTERM) can come between two columns.
-        here = [(self._find(leaf), leaf.value) for leaf in observed]
-        before = [(self._find(leaf), leaf.value) for leaf in acted]
-        self._attempt = (row, self.nbytes, here, before)
+        here, before = self._placed(observed), self._placed(acted)
         nbytes = self.nbytes
+        self._attempt = (row, nbytes, here, before)
         for buffer, item in here:
             nbytes += buffer.append(row, item)
         for buffer, item in before:
@@ -220,16 +227,20 @@ class RowBuffer:
         """All columns that have rows."""
         return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
 
-    def _find(self, leaf: Leaf) -> Buffer:
-        buffer = self._by_identity.get(id(leaf.key))
-        if buffer is not None:
-            return buffer
-        buffer = self._columns.get(leaf.key)
+    def _placed(self, leaves: Iterable[Leaf]) -> _Placed:
+        placed = []
+        for key, item in leaves:
+            placed.append((self._by_identity.get(id(key)) or self._buffer(key, item), item))
+        return placed
+
+    def _buffer(self, key: ColumnKey, item: Any) -> Buffer:
+        """The buffer of a column that is not known by this object."""
+        buffer = self._columns.get(key)
         if buffer is None:
-            buffer = self._columns[leaf.key] = make_buffer(leaf.key, self._expected_rows(leaf), self._pool)
-            self._by_identity[id(leaf.key)] = buffer  # which keeps the key, so that no other gets its id
+            buffer = self._columns[key] = make_buffer(key, self._expected_rows(key, item), self._pool)
+            self._by_identity[id(key)] = buffer  # which keeps the key, so that no other gets its id
         return buffer
 
-    def _expected_rows(self, leaf: Leaf) -> int:
-        size = leaf.value.nbytes if leaf.key.kind == pb.ARRAY else 0
+    def _expected_rows(self, key: ColumnKey, item: Any) -> int:
+        size = item.nbytes if key.kind == pb.ARRAY else 0
         return min(self._rows, self._max_bytes // size + 1) if size else self._rows

@@ -9,25 +9,21 @@ from rlds_kit import spec as specs
 from rlds_kit.errors import SpecError
 from rlds_kit.spec.validate import require
 from rlds_kit.step import ACTION, FLAGS
-from rlds_kit.storage import leaf as leaf_module
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.leaf import ColumnKey, Leaf
+from rlds_kit.storage.branch import Branch
+from rlds_kit.storage.leaf import ColumnKey, Leaf, escape
 
 MAX_LEAVES: Final = 1024
 """A dynamic field with more leaves than this is stored as one, so that columns stay few."""
 
 
 class DeclaredFields:
-    """The spec of a recorder, and what is known to fit it.
-
-    An action is recorded as it was given, whether it fits or not: what the agent did is data, not an error.
-    """
+    """The spec of a recorder, and what is known of the fields of an episode."""
 
     def __init__(self, declared: specs.Dict) -> None:
-        self._specs = dict(declared.fields)
-        self._known: dict[str, tuple[object, ...]] = {}
-        self._arrays: dict[str, tuple[np.dtype[Any], tuple[int, ...], ColumnKey]] = {}
-        self._floats = {name for name, spec in self._specs.items() if _is_float(spec)}
+        self._fields: dict[str, _Declared | _Dynamic] = {
+            name: _Declared(name, spec) for name, spec in declared.fields.items()
+        }
 
     def leaves(self, fields: Mapping[str, Any]) -> list[Leaf]:
         """All leaves of one side of a row.
@@ -38,41 +34,67 @@ class DeclaredFields:
         """
         found: list[Leaf] = []
         for name, item in fields.items():
-            spec = self._specs.get(name)
-            if spec is None:
-                found += self._dynamic(name, item)
-            else:
-                found += self._declared(name, item, spec)
+            field = self._fields.get(name)
+            if field is None:
+                field = self._fields[name] = _Dynamic(name)
+            field.collect(item, found)
         return found
 
-    def _declared(self, name: str, item: object, spec: specs.Spec) -> list[Leaf]:
-        if type(item) is np.ndarray:
-            known = self._arrays.get(name)
-            if known is not None and item.dtype == known[0] and item.shape == known[1]:
-                return [Leaf(known[2], item)]
+
+class _Declared:
+    """A field that the spec names.
+
+    An action is recorded as it was given, whether it fits or not: what the agent did is data, not an error.
+    """
+
+    def __init__(self, name: str, spec: specs.Spec) -> None:
+        self._name, self._spec, self._branch = name, spec, Branch(escape(name), spec)
+        self._takes_any = name == ACTION
+        self._takes_floats = _is_float(spec)
+        self._known: tuple[object, ...] | None = None
+        self._array: ColumnKey | None = None
+        self._shape: tuple[int, ...] = ()
+
+    def collect(self, item: Any, found: list[Leaf]) -> None:  # any recordable value
+        """Adds the leaves of a value that fits."""
+        array = self._array if type(item) is np.ndarray else None
+        if array is not None and item.shape == self._shape and item.dtype == array.dtype:
+            found.append((array, item))
+            return
+        begin = len(found)
         try:
-            found = leaf_module.leaves(leaf_module.escape(name), item, spec)
+            self._branch.collect(item, found)
         except ValueError as error:  # a tuple of another length than declared
-            if name != ACTION:
-                require(spec, item, name)
-            raise SpecError(f"{name}: {error}") from error
-        if name == ACTION or (type(item) is float and name in self._floats):
-            return found
-        # Arrays of a shape and dtype that fitted before fit again: nothing else about an array is checked.
-        signature = tuple((leaf.key, leaf.value.shape) for leaf in found if leaf.key.kind == pb.ARRAY)
-        if len(signature) != len(found) or self._known.get(name) != signature:
-            require(spec, item, name)
-            self._known[name] = signature
-        if type(item) is np.ndarray and len(found) == 1:
-            self._arrays[name] = (item.dtype, item.shape, found[0].key)
-        return found
+            if not self._takes_any:
+                require(self._spec, item, self._name)
+            raise SpecError(f"{self._name}: {error}") from error
+        if not (self._takes_any or (type(item) is float and self._takes_floats)):
+            self._check(item, found[begin:])
 
-    def _dynamic(self, name: str, item: object) -> list[Leaf]:
+    def _check(self, item: object, leaves: list[Leaf]) -> None:
+        # Arrays of a shape and dtype that fitted before fit again: nothing else about an array is checked.
+        signature = tuple((key, value.shape) for key, value in leaves if key.kind == pb.ARRAY)
+        if len(signature) != len(leaves) or self._known != signature:
+            require(self._spec, item, self._name)
+            self._known = signature
+        if type(item) is np.ndarray and len(leaves) == 1:
+            self._array, self._shape = leaves[0][0], item.shape
+
+
+class _Dynamic:
+    """Any other field."""
+
+    def __init__(self, name: str) -> None:
         if name in FLAGS:
             raise SpecError(f"{name}: expected another name for this field: the flag is derived from the episode")
-        path = leaf_module.escape(name)
-        found = leaf_module.leaves(path, item, None)
-        return found if len(found) <= MAX_LEAVES else [leaf_module.as_tree(path, item)]
+        self._branch = Branch(escape(name))
+
+    def collect(self, item: object, found: list[Leaf]) -> None:
+        """Adds the leaves of a value."""
+        begin = len(found)
+        self._branch.collect(item, found)
+        if len(found) - begin > MAX_LEAVES:
+            found[begin:] = [self._branch.tree(item)]
 
 
 def _is_float(spec: specs.Spec) -> bool:

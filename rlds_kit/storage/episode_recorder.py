@@ -68,8 +68,10 @@ class EpisodeRecorder:
             raise RecordingError("the first row of an episode has no action before it; pass acted=None")
         if self._lacks_observation:
             raise RecordingError("the action before had no observation after it, which only the last one may lack")
-        self._check_names(observed, acted or {})
-        self._add(self._fields.leaves(observed), self._fields.leaves(acted) if acted else [])
+        acted = acted or {}
+        if not (observed.keys() <= self._observed and acted.keys() <= self._acted):
+            self._check_names(observed, acted)
+        self._add(self._fields.leaves(observed), self._fields.leaves(acted))
 
     def act(self, acted: Mapping[str, Any]) -> None:
         """Adds the last action of data whose final observation is missing: that one is undefined then.
@@ -162,8 +164,6 @@ class EpisodeRecorder:
 
     def _check_names(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> None:
         """A field belongs either to what is seen or to what is done: both would stand in the same column."""
-        if observed.keys() <= self._observed and acted.keys() <= self._acted:
-            return
         seen, done = self._observed | observed.keys(), self._acted | acted.keys()
         both = sorted(seen & done)
         if both:
@@ -196,7 +196,7 @@ class EpisodeRecorder:
             self.rows += 1  # an interrupt before this takes all of the row back
             self._intake.took(1, self._buffer.nbytes - before)
             policy = self._intake.policy
-            if policy.is_full(self.rows - self._last_block.stop, self.waiting_bytes):
+            if policy.is_full(self.rows - self._last_block.stop, self._buffer.nbytes):
                 self.cut()
             self._intake.after_row()
 

@@ -76,7 +76,8 @@ class Intake:
 
     def after_row(self) -> None:
         """Waits for room and for what the policy promises of each step. The monitor must be held."""
-        self._make_room()
+        if self._thread.held_bytes >= self._memory_limit:
+            self._make_room()
         each_bytes = self.policy.each_bytes
         if self.policy.each_step or (each_bytes is not None and self._bytes_since_sync >= each_bytes):
             self._flush()
@@ -149,8 +150,6 @@ class Intake:
 
     def _make_room(self) -> None:
         """Keeps the waiting bytes below the limit: cuts the largest blocks, then waits for the disk."""
-        if self._thread.held_bytes < self._memory_limit:
-            return
         waiting = sorted(self._open.values(), key=lambda episode: episode.waiting_bytes, reverse=True)
         surplus = sum(episode.waiting_bytes for episode in waiting) - self._memory_limit // 2
         for episode in waiting:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from rlds_kit.errors import DamagedError, FormatError
-from rlds_kit.remote.file import RemoteFile
+from rlds_kit.remote.path import RemotePath
 from rlds_kit.riegeli import blocks, codec, simple, varint
 from rlds_kit.riegeli import chunk as chunks
 from rlds_kit.riegeli.chunk import ChunkHeader
@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
 """Of a chunk: its header, and what is fairly sure to have a block's."""
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 class ShardFile:
@@ -35,12 +36,13 @@ class ShardFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._file = path.open("rb", buffering=0)
-        self.remote = self._file if isinstance(self._file, RemoteFile) else None
+        self.remote = path.file() if isinstance(path, RemotePath) else None
+        # Not by a file object: of a cycle that is collected, that may go first, and complains that nobody closed it.
+        self._descriptor = -1 if self.remote is not None else os.open(path, _FLAGS)
 
-    def __del__(self) -> None:
-        if hasattr(self, "_file"):  # it could be opened
-            self._file.close()
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # kept here: at exit, modules are empty
+        if self.__dict__.get("_descriptor", -1) >= 0:  # it could be opened
+            close(self._descriptor)
 
     def read(self, begin: int, size: int) -> bytes:
         """Up to `size` bytes at file position `begin`; fewer only at the end of the file."""
@@ -54,14 +56,14 @@ class ShardFile:
     if hasattr(os, "pread"):
 
         def _read(self, begin: int, size: int) -> bytes:
-            return os.pread(self._file.fileno(), size, begin)
+            return os.pread(self._descriptor, size, begin)
 
     else:
 
         def _read(self, begin: int, size: int) -> bytes:
             with self._lock:
-                self._file.seek(begin)
-                return self._file.read(size)
+                os.lseek(self._descriptor, begin, os.SEEK_SET)
+                return os.read(self._descriptor, size)
 
     def sound(self, read: Callable[[], T], is_sound: Callable[[T], bool] = lambda _: True) -> T:
         """What `read` makes of the file; if it is elsewhere and damaged, of bytes that are fetched anew, once."""
@@ -69,7 +71,7 @@ class ShardFile:
 
     def size(self) -> int:
         """Bytes in the file now."""
-        return os.fstat(self._file.fileno()).st_size if self.remote is None else self.remote.size()
+        return os.fstat(self._descriptor).st_size if self.remote is None else self.remote.size()
 
     def is_being_written(self) -> bool:
         """Whether some process of this machine has it open for writing; of files that are elsewhere nobody can tell."""

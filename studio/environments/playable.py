@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from rlds_kit import spec as specs
 from rlds_kit.step import EpisodeEnd
@@ -33,8 +33,7 @@ class EnvironmentSpec:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a step brought.
 
     Attributes:

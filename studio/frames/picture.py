@@ -4,9 +4,8 @@ import functools
 import importlib
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -30,6 +29,7 @@ class Quality(Enum):
     EXACT = "exact"
 
 
+_UINT8: Final = np.dtype(np.uint8)
 _JPEG: Final = {Quality.LOW: 40, Quality.MEDIUM: 75, Quality.HIGH: 92}
 _FINE: Final = {Quality.HIGH}
 """Which do not halve the resolution of colour."""
@@ -44,8 +44,7 @@ _SAMPLE: Final = 7, 3
 """One row and one column of so many are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(NamedTuple):
     """A picture.
 
     Attributes:
@@ -162,8 +161,8 @@ def _checked(picture: np.ndarray) -> np.ndarray:
     is_gray = picture.ndim == 3 and picture.shape[2] == 1
     picture = picture[:, :, 0] if is_gray else picture
     is_color = picture.ndim == 3 and picture.shape[2] in {3, 4}
-    if picture.dtype != np.uint8 or not (is_color or picture.ndim == 2) or not picture.size:
+    if picture.dtype != _UINT8 or not (is_color or picture.ndim == 2) or not picture.size:
         raise ValueError(
             f"expected a picture of uint8 [height, width] or [height, width, 3], got {picture.dtype} {picture.shape}"
         )
-    return np.ascontiguousarray(picture[:, :, :3] if is_color else picture)
+    return np.ascontiguousarray(picture[:, :, :3] if picture.ndim == 3 and picture.shape[2] > 3 else picture)

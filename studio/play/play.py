@@ -169,9 +169,9 @@ class Play:
 
     def _look(self, source: Window, message: protocol.SetQuality | protocol.Camera) -> None:
         if isinstance(message, protocol.SetQuality):
-            self.look = dataclasses.replace(self.look, quality=message.level)
+            self.look = self.look._replace(quality=message.level)
         elif message.n < len(self.running.opened.cameras):
-            self.look = dataclasses.replace(self.look, camera=message.n)
+            self.look = self.look._replace(camera=message.n)
         else:
             said = f"expected one of the cameras 0 to {len(self.running.opened.cameras) - 1}, got {message.n}"
             source.tell(protocol.Error(code="camera", message=said, where="camera.n"))

@@ -158,7 +158,9 @@ class _Asked:
     """A request on its way."""
 
     future: "asyncio.Future[requests.Answer]"
-    what: str
+    request: requests.Request
+    environment: int
+    due: float
 
 
 class _Worker:
@@ -172,7 +174,8 @@ class _Worker:
         self._process: BaseProcess = context.Process(target=work, args=(theirs,), name="rlds_kit-worker", daemon=True)
         self._process.start()
         theirs.close()  # or nobody would see the worker die
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[int, _Asked] = {}  # the oldest first
+        self._watch: asyncio.TimerHandle | None = None
         self._numbers = itertools.count()
         self._lost = ""
         self.environments: list[Environment] = []
@@ -198,20 +201,31 @@ class _Worker:
         if self._lost:
             raise EnvironmentLostError(self._lost)
         number = next(self._numbers)
-        asked = _Asked(self._loop.create_future(), f"{type(request).__name__} of environment {environment}")
-        self._asked[number] = asked
+        due = self._loop.time() + self._answer_seconds
+        asked = self._asked[number] = _Asked(self._loop.create_future(), request, environment, due)
+        if self._watch is None:  # one for all requests: nearly every one is answered soon
+            self._watch = self._loop.call_at(due, self._look_after)
         try:
             self._pipe.send((number, environment, request))
         except OSError:
             self._lose("the process of the environment is gone")
         try:
-            return await asyncio.wait_for(asyncio.shield(asked.future), self._answer_seconds)
-        except TimeoutError:
-            self._process.kill()
-            self._lose(f"no answer to {asked.what} in {self._answer_seconds:g} seconds; its process was killed")
             return await asked.future
         finally:
             self._asked.pop(number, None)
+
+    def _look_after(self) -> None:
+        """Kills a process that has not answered for too long."""
+        self._watch = None
+        oldest = next((asked for asked in self._asked.values() if not asked.future.done()), None)
+        if oldest is None:
+            return
+        if self._loop.time() < oldest.due:
+            self._watch = self._loop.call_at(oldest.due, self._look_after)
+            return
+        self._process.kill()
+        what = f"{type(oldest.request).__name__} of environment {oldest.environment}"
+        self._lose(f"no answer to {what} in {self._answer_seconds:g} seconds; its process was killed")
 
     def _read(self) -> None:
         pipe: Connection[Any, Any] = self._pipe

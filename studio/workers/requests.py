@@ -1,8 +1,11 @@
-"""What a worker is asked to do, and what it answers. Both travel by pipe between processes of one program."""
+"""What a worker is asked to do, and what it answers. Both travel by pipe between processes of one program.
+
+What travels with every step are named tuples: they are made, and pickled, sooner.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rlds_kit import spec as specs
 from rlds_kit.studio.environments.controls import Controls
@@ -10,8 +13,7 @@ from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.frames.picture import Encoded, Quality
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """How a person wants to see the environment.
 
     Attributes:
@@ -89,8 +91,7 @@ class Begun:
     picture: Encoded
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Do a step.
 
     Attributes:
@@ -102,12 +103,11 @@ class Step:
 
     look: Look
     actions: Mapping[str, Any]
-    play: Mapping[str, Any] = field(default_factory=dict)
+    play: Mapping[str, Any] = {}
     is_last: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stepped:
+class Stepped(NamedTuple):
     """A step was done.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from rlds_kit.logger.recording import Recording
 from rlds_kit.step import EpisodeEnd
@@ -96,12 +96,7 @@ class Stage:
         """Does a step, and records it before anybody sees it."""
         if self._outcome is not None and self._outcome.ending is not None:
             raise ValueError("the episode is over; reset the environment")
-        chosen = {
-            seat: self._playable.act(self._policies.get(seat, "random"), seat)
-            for seat in self._playable.seats
-            if seat not in request.actions
-        }
-        self._outcome = outcome = self._playable.step({**request.actions, **chosen})
+        self._outcome = outcome = self._playable.step(self._complete(request.actions))
         self._is_limited = request.is_last
         self._steps += 1
         if self._episode is not None:
@@ -109,6 +104,13 @@ class Stage:
         terminated, truncated = outcome.flags
         picture = self.show(request.look)
         return requests.Stepped(self._steps, outcome.rewards, terminated, truncated or request.is_last, picture)
+
+    def _complete(self, actions: Mapping[str, Any]) -> Mapping[str, Any]:
+        """With those that policies choose."""
+        missing = [seat for seat in self._playable.seats if seat not in actions]
+        if not missing:
+            return actions
+        return {**actions, **{seat: self._playable.act(self._policies.get(seat, "random"), seat) for seat in missing}}
 
     def show(self, look: requests.Look) -> Encoded:
         """What there is to see."""

@@ -11,6 +11,7 @@ from rlds_kit import spec as specs
 from rlds_kit.errors import SpecError, UnsupportedTypeError
 from rlds_kit.storage import leaf as leaves
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.branch import Branch
 from tests.storage import strategies
 from tests.storage.truth import same
 
@@ -67,7 +68,7 @@ _nests = st.recursive(
 @given(_nests)
 def test_a_nest_comes_back_from_its_leaves(nest: Any) -> None:
     """Dicts with text keys are taken apart and put together again."""
-    found = {leaf.key.path: leaf.value for leaf in leaves.leaves("field", nest, None)}
+    found = {key.path: value for key, value in Branch("field").leaves(nest)}
     assert all(path == "field" or path.startswith("field/") for path in found)
     assert same(leaves.nest({path.removeprefix("field").removeprefix("/"): item for path, item in found.items()}), nest)
 
@@ -75,7 +76,7 @@ def test_a_nest_comes_back_from_its_leaves(nest: Any) -> None:
 def test_a_declared_tuple_of_many_comes_back_in_order() -> None:
     """Element 10 comes after element 9."""
     spec = specs.Tuple((specs.Array((), np.int64),) * 12)
-    found = {leaf.key.path: leaf.value for leaf in leaves.leaves("x", tuple(range(12)), spec)}
+    found = {key.path: value for key, value in Branch("x", spec).leaves(tuple(range(12)))}
     assert list(found)[10] == "x/(10)"
     assert leaves.nest({path[2:]: item for path, item in reversed(found.items())}) == tuple(range(12))
 
@@ -83,5 +84,31 @@ def test_a_declared_tuple_of_many_comes_back_in_order() -> None:
 @pytest.mark.parametrize("container", [[], (), {}, [1], (1,), {1: 2}, {"\ud800": 1}, {"a": {"b": 1}, 2: 3}])
 def test_other_containers_are_one_leaf(container: object) -> None:
     """What a path cannot describe is stored whole."""
-    (leaf,) = leaves.leaves("x", container, None)
-    assert (leaf.key.path, leaf.key.kind) == ("x", pb.TREE)
+    ((key, _),) = Branch("x").leaves(container)
+    assert (key.path, key.kind) == ("x", pb.TREE)
+
+
+_values = st.one_of(
+    _nests,
+    st.integers(-(2**70), 2**70),
+    st.sampled_from([np.float32(1), np.float64(1), np.zeros(2), np.zeros((1, 2)), np.zeros(2, ">f8"), np.bool_(True)]),
+    st.sampled_from([{}, {"a": {}}, {"a": 1, 2: 3}, [1], None, np.str_("a"), True]),
+)
+
+
+@given(st.lists(_values, max_size=6))
+def test_what_came_before_changes_nothing(nests: list[Any]) -> None:
+    """A place remembers columns, and finds the same ones as one that has seen nothing yet."""
+    branch = Branch("field")
+    for nest in nests:
+        found, fresh = branch.leaves(nest), Branch("field").leaves(nest)
+        assert [key for key, _ in found] == [key for key, _ in fresh]
+        assert all(one is other or one == other for (_, one), (_, other) in zip(found, fresh, strict=True))
+
+
+def test_keys_may_be_others_at_every_step() -> None:
+    """However many there are, each has its path."""
+    branch = Branch("info")
+    for number in [*range(5000), *range(10)]:
+        (((path, *_), value),) = branch.leaves({f"key {number}": number})
+        assert (path, value) == (f"info/key {number}", number)

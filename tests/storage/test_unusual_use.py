@@ -1,8 +1,10 @@
 """What people do that nobody plans for: it is refused at once, or nothing is lost by it."""
 
+import gc
 import os
 import pickle
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from rlds_kit.errors import RecordingError, SpecError
 from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
+from rlds_kit.storage.shard_file import ShardFile
 
 REWARD = specs.Dict({"reward": specs.Array((), np.float64)})
 
@@ -151,3 +154,27 @@ def test_thousands_of_new_keys_are_quickly_described(tmp_path: Path) -> None:
     info = rlds_kit.open(tmp_path).spec.fields["info"]
     assert isinstance(info, specs.Dict)
     assert len(info.fields) == 64 * 50
+
+
+class _OlderThanItsFile(type(Path())):  # type: ignore[misc]  # the class of this system's paths
+    """Whoever opens it belongs to an older generation than what is opened, which a full collection looks at first."""
+
+    def open(self, *arguments: Any, **options: Any) -> Any:
+        gc.collect(0)
+        return super().open(*arguments, **options)
+
+    def __fspath__(self) -> str:
+        gc.collect(0)
+        return str(super().__fspath__())
+
+
+def test_a_shard_in_a_cycle_is_closed_and_nobody_complains(tmp_path: Path) -> None:
+    """Servers have such cycles; whatever the collector of garbage takes first, there is no ResourceWarning."""
+    _record(tmp_path, [0.0])
+    (path,) = tmp_path.glob("*.riegeli")
+    cycle: list[Any] = [ShardFile(_OlderThanItsFile(path))]
+    cycle.append(cycle)
+    watched = weakref.ref(cycle[0])
+    del cycle
+    gc.collect()
+    assert watched() is None

@@ -55,6 +55,17 @@ def test_the_most_colors_of_each_depth_come_back(colors: int) -> None:
     np.testing.assert_array_equal(decoded(png.encode_flat(picture)), picture)
 
 
+@pytest.mark.parametrize("colors", [1, 2, 16, 200])
+@pytest.mark.parametrize("repeated", [1, 3, 40, 300])
+def test_large_pictures_come_back(colors: int, repeated: int) -> None:
+    """Whether bytes are like none before, or like some that are near, in the row above, or too far to point at."""
+    rng = np.random.default_rng(colors)
+    numbers = rng.integers(0, colors, (100, 1 + 500 // repeated)).repeat(repeated, axis=1)[:, :500]
+    picture = np.stack([numbers, 255 - numbers, numbers], axis=2).astype(np.uint8)
+    twice = np.concatenate((picture, picture[::-1], picture))
+    np.testing.assert_array_equal(decoded(png.encode_flat(twice)), twice)
+
+
 def test_gray_pictures_come_back() -> None:
     """They need no palette."""
     picture = np.arange(35, dtype=np.uint8).reshape(5, 7)
@@ -62,7 +73,7 @@ def test_gray_pictures_come_back() -> None:
 
 
 def test_the_extension_makes_fewer_bytes(implementation: object) -> None:
-    """It has a palette for zlib to go through, in half a byte for each pixel."""
+    """It has a palette: half a byte for each pixel."""
     if implementation is None:
         pytest.skip("the C extension is absent: no compiler when this was installed, or RLDS_KIT_PURE=1")
     picture = np.random.default_rng(0).integers(0, 2, (50, 50, 1), np.uint8).repeat(3, axis=2) * np.uint8(200)
@@ -78,4 +89,4 @@ def test_the_extension_checks_its_arguments(implementation: object, size: tuple[
     if implementation is None or native is None:
         pytest.skip("the C extension is absent: no compiler when this was installed, or RLDS_KIT_PURE=1")
     with pytest.raises(ValueError, match=r"expected .* rows of .* pixels"):
-        native.number_colors(bytes(12), *size)
+        native.encode_palette(bytes(12), *size)

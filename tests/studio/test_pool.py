@@ -21,7 +21,7 @@ from rlds_kit.studio.frames.header import Codec
 from rlds_kit.studio.frames.picture import Quality
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import Environment, EnvironmentLostError, RequestFailedError, WorkerPool
-from tests.studio.studio_process import lengths, wait_for
+from tests.studio.studio_process import is_gone, lengths, wait_for
 
 LOOK = requests.Look(quality=Quality.EXACT)
 CORRIDOR = "tests.studio.odd_environments:rlds_kit_tests/Corridor-v0"
@@ -281,6 +281,6 @@ def test_a_killed_server_leaves_no_orphans_and_its_episodes_are_closed(tmp_path:
         assert server.stdout is not None
         worker = int(server.stdout.readline())
         server.send_signal(signal.SIGKILL)
-    wait_for(lambda: not Path(f"/proc/{worker}").exists())
+    wait_for(lambda: is_gone(worker))
     (episode,) = rlds_kit.open(tmp_path / "data").episodes
     assert (episode.length, episode.end) == (2, EpisodeEnd.INTERRUPTED)

@@ -1,0 +1,167 @@
+"""Takes values apart into leaves.
+
+An episode's steps are nearly all made alike. So what is found out about the values at one place, above all the columns
+they go to, is remembered there, and is found again without a look at anything but the value's type.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit import spec as specs
+from rlds_kit.errors import SpecError
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage import value as values
+from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Kind, Leaf, escape
+
+_PYTHON_KINDS: Final[dict[type, Kind]] = {
+    bool: pb.BOOL,
+    int: pb.INT,
+    float: pb.FLOAT,
+    complex: pb.COMPLEX,
+    str: pb.TEXT,
+    bytes: pb.BYTES,
+    type(None): pb.NONE,
+    np.str_: pb.NUMPY_TEXT,
+    np.bytes_: pb.NUMPY_BYTES,
+}
+_RANKS: Final[dict[Kind, int]] = {
+    pb.TEXT: 1,
+    pb.BYTES: 1,
+    pb.BIG_INT: 1,
+    pb.TREE: 1,
+    pb.NUMPY_TEXT: 1,
+    pb.NUMPY_BYTES: 1,
+    pb.NONE: 1,
+}
+_ARRAY_TYPES: Final = (np.ndarray, np.memmap)
+_INT64_MIN: Final = values.INT64_MIN
+_INT64_MAX: Final = values.INT64_MAX
+_MOST: Final = 4096
+"""Items and columns that are remembered of a place: keys of infos may be different ones at every step."""
+
+
+class Branch:
+    """A place in the nest of a step: what stands there is a value, or has values below it.
+
+    Args:
+      path: of the place.
+      spec: what was declared to be there; None: nothing was.
+
+    >>> branch = Branch("info")
+    >>> [key.path for key, _ in branch.leaves({"lives": 3, "a/b": {"t": 0.5}})]
+    ['info/lives', 'info/a~1b/t']
+    """
+
+    __slots__ = ("_below", "_columns", "_numpy", "_path", "_plain", "_spec")
+
+    def __init__(self, path: str, spec: specs.Spec | None = None) -> None:
+        self._path, self._spec = path, spec
+        self._plain: dict[type, ColumnKey] = {}
+        self._numpy: dict[type, ColumnKey] = {}
+        self._columns: dict[ColumnKey, ColumnKey] = {}
+        self._below: dict[str | int, Branch] = {}
+
+    def leaves(self, value: object) -> list[Leaf]:
+        """The leaves of a value.
+
+        Raises:
+          UnsupportedTypeError: something inside cannot be recorded.
+        """
+        found: list[Leaf] = []
+        self.collect(value, found)
+        return found
+
+    def collect(self, value: Any, found: list[Leaf]) -> None:  # any recordable value
+        """Adds the leaves of a value to those that were found.
+
+        Raises:
+          As `leaves`; some may have been added then.
+        """
+        # Every value of every step comes here: the ordinary cases first, and no generator.
+        kind = type(value)
+        key = self._plain.get(kind)
+        if kind is dict and value:
+            self._collect_mapping(value, found)
+        elif key is None:
+            self._collect_other(kind, value, found)
+        elif kind is int and not _INT64_MIN <= value <= _INT64_MAX:
+            found.append((self._column(pb.BIG_INT), value))
+        else:
+            found.append((key, value))
+
+    def tree(self, value: object) -> Leaf:
+        """The whole of a value as one leaf, however it is nested."""
+        return self._column(pb.TREE), values.encode(value, self._path).SerializeToString()
+
+    def _collect_other(self, kind: type, value: Any, found: list[Leaf]) -> None:
+        """Collects what is no plain number or text, or is the first one here."""
+        if kind in _ARRAY_TYPES:
+            self._collect_numpy(pb.ARRAY, value, found)
+        elif kind is dict:
+            found.append((self._column(pb.TREE), EMPTY_DICT))
+        elif kind in _PYTHON_KINDS:
+            self._plain[kind] = self._column(_PYTHON_KINDS[kind])
+            self.collect(value, found)
+        elif isinstance(value, np.generic):
+            self._collect_numpy(pb.SCALAR, value, found)
+        elif isinstance(value, Mapping) and value:
+            self._collect_mapping(value, found)
+        elif isinstance(value, tuple | list) and isinstance(self._spec, specs.Tuple | specs.List) and value:
+            self._collect_items(value, self._spec, found)
+        elif isinstance(value, int):
+            self.collect(int(value), found)
+        else:
+            found.append(self.tree(value))
+
+    def _collect_numpy(self, kind: Kind, value: np.ndarray | np.generic, found: list[Leaf]) -> None:
+        key = self._numpy.get(type(value))
+        if key is None or key.dtype != value.dtype or key.rank != value.ndim:
+            key = self._numpy[type(value)] = self._known(ColumnKey(self._path, kind, value.dtype, value.ndim))
+        found.append((key, value))
+
+    def _collect_mapping(self, value: Mapping[Any, Any], found: list[Leaf]) -> None:
+        begin = len(found)
+        for key, item in value.items():
+            branch = self._below.get(key) if type(key) is str else None
+            if branch is None:
+                branch = self._item(key)
+            if branch is None:  # a path cannot hold such a key; a tree can
+                found[begin:] = [self.tree(value)]
+                return
+            branch.collect(item, found)
+
+    def _item(self, key: object) -> "Branch | None":
+        """The place of a mapping's item, seen for the first time; None if there can be none."""
+        if type(key) is not str:
+            return None
+        try:
+            name = escape(key)
+        except SpecError:
+            return None
+        fields = self._spec.fields if isinstance(self._spec, specs.Dict) else {}
+        return self._grow(key, name, fields.get(key))
+
+    def _collect_items(
+        self, value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List, found: list[Leaf]
+    ) -> None:
+        opening, closing = "()" if isinstance(spec, specs.Tuple) else "[]"
+        for index, (item, item_spec) in enumerate(zip(value, spec.items, strict=True)):
+            branch = self._below.get(index) or self._grow(index, f"{opening}{index}{closing}", item_spec)
+            branch.collect(item, found)
+
+    def _grow(self, key: str | int, element: str, spec: specs.Spec | None) -> "Branch":
+        if len(self._below) >= _MOST:
+            self._below.clear()
+        branch = self._below[key] = Branch(f"{self._path}/{element}", spec)
+        return branch
+
+    def _column(self, kind: Kind) -> ColumnKey:
+        return self._known(ColumnKey(self._path, kind, None, _RANKS.get(kind, 0)))
+
+    def _known(self, key: ColumnKey) -> ColumnKey:
+        """The same object for the same column: then a buffer is found by identity."""
+        if len(self._columns) >= _MOST:
+            self._columns.clear()
+        return self._columns.setdefault(key, key)
