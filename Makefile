@@ -10,7 +10,7 @@ SOURCES := setup.py pyproject.toml rlds_kit/_version.py $(wildcard rlds_kit/*/_n
 KEY := $(shell { pwd; $(PYTHON) -VV; cat $(SOURCES); } 2>&1 | cksum | cut -d ' ' -f 1)
 RUN := .venv/bin/python
 
-.PHONY: help demo test live lint bench clean
+.PHONY: help demo test lint bench clean
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile
@@ -21,9 +21,6 @@ demo: .venv/$(KEY).demo  ## record Atari episodes, verify them, serve them throu
 test: .venv/$(KEY).dev  ## run all tests; those of the container and the filters also on the pure-Python twins
 	$(RUN) -m pytest $(PYTEST_FLAGS)
 	RLDS_KIT_PURE=1 $(RUN) -m pytest $(PYTEST_FLAGS) --ignore=tests/studio -k 'riegeli or filters or golden'
-
-live: .venv/$(KEY).dev  ## run the tests that start servers, processes of environments and browsers
-	$(RUN) -m pytest $(PYTEST_FLAGS) -m 'live and not slow' tests/studio
 
 lint: .venv/$(KEY).dev  ## check style, format and types
 	$(RUN) -m ruff check

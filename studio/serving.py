@@ -50,6 +50,7 @@ async def serve(settings: Settings, listening: socket.socket, ready: Ready) -> N
     config = uvicorn.Config(
         app,
         lifespan="off",  # it is entered here, so that its errors can be told
+        log_config=None,  # uvicorn's own closes all handlers of the program, and some of them close what they write to
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -1,7 +1,9 @@
 // Where the page is: `#replay?episode=...&step=17`. Links are shared, so everything that matters is in them.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /** @typedef {{name: string, params: URLSearchParams}} Route `name` is empty where the page begins */
+
+let followed = location.hash; // what the page shows; browsers tell some time later that the address is another
 
 /** @returns {Route} */
 export function parse(hash = location.hash) {
@@ -19,18 +21,23 @@ export function link(name, params = {}) {
   return `#${name}${query ? `?${query}` : ""}`;
 }
 
-/** Changes the link without a new entry in the history. */
+/** Changes the link without a new entry in the history, unless it leads elsewhere by now: then one goes there. */
 export function replace(target) {
-  if (location.hash !== target) history.replaceState(null, "", target);
+  if (location.hash === target || location.hash !== followed) return;
+  history.replaceState(null, "", target);
+  followed = location.hash;
 }
 
 /** The route, followed. */
 export function useRoute() {
   const [route, setRoute] = useState(parse);
-  useEffect(() => {
-    // `#main` is where the skip link leads, no route.
-    const follow = () => location.hash !== "#main" && setRoute(parse());
+  useLayoutEffect(() => {
+    const follow = () => {
+      followed = location.hash;
+      if (followed !== "#main") setRoute(parse()); // where the skip link leads, no route
+    };
     addEventListener("hashchange", follow);
+    if (location.hash !== followed) follow();
     return () => removeEventListener("hashchange", follow);
   }, []);
   return route;

@@ -178,6 +178,7 @@ class Viewer:
         self.url = f"http://{HOST}:{port}/?token={token}"
         config = uvicorn.Config(
             application(collection, source, token, port),
+            log_config=None,  # uvicorn's own closes all handlers of the program, and some close what they write to
             log_level="warning",
             lifespan="on",
             ws="websockets-sansio",

@@ -9,25 +9,15 @@ import pytest
 from tests.studio import postgres
 
 HERE: Final = Path(__file__).parent
-ALONE: Final = frozenset(
-    (
-        *("accounts", "database", "test_controls.py", "test_doctests.py", "test_frames.py", "test_page_files.py"),
-        *("test_png.py", "test_rows.py", "test_views.py"),
-    )
-)
-"""What needs no server, worker or browser."""
 SECONDS: Final = 300
 """For a test and its fixtures. They talk to other processes and threads, which may never answer."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """No test of the studio hangs; without pytest-timeout there is no such limit. Most of them are live."""
+    """No test of the studio hangs; without pytest-timeout there is no such limit."""
     for item in items:
-        if item.path.is_relative_to(HERE):
-            if config.pluginmanager.hasplugin("timeout"):
-                item.add_marker(pytest.mark.timeout(SECONDS))
-            if item.path.relative_to(HERE).parts[0] not in ALONE:
-                item.add_marker("live")
+        if item.path.is_relative_to(HERE) and config.pluginmanager.hasplugin("timeout"):
+            item.add_marker(pytest.mark.timeout(SECONDS))
 
 
 @pytest.fixture(scope="session")

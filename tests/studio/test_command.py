@@ -1,10 +1,13 @@
 """`rlds-kit studio` and `rlds-kit studio-users`, as people type them."""
 
+import logging
 import re
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -12,6 +15,7 @@ from click.testing import CliRunner
 
 from rlds_kit.cli import main
 from rlds_kit.studio import serving
+from tests.studio.api.studio import ORIGIN, Studio, ok, opened
 from tests.studio.studio_process import Api, StudioProcess, running
 
 
@@ -19,6 +23,13 @@ def token_of(link: str) -> str:
     """What logs in."""
     (token,) = re.findall(r"#login\?(?:token|invitation)=(\S+)", link)
     return str(token)
+
+
+@pytest.fixture(scope="module", name="studio")
+def a_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioProcess]:
+    """One as it is without options."""
+    with running(tmp_path_factory.mktemp("command") / "studio") as studio:
+        yield studio
 
 
 def users(studio: StudioProcess, *arguments: str) -> str:
@@ -50,46 +61,52 @@ def test_an_address_that_nobody_could_open_is_refused(url: str, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_accounts_and_links_are_made_while_the_studio_is_open(tmp_path: Path) -> None:
+def test_accounts_and_links_are_made_while_the_studio_is_open(studio: StudioProcess) -> None:
     """A link logs in at once, an invitation makes accounts, and who is forgotten is out."""
-    with running(tmp_path / "studio") as studio:
-        link = users(studio, "add", "Rita", "--role", "reviewer", "--email", "r@x")
-        rita = Api.log_in(studio.url, token=token_of(link))
-        account = rita.get("me")["account"]
-        assert (account["role"], account["name"]) == ("reviewer", "Rita")
-        again = Api.log_in(studio.url, token=token_of(users(studio, "link", "R@x")))
-        assert again.get("me")["account"] == account
-        invitation = token_of(users(studio, "invite", "--role", "participant", "--uses", "1"))
-        pat = Api.log_in(studio.url, invitation=invitation, name="Pat")
-        assert pat.get("me")["account"]["role"] == "participant"
-        rows = [line.split("\t")[1:] for line in users(studio, "list").splitlines()]
-        assert rows == [["designer", "designer", "-"], ["reviewer", "Rita", "r@x"], ["participant", "Pat", "-"]]
-        users(studio, "forget", account["id"])
-        assert rita.ask("GET", "me").status_code == 401
-        assert users(studio, "list").splitlines()[1].split("\t")[1:] == ["reviewer", "-", "-"]
-        for each in (rita, again, pat):
-            each.close()
+    link = users(studio, "add", "Rita", "--role", "reviewer", "--email", "r@x")
+    rita = Api.log_in(studio.url, token=token_of(link))
+    account = rita.get("me")["account"]
+    assert (account["role"], account["name"]) == ("reviewer", "Rita")
+    again = Api.log_in(studio.url, token=token_of(users(studio, "link", "R@x")))
+    assert again.get("me")["account"] == account
+    invitation = token_of(users(studio, "invite", "--role", "participant", "--uses", "1"))
+    pat = Api.log_in(studio.url, invitation=invitation, name="Pat")
+    assert pat.get("me")["account"]["role"] == "participant"
+    rows = [line.split("\t")[1:] for line in users(studio, "list").splitlines()]
+    assert rows == [["designer", "designer", "-"], ["reviewer", "Rita", "r@x"], ["participant", "Pat", "-"]]
+    users(studio, "forget", account["id"])
+    assert rita.ask("GET", "me").status_code == 401
+    assert users(studio, "list").splitlines()[1].split("\t")[1:] == ["reviewer", "-", "-"]
+    for each in (rita, again, pat):
+        each.close()
+
+
+def made_link(studio: Studio) -> serving.Link:
+    """What a server prints when it starts."""
+    app: Any = studio.client.app
+    assert studio.client.portal is not None
+    return studio.client.portal.call(serving.designer_link, app, ORIGIN)
 
 
 def test_the_same_designer_comes_back_with_the_next_link(tmp_path: Path) -> None:
-    """Every start prints a new link to one account; the one before still works."""
-    with running(tmp_path / "studio") as studio:
-        first = studio.designer.get("me")["account"]
-        link = studio.link
-    with running(tmp_path / "studio") as again:
-        assert again.designer.get("me")["account"] == first
-        old = Api.log_in(again.url, token=token_of(link))
-        assert old.get("me")["account"] == first
-        old.close()
+    """Every start makes a new link to one account; the one before still works."""
+    tokens: list[str] = []
+    for _ in range(2):
+        with opened(tmp_path / "studio") as studio:
+            link = made_link(studio)
+            tokens.append(token_of(link.url))
+            for each in tokens:
+                answer = studio.client.post("/api/login", json={"token": each}, headers={"Origin": ORIGIN})
+                assert ok(answer)["account"]["id"] == link.account
+    assert len(set(tokens)) == 2
 
 
-def test_one_server_for_a_directory(tmp_path: Path) -> None:
+def test_one_server_for_a_directory(studio: StudioProcess) -> None:
     """A second one says so and ends, and does no harm to the first."""
-    with running(tmp_path / "studio") as studio:
-        done = CliRunner().invoke(main, ["studio", str(studio.directory), "--port", "0", "--no-browser"])
-        assert done.exit_code == 1
-        assert "another studio is open here" in done.output
-        studio.designer.get("studies")
+    done = CliRunner().invoke(main, ["studio", str(studio.directory), "--port", "0", "--no-browser"])
+    assert done.exit_code == 1
+    assert "another studio is open here" in done.output
+    studio.designer.get("studies")
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
@@ -109,6 +126,15 @@ def test_a_database_that_cannot_be_opened(tmp_path: Path, url: str) -> None:
     command = ["studio", str(tmp_path), "--port", "0", "--no-browser", "--database", url]
     done = CliRunner().invoke(main, command)
     assert (done.exit_code, "expected sqlite:///PATH or postgresql://HOST/NAME" in done.output) == (1, True)
+
+
+def test_the_handlers_of_the_program_stay_open(tmp_path: Path) -> None:
+    """Whoever starts a studio in a program of their own still has their log."""
+    handler = logging.FileHandler(tmp_path / "log")
+    command = ["studio", str(tmp_path), "--port", "0", "--no-browser", "--database", "nonsense"]
+    assert CliRunner().invoke(main, command).exit_code == 1
+    assert handler.stream is not None
+    handler.close()
 
 
 def test_a_module_that_is_not_there(tmp_path: Path) -> None:
@@ -137,11 +163,10 @@ def test_a_directory_that_is_no_studio(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_it_listens_on_loopback_unless_told_otherwise(tmp_path: Path) -> None:
+def test_it_listens_on_loopback_unless_told_otherwise(studio: StudioProcess) -> None:
     """No other machine can reach it; the database and the secret can be read by its user only."""
-    with running(tmp_path / "studio") as studio:
-        assert studio.url.startswith("http://127.0.0.1:")
-        assert (studio.directory / "secret").stat().st_mode & 0o077 == 0
+    assert studio.url.startswith("http://127.0.0.1:")
+    assert (studio.directory / "secret").stat().st_mode & 0o077 == 0
 
 
 def test_other_machines_may_use_its_names(tmp_path: Path) -> None:

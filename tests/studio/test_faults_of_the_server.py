@@ -177,27 +177,6 @@ def test_a_clock_that_is_set_back_an_hour_disturbs_nobody(tmp_path: Path) -> Non
         assert all(row["ended_ns"] >= row["started_ns"] for row in rows)
 
 
-def test_two_windows_of_one_person_are_two_sessions(tmp_path: Path) -> None:
-    """Each is recorded for itself."""
-    with running(tmp_path) as studio:
-        study = studio.designer.study("two tabs", PRESSED)
-        tokens = [studio.designer.session(study)[1] for _ in range(2)]
-
-        async def play() -> None:
-            async with seated(studio.designer, tokens[0]) as one, seated(studio.designer, tokens[1]) as two:
-                await start(one)
-                await start(two)
-                await press(one, 2)
-                await press(two, 5)
-                assert (await save(one))["steps"] == 2
-                assert (await save(two))["steps"] == 5
-
-        run(play)
-        rows = [row for row in studio.designer.episodes(study=study["id"]) if row["status"] == "completed"]
-        assert sorted(row["steps"] for row in rows) == [2, 5]
-        assert len({row["session"] for row in rows} | {row["public_id"] for row in rows}) == 4
-
-
 def nonsense(count: int, study: str, episode: str) -> list[tuple[str, str, bytes]]:
     """So many requests that no page would send: method, path, body."""
     draw = random.Random(0)

@@ -1,5 +1,5 @@
 // Which episodes are listed.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { html } from "../html.js";
 
 const TYPING_MS = 250;
@@ -10,16 +10,33 @@ const TYPING_MS = 250;
  */
 export function Filters({ listing, query, known, show, clear, isFiltered }) {
   const timer = useRef(0);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  const typed = useRef(/** @type {Record<string, string>} */ ({})); // and not in the link yet
+  const latest = useRef(show);
+  latest.current = show;
+  useLayoutEffect(() => () => clearTimeout(timer.current), []);
+  useLayoutEffect(() => {
+    typed.current = Object.fromEntries(Object.entries(typed.current).filter(([name, text]) => text !== query[name]));
+  });
+  /** With what was typed meanwhile, so that nothing of it is lost. */
+  const now = (changes = {}) => {
+    clearTimeout(timer.current);
+    latest.current({ ...typed.current, ...changes });
+  };
   const later = (changes) => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => show(changes), TYPING_MS);
+    typed.current = { ...typed.current, ...changes };
+    timer.current = setTimeout(() => now(), TYPING_MS);
+  };
+  const none = () => {
+    clearTimeout(timer.current);
+    typed.current = {};
+    clear();
   };
   return html`
     <form class="filters" role="search" aria-label="Filter episodes" onSubmit=${(event) => event.preventDefault()}>
       ${listing.filters.map((filter) => html`<label key=${filter.name} class=${filter.kind}>${filter.title}
-        <${Field} filter=${filter} value=${query[filter.name]} known=${known} show=${show} later=${later} /></label>`)}
-      <button type="button" class="quiet" disabled=${!isFiltered} onClick=${clear}>Clear</button>
+        <${Field} filter=${filter} value=${typed.current[filter.name] ?? query[filter.name]} known=${known} show=${now} later=${later} /></label>`)}
+      <button type="button" class="quiet" disabled=${!isFiltered} onClick=${none}>Clear</button>
     </form>
   `;
 }

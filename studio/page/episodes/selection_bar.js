@@ -4,6 +4,7 @@ import { count } from "../format.js";
 import { html } from "../html.js";
 import { ExportDialog } from "../export/export_dialog.js";
 import { confirmed } from "../parts/dialog.js";
+import { useEntry } from "../parts/entry.js";
 import { toast, toastError } from "../parts/toasts.js";
 import { allFound, deleteAll, tagAll } from "./many.js";
 
@@ -15,16 +16,19 @@ import { allFound, deleteAll, tagAll } from "./many.js";
 export function SelectionBar({ listing, query, found, labels, selected, select, reload }) {
   const [isExporting, setExporting] = useState(false);
   const [working, setWorking] = useState("");
-  /** Does something that takes a while, and says how it went. */
+  /** Does something that takes a while, and says how it went. @returns {Promise<boolean>} whether it was done */
   const work = async (says, act) => {
     setWorking(says);
     try {
       await act();
+      return true;
     } catch (error) {
       toastError(error);
+      return false;
+    } finally {
+      setWorking("");
+      reload();
     }
-    setWorking("");
-    reload();
   };
   const rows = [...selected.values()];
   const deletable = rows.filter((row) => row.canDelete);
@@ -59,12 +63,7 @@ async function tag(rows, label) {
 }
 
 function TagForm({ labels, add }) {
-  const [text, setText] = useState("");
-  const submit = async (event) => {
-    event.preventDefault();
-    await add(text.trim());
-    setText("");
-  };
+  const [text, setText, submit] = useEntry(add);
   return html`<form class="inline push" onSubmit=${submit}>
     <input value=${text} list="labels" maxlength="200" required placeholder="Tag" aria-label="Tag the selected episodes"
       onInput=${(event) => setText(event.target.value)} />

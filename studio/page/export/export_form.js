@@ -57,7 +57,7 @@ export function ExportForm({ episodes, labels, start, cancel }) {
 function EndTags({ labels, chosen, set }) {
   const toggle = (label) => set(chosen.includes(label) ? chosen.filter((each) => each !== label) : [...chosen, label]);
   return html`<fieldset><legend>End episodes at the first step that is tagged</legend>
-    <div class="end-tags">${labels.map((label) => html`<button type="button" key=${label} class=${`toggle ${colorOf(label)}`}
+    <div class="end-tags">${labels.map((label) => html`<button type="button" key=${label} class=${`toggle named ${colorOf(label)}`}
       aria-pressed=${chosen.includes(label)} onClick=${() => toggle(label)}>${label}</button>`)}</div></fieldset>`;
 }
 

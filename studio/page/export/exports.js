@@ -25,27 +25,29 @@ export function isOver(each) {
   return OVER.includes(each.state);
 }
 
-/** All of one's exports, the newest first; asked again while one of them is being made. */
+/** All of one's exports, the newest first; asked again while one of them is being made, or no answer came. */
 export function useExports() {
   const [all, setAll] = useState(/** @type {Export[] | null} */ (null));
   const [problem, setProblem] = useState("");
+  const [lost, setLost] = useState({ says: "" }); // why they could not be asked for; then it is tried again
   const follow = useCallback(async (signal) => {
     try {
       setAll((await request("exports", { signal })).exports);
+      setLost({ says: "" });
     } catch (error) {
-      if (error.name !== "AbortError") setProblem(error.message);
+      if (error.name !== "AbortError") setLost({ says: error.message });
     }
   }, []);
-  const isWaiting = all === null || !all.every(isOver);
+  const isWaiting = all === null || lost.says !== "" || !all.every(isOver);
   useEffect(() => {
     if (!isWaiting) return undefined;
     const controller = new AbortController();
-    const timer = setTimeout(() => follow(controller.signal), all === null ? 0 : FOLLOW_MS);
+    const timer = setTimeout(() => follow(controller.signal), all === null && !lost.says ? 0 : FOLLOW_MS);
     return () => {
       clearTimeout(timer);
       controller.abort();
     };
-  }, [all, isWaiting]);
+  }, [all, lost, isWaiting]);
   /** Does something, then looks again. @returns {Promise<any>} the answer; null if it was refused */
   const act = useCallback(async (path, options) => {
     try {
@@ -59,7 +61,8 @@ export function useExports() {
     }
   }, [follow]);
   return {
-    all, problem,
+    all,
+    problem: problem || lost.says,
     /** @returns {Promise<Export | undefined>} */
     start: async (body) => (await act("", { method: "POST", body }))?.export,
     remove: (id) => act(`/${id}`, { method: "DELETE" }),

@@ -1,6 +1,6 @@
 // Dialogs: the browser's own, which keep the focus inside and give it back.
 import { render } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { html } from "../html.js";
 
 /**
@@ -9,7 +9,8 @@ import { html } from "../html.js";
 export function Dialog({ title, onClose, role = "dialog", children }) {
   const place = useRef(/** @type {HTMLDialogElement | null} */ (null));
   const heading = useId();
-  useEffect(() => {
+  // Closed while it is still there: else the focus is not given back.
+  useLayoutEffect(() => {
     const dialog = place.current;
     dialog.showModal();
     return () => dialog.close();

@@ -31,7 +31,7 @@ export function listen({ codes, changed, command, isActive }) {
       event.preventDefault();
       return;
     }
-    if (event.repeat || !isActive() || held.has(event.code)) return;
+    if (event.repeat || held.has(event.code)) return; // what goes down in a pause counts if it is still held after it
     held.set(event.code, 1);
     tell();
   };

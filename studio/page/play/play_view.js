@@ -1,5 +1,5 @@
 // Playing in a study: opens a session, or goes on with the one of this tab.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { request } from "../api.js";
 import { html } from "../html.js";
 import { toastError } from "../parts/toasts.js";
@@ -17,16 +17,20 @@ export function PlayView({ params }) {
   const [admission, setAdmission] = useState(/** @type {any} */ (null));
   const [problem, setProblem] = useState("");
   const player = usePlayer(admission);
+  const asked = useRef(0); // how often; only the answer to the latest counts, and none once one is elsewhere
+  useLayoutEffect(() => () => (asked.current += 1), []);
 
   const open = async (known = null) => {
+    const mine = (asked.current += 1);
     setProblem("");
     setAdmission(null);
     try {
       const found = known ?? (await openSession(study, environment));
+      if (mine !== asked.current) return;
       replace(link("play", { study, environment, session: found.session }));
       setAdmission(found);
     } catch (error) {
-      setProblem(error.message);
+      if (mine === asked.current) setProblem(error.message);
     }
   };
   useEffect(() => {

@@ -1,5 +1,5 @@
 // The player: the picture with what stands over it, the bar below, and what there is to read beside it.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { html } from "../html.js";
 import { confirmed } from "../parts/dialog.js";
 import { link } from "../router.js";
@@ -29,12 +29,12 @@ export function PlayerView({ player, study, environment, again, rejoin, leave })
   const { known } = player;
   const commands = commandsOf(player, frame);
 
-  useEffect(() => announce(player), [player]);
-  useEffect(
+  useLayoutEffect(() => announce(player), [player]);
+  useLayoutEffect(
     () =>
       listen({
         codes: () => codesOf(player.known.welcome?.controls),
-        changed: (held) => player.held.set("keyboard", held),
+        changed: (held) => player.isSeated && player.held.set("keyboard", held),
         command: (code) => commandsOf(player, frame).some((each) => each.codes.includes(code) && each.run(code) !== false),
         isActive: () => player.isPlaying,
       }),

@@ -1,5 +1,5 @@
 // Where the picture is: on a canvas that keeps its proportions, or as text.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "../html.js";
 
 const SMALL = 480; // pixels: such pictures are enlarged with sharp edges
@@ -8,11 +8,11 @@ const SMALL = 480; // pixels: such pictures are enlarged with sharp edges
 export function Stage({ player, place, children }) {
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
   const [text, setText] = useState(/** @type {string | null} */ (null));
-  useEffect(() => {
+  // At once, and over with the canvas: other effects end some time after it is gone, when pictures may still come.
+  useLayoutEffect(() => {
     player.showOn((picture) => {
       setText(picture === null ? "There is nothing to see in this environment." : typeof picture === "string" ? picture : null);
-      // A picture may still come when the stage is being taken away.
-      if (picture instanceof ImageBitmap && canvas.current) paint(canvas.current, picture);
+      if (picture instanceof ImageBitmap) paint(canvas.current, picture);
     });
     return () => player.showOn(() => {});
   }, [player]);

@@ -17,7 +17,7 @@ export function TouchPad({ player }) {
   if (!isShown) return null;
   const set = (part, keys) => {
     held.current = { ...held.current, [part]: keys };
-    player.held.set("touch", player.isPlaying ? Object.assign({}, ...Object.values(held.current)) : {});
+    player.held.set("touch", Object.assign({}, ...Object.values(held.current)));
   };
   const codes = ownCodes(controls);
   const arrows = codes.filter((code) => code.startsWith("Arrow"));

@@ -1,11 +1,15 @@
 // A player for as long as a component is shown, and what is known of its episode.
-import { useEffect, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useReducer, useState } from "preact/hooks";
 import { Player } from "./player.js";
 
-/** @param {{session: string, token: string} | null} admission @returns {Player | null} */
+/**
+ * It is closed with the component: nothing that is pressed afterwards is played.
+ * @param {{session: string, token: string} | null} admission
+ * @returns {Player | null}
+ */
 export function usePlayer(admission) {
   const [player, setPlayer] = useState(/** @type {Player | null} */ (null));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!admission) {
       setPlayer(null);
       return undefined;

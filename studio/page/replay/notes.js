@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { date } from "../format.js";
 import { html } from "../html.js";
+import { useEntry } from "../parts/entry.js";
 import { written } from "./labels.js";
 
 /**
@@ -40,12 +41,8 @@ export function Notes({ annotations, go, tagging }) {
 
 /** @param {{id: string, says: string, first?: string, over?: [number, number], save: Function, cancel?: () => void}} props */
 function NoteForm({ id, says, first = "", over, save, cancel }) {
-  const [text, setText] = useState(first);
   const [isOfSteps, setOfSteps] = useState(false);
-  const submit = async (event) => {
-    event.preventDefault();
-    if (text.trim() && (await save(text, isOfSteps ? over : null))) setText("");
-  };
+  const [text, setText, submit] = useEntry((said) => save(said, isOfSteps ? over : null), first);
   const press = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
   return html`<form class="note-form" onSubmit=${submit}>
     <textarea id=${id} rows="2" maxlength="20000" placeholder=${says} aria-label=${says} value=${text} onKeyDown=${press}

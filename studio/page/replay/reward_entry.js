@@ -1,17 +1,12 @@
 // A reward that a person gives afterwards; what was recorded stays.
-import { useState } from "preact/hooks";
 import { html } from "../html.js";
+import { useEntry } from "../parts/entry.js";
 import { written } from "./labels.js";
 
 /** @param {{over: [number, number], length: number, give: (value: number) => Promise<boolean>}} props */
 export function RewardEntry({ over, length, give }) {
-  const [text, setText] = useState("");
+  const [text, setText, submit] = useEntry((given) => give(Number(given))); // the browser lets nothing but numbers through
   const isPossible = over[1] < length; // on the last step nothing was done
-  const submit = async (event) => {
-    event.preventDefault();
-    const value = Number(text);
-    if (text.trim() && Number.isFinite(value) && (await give(value))) setText("");
-  };
   return html`<form class="reward-entry" onSubmit=${submit} aria-label=${`Reward of ${written(over)}`}>
     <span class="reward-says">Your reward</span>
     <button type="button" class="icon-only" disabled=${!isPossible} onClick=${() => give(1)} title="+1 (+)" aria-label="Reward +1">+1</button>

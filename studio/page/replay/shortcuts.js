@@ -1,5 +1,5 @@
 // Every key of the replay in one table: what handles keys and what explains them read the same.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 /**
  * @typedef {object} Shortcut
@@ -67,7 +67,8 @@ const PRESSED = "button, a[href], summary, [role=button]";
 export function useShortcuts(actions) {
   const latest = useRef(actions);
   latest.current = actions;
-  useEffect(() => {
+  // From when the page is seen until it is gone; other effects begin and end later, and keys are pressed between.
+  useLayoutEffect(() => {
     const press = (event) => {
       const shortcut = shortcutOf(event);
       if (!shortcut) return;

@@ -49,7 +49,7 @@ function Choice({ pictures, places, shown, show }) {
   return html`<div class="picture-choice" role="group" aria-label="Pictures">
     ${pictures.map((picture) => {
       const isShown = shown.some((each) => each.field === picture.place);
-      return html`<button class="toggle" key=${picture.place} aria-pressed=${isShown} onClick=${() => change(picture)}
+      return html`<button class="toggle named" key=${picture.place} aria-pressed=${isShown} onClick=${() => change(picture)}
         title=${picture.place}>${nameOf(picture.place, places)}</button>`;
     })}
   </div>`;

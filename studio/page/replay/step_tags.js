@@ -26,7 +26,7 @@ export function StepTags({ annotations, length, span, tagging }) {
         ${there.length === 0 && html`<span class="muted small">no tag yet</span>`}
       </div>
       <div class="quick" role="group" aria-label="Labels with a number">
-        ${quick.map((label, index) => html`<button key=${label} class=${`toggle ${colorOf(label)}`} aria-pressed=${has(label)}
+        ${quick.map((label, index) => html`<button key=${label} class=${`toggle named ${colorOf(label)}`} aria-pressed=${has(label)}
           onClick=${() => tagging.toggle(label)}><kbd>${index + 1}</kbd> ${label}</button>`)}
       </div>
       <${TagEntry} id="step-tag" says="Another label (t)" labels=${quick} add=${tagging.tagSteps} />

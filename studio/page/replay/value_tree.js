@@ -29,7 +29,7 @@ function Entry({ name, defined = true, value, isRounded, depth }) {
   if (isInline(value) || value.kind === "image") {
     return html`<div class="entry"><dt title=${type}>${name}</dt><dd>${inline(value, isRounded)}</dd></div>`;
   }
-  return html`<div class="entry nest"><dt><button class="fold" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+  return html`<div class="entry nest"><dt><button class="fold named" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
       <span aria-hidden="true">${isOpen ? "▾" : "▸"}</span> ${name}</button>
       <span class="muted type">${type}</span></dt>
     ${!isOpen && html`<dd class="folded"><${Folded} value=${value} isRounded=${isRounded} /></dd>`}

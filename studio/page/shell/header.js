@@ -38,7 +38,8 @@ function AccountOf({ me }) {
     }
   };
   return html`<div class="account">
-    <span class="small muted cut" title=${me.role}>${me.name}${me.name !== me.role && html` <span class="chip">${me.role}</span>`}</span>
+    <span class="small muted cut" title=${me.name}>${me.name}</span>
+    ${me.name !== me.role && html`<span class="chip">${me.role}</span>`}
     ${!me.is_local && html`<button class="quiet" onClick=${logOut}>Log out</button>`}
   </div>`;
 }

@@ -4,7 +4,7 @@ import { request } from "../api.js";
 import { html } from "../html.js";
 import { CopyButton } from "../parts/copy_button.js";
 import { toast } from "../parts/toasts.js";
-import { link, replace } from "../router.js";
+import { link, parse, replace } from "../router.js";
 import { bodyOf, draftOf, isSame, newDraft } from "./draft.js";
 import { EnableSwitch } from "./enable_switch.js";
 import { EnvironmentsEditor } from "./environments_editor.js";
@@ -59,7 +59,7 @@ export function EditorView({ params, me }) {
         ? await request(`studies/${study.id}`, { method: "PUT", body: { ...bodyOf(draft), version: study.version } })
         : await request("studies", { method: "POST", body: bodyOf(draft) });
       take(found.study);
-      replace(link("edit", { id: found.study.id }));
+      if (parse().name === "edit") replace(link("edit", { id: found.study.id })); // else one is elsewhere by now
       toast(`“${found.study.name}” is saved as version ${found.study.version}.`, "success");
     } catch (error) {
       setProblem(error);

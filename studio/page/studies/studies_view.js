@@ -54,7 +54,7 @@ function Card({ study, changed }) {
         <h2><a href=${link("study", { id })}>${name}</a></h2>
         ${description && html`<p class="muted">${description}</p>`}
         <p class="facts small muted">
-          ${environments.slice(0, 3).map((each) => html`<span class="chip">${each.name}</span>`)}
+          ${environments.slice(0, 3).map((each) => html`<span class="chip cut" title=${each.name}>${each.name}</span>`)}
           ${environments.length > 3 && html`<span>and ${count(environments.length - 3, "other")}</span>`}
           <span>Version ${study.version}, ${date(new Date(study.changed_ns / 1e6).toISOString())}</span>
         </p>

@@ -6,16 +6,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 from starlette.routing import Route
 
 from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.application import ROUTES
-from rlds_kit.studio.database import episodes, sessions, tables
+from rlds_kit.studio.database import episodes, sessions, studies, tables
+from rlds_kit.studio.database.studies import Content
 from rlds_kit.trials import Status
-from tests.studio.api.studio import Person, Studio
+from tests.studio.api.studio import WALK, Person, Studio
 
 DESIGNER, PARTICIPANT, REVIEWER = Role.DESIGNER, Role.PARTICIPANT, Role.REVIEWER
 STUDY = {"v": 1, "name": "n", "environments": [{"name": "e", "environment": "rlds_kit_tests/Corridor-v0"}]}
+
+
+@pytest.fixture(scope="module", name="people")
+def everybody(studio: Studio) -> dict[Role | str, Person]:
+    """One of each role, and of others a designer and a participant."""
+    roles: dict[Role | str, Role] = {"owner": DESIGNER, "player": PARTICIPANT, **{role: role for role in Role}}
+    return {who: studio.person(role) for who, role in roles.items()}
 
 
 @dataclass(frozen=True)
@@ -28,14 +37,15 @@ class Rows:
     episode: str
 
 
-def rows(studio: Studio, owner: Person, player: Person, *, is_enabled: bool) -> Rows:
+def rows(connection: Connection, owner: Person, player: Person, *, is_enabled: bool) -> Rows:
     """A study of one, played by another."""
-    study = studio.study(owner, is_enabled=is_enabled)
+    study = studies.add(connection, owner.id, Content(name="S", environments=(WALK,)))
+    studies.enable(connection, study.id, is_enabled)
     environment = study.content.environments[0].id
-    session = studio.do(sessions.add, study.id, environment, player.id, "0" * 32, "studio")
+    session = sessions.add(connection, study.id, environment, player.id, "0" * 32, "studio")
     episode = tables.new_id()
-    studio.do(episodes.begin, episode, tables.new_id(), 0, session, 1, session.directory)
-    studio.do(episodes.finish, episode, Status.COMPLETED, "", 3, 1.0)
+    episodes.begin(connection, episode, tables.new_id(), 0, session, 1, session.directory)
+    episodes.finish(connection, episode, Status.COMPLETED, "", 3, 1.0)
     return Rows(study.id, environment, session.id, episode)
 
 
@@ -88,14 +98,15 @@ def _cases() -> list[tuple[str, Role, str]]:
 
 
 @pytest.mark.parametrize(("route", "role", "whose"), _cases())
-def test_r3_r35_a_route_goes_by_whose_the_row_is(studio: Studio, route: str, role: Role, whose: str) -> None:
+def test_r3_r35_a_route_goes_by_whose_the_row_is(
+    studio: Studio, people: dict[Role | str, Person], route: str, role: Role, whose: str
+) -> None:
     """Who may is not refused, who may not gets 403 and changes nothing."""
     body, allowed = ROUTE[route]
-    me, other = studio.person(role), studio.person(DESIGNER)
-    third = studio.person(PARTICIPANT)
+    me, other = people[role], people["owner"]
     owner = me if whose in "os" else other
-    player = me if whose in "op" else third
-    found = rows(studio, owner, player, is_enabled=whose != "x")
+    player = me if whose in "op" else people["player"]
+    found = studio.do(rows, owner, player, is_enabled=whose != "x")
     names = vars(found)
     method, _, path = route.partition(" ")
     sent = None if body is None else {key: _filled(value, names) for key, value in body.items()}
@@ -150,9 +161,9 @@ def test_no_route_of_replays_and_exports_is_open(studio: Studio) -> None:
 
 
 @pytest.mark.parametrize("route", [each for each in ROUTE if each != "POST /api/sessions"])
-def test_unknown_ids_are_not_found(studio: Studio, route: str) -> None:
+def test_unknown_ids_are_not_found(people: dict[Role | str, Person], route: str) -> None:
     """An id that nobody has is 404, whoever asks; it is told from a row of others."""
     method, _, path = route.partition(" ")
     names = dict.fromkeys(("study", "environment", "session", "episode"), "0" * 32)
     for role in Role:
-        studio.person(role).is_refused(404, "not_found", method, path.format(**names), ROUTE[route][0])
+        people[role].is_refused(404, "not_found", method, path.format(**names), ROUTE[route][0])

@@ -86,6 +86,24 @@ def test_r6_a_session_ends_when_its_window_does(studio: Studio) -> None:
     assert refusal(studio, token)["code"] == "ended"
 
 
+def test_two_windows_of_one_person_are_two_sessions(studio: Studio) -> None:
+    """Each is recorded for itself, also where both are played at once."""
+    player = studio.person(Role.PARTICIPANT)
+    study = studio.study(studio.person())
+    tokens = [open_session(player, study)[1] for _ in range(2)]
+    with playing(studio, tokens[0]) as one, playing(studio, tokens[1]) as two:
+        one.begin()
+        two.begin()
+        for step in range(1, 5):
+            if step <= 2:
+                one.press("ArrowRight", step)
+            two.press("ArrowLeft" if step % 2 else "ArrowRight", step)
+        saved = [each.end() for each in (one, two)]
+        rows = [player.get(f"/api/episodes/{each['id']}")["episode"] for each in saved]
+    assert [(row["status"], row["steps"]) for row in rows] == [("completed", 2), ("completed", 4)]
+    assert len({row["session"] for row in rows} | {row["public_id"] for row in rows}) == 4
+
+
 def test_r14_what_nobody_began_to_play_has_no_row(studio: Studio) -> None:
     """An episode that is abandoned before its first step is dropped."""
     player = studio.person(Role.PARTICIPANT)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, WebSocket, expect, sync_playwright
 
 from tests.studio.browser.gamepad import Gamepad
 from tests.studio.studio_process import Api, StudioProcess, running
@@ -129,11 +129,15 @@ def open_page(browser: Browser, console: Console, studio: StudioProcess) -> Iter
     """Opens `open_page("#studies")` in a new browser, with the designer logged in.
 
     `person=studio.person("participant", "ann")` is somebody else, `person=Api(studio.url)` nobody, and of another
-    studio, if it is one of its. `viewport=PHONE` and `color_scheme="dark"` are Playwright's.
+    studio, if it is one of its. `prepare` is given the page before it loads anything. `viewport=PHONE` and
+    `color_scheme="dark"` are Playwright's.
     """
     contexts: list[BrowserContext] = []
+    sessions: dict[str, Api] = {}
 
-    def opened(path: str = "", *, person: Api | None = None, **options: Any) -> Page:
+    def opened(
+        path: str = "", *, person: Api | None = None, prepare: Callable[[Page], None] | None = None, **options: Any
+    ) -> Page:
         who = person or studio.designer
         options = {"viewport": DESKTOP, "reduced_motion": "reduce", **options}
         context = browser.new_context(base_url=who.url, **options)
@@ -142,13 +146,24 @@ def open_page(browser: Browser, console: Console, studio: StudioProcess) -> Iter
         context.on("page", console.watch)
         if who.token is not None:
             context.add_cookies([{"name": who.cookie, "value": who.token, "url": who.url}])
+        if who.url == studio.url:
+            context.on("page", lambda page: page.on("websocket", lambda socket: _note(socket, who, sessions)))
         page = context.new_page()
+        if prepare is not None:
+            prepare(page)
         page.goto(f"/{path}")
         return page
 
     yield opened
     for context in contexts:
         context.close()
+    for session, who in sessions.items():  # their environments wait for their people, and there are not many places
+        who.ask("POST", f"sessions/{session}/end")
+
+
+def _note(socket: WebSocket, who: Api, sessions: dict[str, Api]) -> None:
+    for session in re.findall(r"/ws/play\?session=(\w+)", socket.url):
+        sessions[session] = who
 
 
 @pytest.fixture
@@ -180,5 +195,7 @@ def screenshot(request: pytest.FixtureRequest) -> Save:
                 height = page.evaluate("document.documentElement.scrollHeight")
                 page.set_viewport_size({"width": DESKTOP["width"], "height": height})
             page.screenshot(path=path, animations="disabled", caret="hide", full_page=is_whole)
+            if is_whole:
+                page.set_viewport_size(DESKTOP)
 
     return save

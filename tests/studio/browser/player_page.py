@@ -13,28 +13,31 @@ PRESSED: Final[Mapping[str, Any]] = {"environment": CORRIDOR, "turn": "press"}
 """A corridor of three steps to either side, one for each press."""
 TIMED: Final[Mapping[str, Any]] = {"environment": "MountainCar-v0", "turn": "clock", "fps": 20.0}
 """What goes on by itself."""
-SENT: Final = """() => {
+_SENT: Final = """
     window.sent = [];
     const send = WebSocket.prototype.send;
     WebSocket.prototype.send = function (data) { sent.push(JSON.parse(data)); return send.call(this, data); };
-}"""
+"""
+
+
+def listen(page: Page) -> None:
+    """Has a page that loads nothing yet keep what it tells the server, for `sent`."""
+    page.add_init_script(f"(() => {{{_SENT}}})()")
 
 
 def opened(open_page: Open, api: Api, environment: Mapping[str, Any], **options: Any) -> Page:
     """The player of a new study, before the start; `sent` is what it tells the server."""
     study = api.study("A study to play", environment, instructions="Go on.")
-    page = open_page("", **options)
-    page.add_init_script(f"({SENT})()")
-    page.goto("/" + playing.link(study))
-    page.reload()  # so that the script runs
+    page = open_page(playing.link(study), prepare=listen, **options)
     expect(page.get_by_role("button", name="Start")).to_be_visible()
     return page
 
 
 def begun(open_page: Open, api: Api, environment: Mapping[str, Any], **options: Any) -> Page:
-    """The player of a new study, whose first episode runs."""
+    """The player of a new study, whose first episode runs and is seen."""
     page = opened(open_page, api, environment, **options)
     playing.begin(page)
+    page.wait_for_function("() => sent.some(({ type }) => type === 'ack')")
     return page
 
 
@@ -47,11 +50,6 @@ def sent(page: Page, kind: str) -> list[dict[str, Any]]:
 def held(page: Page) -> list[dict[str, float]]:
     """What the page said is held, each time that it changed."""
     return [each["held"] for each in sent(page, "keys")]
-
-
-def settled(page: Page) -> None:
-    """Waits until two frames are painted: what has to happen then has happened."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))")
 
 
 def pixels(page: Page) -> list[list[int]]:

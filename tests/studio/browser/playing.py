@@ -1,6 +1,6 @@
 """What a person does with the player, and sees."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from playwright.sync_api import Page, WebSocketRoute, expect
@@ -33,7 +33,11 @@ def begin(page: Page) -> None:
 
 
 def press(page: Page, *chords: str) -> None:
-    """Presses keys one after another, such as "ArrowLeft" or "ArrowUp+Space", each when the step before is shown."""
+    """Presses keys one after another, such as "ArrowLeft" or "ArrowUp+Space", each when the step before is shown.
+
+    What is pressed while something stands over the picture is no action.
+    """
+    expect(page.locator(".overlay")).to_have_count(0)
     step = int(fact(page, "Step"))
     for chord in chords:
         keys = chord.split("+")
@@ -44,6 +48,22 @@ def press(page: Page, *chords: str) -> None:
             page.keyboard.up(key)
         step += 1
         expect_fact(page, "Step", str(step))
+
+
+def settled(page: Page) -> None:
+    """Waits until two frames are painted: what has to happen then has happened."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))")
+
+
+def play_out(page: Page, touch: Callable[[], None]) -> None:
+    """Waits until the episode is over by itself, and touches something meanwhile.
+
+    Whoever touches nothing for six seconds is thought to be away, and on a busy machine these are few steps.
+    """
+    asked = page.get_by_role("dialog", name="The episode is over")
+    while not asked.is_visible():
+        touch()
+        settled(page)
 
 
 def end(page: Page) -> None:
@@ -69,15 +89,14 @@ def recorded(studio: StudioProcess, study: Mapping[str, Any], status: str = "com
 
 
 class Cable:
-    """Between a page and the server; it can be pulled.
+    """Between a page and the server; it can be pulled."""
 
-    Args:
-      page: before it connects.
-    """
-
-    def __init__(self, page: Page) -> None:
+    def __init__(self) -> None:
         self._sockets: list[tuple[WebSocketRoute, WebSocketRoute]] = []
         self._is_pulled = False
+
+    def lay(self, page: Page) -> None:
+        """To a page that has not connected yet."""
         page.route_web_socket("**/ws/**", self._connected)
 
     def _connected(self, socket: WebSocketRoute) -> None:

@@ -81,6 +81,16 @@ def test_filters_are_in_the_link(page: Page, many: tuple[Path, str], browser: Br
     expect(_rows(page)).to_have_count(50)
 
 
+def test_filters_are_set_faster_than_they_are_shown(page: Page) -> None:
+    """What was typed just before something was chosen counts as well."""
+    page.get_by_role("spinbutton", name="Steps from").fill("5")
+    page.get_by_role("spinbutton", name="to").fill("6")
+    page.get_by_role("combobox", name="Tag").select_option("odd")
+    expect(page).to_have_url(re.compile("tag=odd&shortest=5&longest=6$"))
+    expect(_rows(page)).to_have_count(1)
+    expect(page.get_by_role("spinbutton", name="Steps from")).to_have_value("5")
+
+
 def test_what_fits_nothing_says_so(page: Page) -> None:
     """And offers a way back."""
     page.get_by_role("searchbox", name="Search").fill("no such thing")

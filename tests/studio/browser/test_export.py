@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 import rlds_kit
-from tests.studio.browser.conftest import Open
+from tests.studio.browser.conftest import Console, Open
 from tests.studio.player import played
 from tests.studio.studio_process import CORRIDOR, Api, StudioProcess
 
@@ -100,14 +100,32 @@ def test_r37_a_folder_at_the_studio(open_page: Open, study: Mapping[str, Any]) -
     assert "play" in exported.episodes[0].fields
 
 
-def test_filters_export_without_choosing(open_page: Open, api: Api, study: Mapping[str, Any], tmp_path: Path) -> None:
-    """The page of exports takes what a filter leaves, keeps what was made, and deletes it."""
+def test_filters_export_without_choosing(
+    open_page: Open, api: Api, study: Mapping[str, Any], tmp_path: Path, console: Console
+) -> None:
+    """The page of exports takes what a filter leaves, keeps what was made, and deletes it.
+
+    It goes on asking how far it is where an answer is lost.
+    """
+    console.expect("ERR_FAILED")
+
+    lost: list[str] = []
+
+    def lose(route: Route) -> None:
+        if route.request.method == "GET" and not lost:
+            lost.append(route.request.url)
+            route.abort()
+        else:
+            route.continue_()
+
     page = open_page(f"#export?study={study['id']}&tag=reached")
     form = page.get_by_role("region", name="New export")
     form.get_by_role("textbox", name="Name").fill("by-filter")
+    page.route("**/api/exports", lose)
     form.get_by_role("button", name="Export 1 episode", exact=True).click()
     made = page.get_by_role("article", name="Export by-filter")
     expect(made.get_by_role("link", name="Download")).to_be_visible(timeout=MADE_MS)
+    assert lost
     page.reload()
     assert _downloaded(page, made, tmp_path).episodes[0].length == STEPS[1] + 1
     made.get_by_role("button", name="Delete").click()

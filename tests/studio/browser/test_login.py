@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, expect
 
-from tests.studio.browser.conftest import PHONE, Console, Open, Save
+from tests.studio.browser.conftest import Console, Open
 from tests.studio.studio_process import Api, StudioProcess
 
 
@@ -122,12 +122,3 @@ def test_the_theme_follows_the_system_until_one_is_chosen(open_page: Open) -> No
     page.reload()
     expect(page.get_by_role("button", name="Colours: light")).to_be_visible()
     assert page.evaluate(ground) == light
-
-
-def test_login_pictures(open_page: Open, studio: StudioProcess, console: Console, screenshot: Save) -> None:
-    """On a phone nothing is wider than the screen."""
-    console.expect("401")
-    page = open_page("", person=Api(studio.url), viewport=PHONE)
-    expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    screenshot(page, "login_phone")

@@ -1,5 +1,6 @@
-"""Every page, on a desk and on a phone, in light and dark: it fits, and has a title and a heading."""
+"""Every page, on a desk and on a phone, in light and dark: it fits, and everybody can read it."""
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -8,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.studio.browser import playing
 from tests.studio.browser.conftest import DESKTOP, PHONE, Console, Open, Save
+from tests.studio.browser.readable import flaws
 from tests.studio.player import played
 from tests.studio.studio_process import Api, StudioProcess
 
@@ -20,7 +22,7 @@ GAME: Final = {
 }
 TEXTS: Final[dict[str, Any]] = {
     "description": "How people learn to serve",
-    "instructions": "# What to do\n\nPlay until all lives are lost.\n\n- arrows move\n- Space serves",
+    "instructions": "# What to do\n\nPlay until all lives are lost.\n\n- arrows move\n- `Space` serves\n- [more](https://ale.farama.org/environments/breakout/)",
 }
 KEYS: Final = ("Space", "ArrowRight", "ArrowRight", "ArrowLeft")
 LOOKS: Final[dict[str, dict[str, Any]]] = {
@@ -48,15 +50,9 @@ def waiting(page: Page) -> None:
 
 
 def under_way(page: Page) -> None:
-    """The player, in the middle of an episode."""
+    """In the middle of an episode."""
     playing.begin(page)
     playing.press(page, *KEYS)
-
-
-def asked(page: Page) -> None:
-    """The question what becomes of an episode."""
-    under_way(page)
-    playing.end(page)
 
 
 def replaying(page: Page) -> None:
@@ -76,6 +72,11 @@ def edited(page: Page) -> None:
     expect(page.get_by_text("frameskip").first).to_be_visible()
 
 
+def chosen(page: Page) -> None:
+    """The page of exports, with what would be exported."""
+    expect(page.get_by_role("status").filter(has_text=re.compile("[1-9] episodes chosen"))).to_be_visible()
+
+
 def shown(page: Page) -> None:
     """Any other page."""
     expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -88,43 +89,37 @@ PAGES: Final[dict[str, tuple[str, Callable[[Page], None]]]] = {
     "editor": ("#edit?id={study}", edited),
     "episodes": ("#episodes?study={study}", listed),
     "replay": ("#replay?episode={episode}&step=12", replaying),
-    "export": ("#export?study={study}", shown),
+    "export": ("#export?study={study}", chosen),
     "invite": ("#invite", shown),
     "start": ("#play?study={study}&environment={environment}", waiting),
-    "player": ("#play?study={study}&environment={environment}", under_way),
-    "save": ("#play?study={study}&environment={environment}", asked),
+    "player": ("", under_way),
+    "save": ("", playing.end),
+    "saved": ("", playing.save),
 }
-
-
-IN_DARK: Final = ("player", "replay")
+"""In order; those without a place follow from the one before."""
 TALL: Final = ("editor", "replay")
+PICTURES: Final = (*(f"{name}" for name in PAGES if name != "saved"), "player_phone", "replay_dark")
+"""Of the documentation."""
 
 
-@pytest.mark.parametrize(
-    ("name", "look"),
-    [(name, look) for name in PAGES for look in LOOKS if look != "_dark" or name in IN_DARK],
-)
-def test_every_page_fits(
-    name: str, look: str, open_page: Open, screenshot: Save, wall: tuple[dict[str, Any], str]
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.strip("_") or "light")
+def test_every_page_fits_and_is_readable(
+    look: str, open_page: Open, screenshot: Save, wall: tuple[dict[str, Any], str]
 ) -> None:
-    """Nothing is wider than the window, on a phone either; and it has a title and one heading."""
+    """Nothing is wider than the window, texts have contrast, controls have names; there is a title and one heading."""
     study, episode = wall
-    place, ready = PAGES[name]
     ids = {"study": study["id"], "environment": study["environments"][0]["id"], "episode": episode}
-    page = open_page(place.format(**ids), **LOOKS[look])
-    ready(page)
-    if look == "" or f"{name}{look}" in {"player_phone", "replay_dark"}:
-        screenshot(page, f"{name}{look}", is_whole=name in TALL)
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-    expect(page.get_by_role("heading", level=1)).to_have_count(1)
-    assert page.title()
-    unnamed = page.evaluate(
-        """() => [...document.querySelectorAll("button, a[href], input, select, textarea")]
-            .filter((each) => each.checkVisibility() && !each.labels?.length && !each.textContent.trim()
-                && !each.getAttribute("aria-label") && !each.title && each.type !== "hidden")
-            .map((each) => each.outerHTML)"""
-    )
-    assert unnamed == []
+    page = open_page("#studies", **LOOKS[look])
+    found: dict[str, object] = {}
+    for name, (place, ready) in PAGES.items():
+        if place:
+            page.goto(f"/{place.format(**ids)}")
+        ready(page)
+        if f"{name}{look}" in PICTURES:
+            screenshot(page, f"{name}{look}", is_whole=name in TALL)
+        if wrong := flaws(page):
+            found[name] = wrong
+    assert found == {}
 
 
 def test_who_is_not_logged_in_is_asked_to(
@@ -133,7 +128,21 @@ def test_who_is_not_logged_in_is_asked_to(
     """Wherever the link leads."""
     console.expect("status of 401")
     nobody = Api(studio.url)
-    page = open_page("#studies", person=nobody)
-    expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
-    screenshot(page, "login")
+    for look in LOOKS:
+        page = open_page("#studies", person=nobody, **LOOKS[look])
+        expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+        if not look:
+            screenshot(page, "login")
+        assert flaws(page) == {}
     nobody.close()
+
+
+def test_the_first_tab_stop_leads_to_the_content(page: Page) -> None:
+    """Past the navigation, without leaving the view."""
+    expect(page.get_by_role("heading", name="Studies")).to_be_visible()
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the content")
+    expect(skip).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+    expect(page.get_by_role("heading", name="Studies")).to_be_visible()

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.studio.browser import player_page, playing
-from tests.studio.browser.conftest import Open, Save
+from tests.studio.browser.conftest import Open
 from tests.studio.studio_process import Api, StudioProcess
 
 
@@ -48,7 +48,7 @@ def test_r23_the_quality_can_be_chosen(open_page: Open, api: Api) -> None:
     page = player_page.begun(open_page, api, player_page.PRESSED)
     for level in ("low", "medium", "high", "exact"):
         page.get_by_label("Quality").select_option(level)
-    player_page.settled(page)
+    playing.settled(page)
     assert [each["level"] for each in player_page.sent(page, "quality")] == ["low", "medium", "high", "exact"]
     expect(page.get_by_role("alert")).to_have_count(0)
 
@@ -192,10 +192,7 @@ def test_those_who_look_on_see_everything_and_change_nothing(open_page: Open, ap
     """They have no buttons, and their keys are not sent."""
     page = player_page.begun(open_page, api, player_page.PRESSED, person=studio.person("participant", "fay"))
     session = re.findall(r"session=(\w+)", page.url)[0]
-    watching = open_page("", person=studio.designer)
-    watching.add_init_script(f"({player_page.SENT})()")
-    watching.goto(f"/#watch?session={session}")
-    watching.reload()
+    watching = open_page(f"#watch?session={session}", person=studio.designer, prepare=player_page.listen)
     expect(watching.get_by_text("You look on")).to_be_visible()
     playing.press(page, "ArrowRight", "ArrowRight")
     playing.expect_fact(watching, "Step", "2")
@@ -235,6 +232,7 @@ def test_leaving_in_the_pixels_is_asked_about(open_page: Open, api: Api) -> None
     playing.press(page, "ArrowRight")
     page.get_by_role("button", name="End session").click()
     page.get_by_role("alertdialog").get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="End session")).to_be_focused()
     playing.press(page, "ArrowLeft")
     page.get_by_role("button", name="End session").click()
     page.get_by_role("alertdialog").get_by_role("button", name="Leave").click()
@@ -246,14 +244,42 @@ def test_leaving_in_the_pixels_is_asked_about(open_page: Open, api: Api) -> None
     expect(page.get_by_role("button", name="Start")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_player_pictures(open_page: Open, api: Api, screenshot: Save, scheme: str) -> None:
-    """In both colours."""
-    page = player_page.begun(
-        open_page,
-        api,
-        {"environment": "ALE/SpaceInvaders-v5", "turn": "press", "name": "Space Invaders"},
-        color_scheme=scheme,
+def test_leaving_while_pictures_come(open_page: Open, api: Api) -> None:
+    """Nothing is painted where nothing is any more; who comes back goes on."""
+    page = player_page.begun(open_page, api, {**player_page.TIMED, "fps": 60.0})
+    page.evaluate(
+        """() => {
+            const decode = createImageBitmap;
+            window.createImageBitmap = async (...given) => {
+                const picture = await decode(...given);
+                window.createImageBitmap = decode;
+                location.hash = "#studies"; // between the picture and its painting
+                return picture;
+            };
+        }"""
     )
-    playing.press(page, "Space", "ArrowRight", "ArrowRight")
-    screenshot(page, f"player_{scheme}")
+    expect(page.get_by_role("heading", name="Studies")).to_be_visible()
+    page.go_back()
+    page.get_by_role("button", name="Continue").click()
+    expect(page.locator(".overlay")).to_have_count(0)
+
+
+def test_who_leaves_before_the_session_is_open_is_elsewhere(open_page: Open, api: Api) -> None:
+    """The answer that comes later changes neither the page nor its address."""
+    study = api.study("Not waited for", player_page.PRESSED)
+    page = open_page("#studies")
+    expect(page.get_by_role("heading", name="Studies")).to_be_visible()
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    page.route("**/api/sessions", hold)
+    with page.expect_request("**/api/sessions"):
+        page.evaluate("(hash) => { location.hash = hash; }", playing.link(study))
+    page.go_back()
+    expect(page.get_by_role("heading", name="Studies")).to_be_visible()
+    with page.expect_response("**/api/sessions"):
+        waiting[0].continue_()
+    playing.settled(page)
+    expect(page).to_have_url(re.compile("#studies$"))

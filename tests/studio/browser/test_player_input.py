@@ -5,7 +5,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.studio.browser import player_page, playing
-from tests.studio.browser.conftest import PHONE, Open, Save
+from tests.studio.browser.conftest import PHONE, Open
 from tests.studio.studio_process import Api
 
 
@@ -37,6 +37,20 @@ def test_r8_holding_a_key_makes_one_step(open_page: Open, api: Api) -> None:
     playing.press(page, "ArrowRight")
     playing.expect_fact(page, "Return", "3")
     playing.expect_fact(page, "Reward", "2")
+
+
+def test_what_is_held_as_a_pause_ends_counts(open_page: Open, api: Api) -> None:
+    """Also where it went down in the pause; what was let go by then does not."""
+    page = player_page.begun(open_page, api, player_page.TIMED)
+    page.get_by_role("toolbar").get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("group", name="Paused")).to_be_visible()
+    page.keyboard.press("KeyX")
+    page.keyboard.down("ArrowLeft")
+    assert player_page.held(page)[-1] == {"ArrowLeft": 1}
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("group", name="Paused")).to_have_count(0)
+    page.keyboard.up("ArrowLeft")
+    assert player_page.held(page)[-2:] == [{"ArrowLeft": 1}, {}]
 
 
 def test_shortcuts_of_the_browser_stay_the_browsers(open_page: Open, api: Api) -> None:
@@ -115,7 +129,7 @@ def test_everything_can_be_done_with_the_keyboard_alone(open_page: Open, api: Ap
     expect(page.get_by_role("button", name="Start episode 2")).to_be_focused()
 
 
-def test_fingers_play_on_a_phone(open_page: Open, api: Api, screenshot: Save) -> None:
+def test_fingers_play_on_a_phone(open_page: Open, api: Api) -> None:
     """The pad is the arrows, also two at once; a button for each other key; nothing is wider than the screen."""
     page = player_page.begun(
         open_page,
@@ -139,7 +153,6 @@ def test_fingers_play_on_a_phone(open_page: Open, api: Api, screenshot: Save) ->
     assert {"Space": 1} in held
     assert held[-1] == {}
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    screenshot(page, "player_phone")
 
 
 def test_r19_a_gamepad_is_told_when_it_comes_and_goes(open_page: Open, api: Api, gamepad: Any) -> None:

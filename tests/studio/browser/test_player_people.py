@@ -60,7 +60,7 @@ def test_a_person_hands_over_to_a_policy_and_takes_over_again(open_page: Open, t
         )
         page.get_by_role("button", name="Take over").click()
         expect(page.get_by_role("button", name="Hand over")).to_be_visible()
-        player_page.settled(page)
+        playing.settled(page)
         playing.press(page, "ArrowLeft")
         playing.end(page)
         playing.save(page)

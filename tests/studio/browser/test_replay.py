@@ -15,11 +15,11 @@ from tests.studio.browser.viewing import (
     STEPS,
     expect_step,
     looking,
-    open_replay,
     pixels,
     record_breakout,
     record_robot,
     record_words,
+    replaying,
     robot_observation,
     viewing,
 )
@@ -46,16 +46,14 @@ def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def page(browser: Browser, console: Console, breakout: tuple[Path, str]) -> Iterator[Page]:
     """The first step of the first game."""
-    with looking(browser, console, breakout[1]) as page:
-        open_replay(page)
+    with replaying(browser, console, breakout[1]) as page:
         yield page
 
 
 @pytest.fixture
 def robot_page(browser: Browser, console: Console, robot: str) -> Iterator[Page]:
     """The first step of the robot."""
-    with looking(browser, console, robot) as page:
-        open_replay(page)
+    with replaying(browser, console, robot) as page:
         yield page
 
 
@@ -145,6 +143,28 @@ def test_the_link_is_of_the_step(page: Page, browser: Browser, console: Console,
         expect_step(other, 20)
         other.go_back()
         expect_step(other, 10)
+
+
+def test_a_link_that_is_told_late_is_followed(page: Page) -> None:
+    """Browsers say some time after it that the address is another; what is shown until then does not take it back."""
+    page.add_init_script(
+        """addEventListener("hashchange", (event) => {
+            if (event.isTrusted) {
+                event.stopImmediatePropagation();
+                setTimeout(() => dispatchEvent(new HashChangeEvent("hashchange", event)), 500);
+            }
+        })"""
+    )
+    page.reload()
+    expect_step(page, 0)
+    page.evaluate(
+        """() => {
+            document.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+            location.hash = location.hash.replace("step=0", "step=20");
+        }"""
+    )
+    expect_step(page, 20)
+    expect(page).to_have_url(re.compile("step=20$"))
 
 
 def test_a_step_that_is_not_there_is_the_nearest(page: Page) -> None:
@@ -242,8 +262,7 @@ def test_keys_go_to_the_next_reward(robot_page: Page) -> None:
 def test_text_is_text(browser: Browser, console: Console, tmp_path: Path) -> None:
     """An environment of text is shown as text, and a step without a reward has none."""
     record_words(tmp_path / "words")
-    with viewing(tmp_path / "words") as link, looking(browser, console, link) as page:
-        open_replay(page)
+    with viewing(tmp_path / "words") as link, replaying(browser, console, link) as page:
         expect(page.locator(".screen")).to_have_text("You are in a dark cave.\nA lamp is here.")
         expect(page.locator(".step-facts")).to_contain_text("take lamp")
         expect(page.locator(".step-facts > div", has_text="Reward").locator("dd")).to_have_text(ABSENT)
@@ -272,8 +291,7 @@ def test_all_keys_are_explained(page: Page) -> None:
 
 def test_it_fits_a_phone(browser: Browser, console: Console, breakout: tuple[Path, str]) -> None:
     """Nothing is wider than the screen, and the buttons stay within reach."""
-    with looking(browser, console, breakout[1], viewport=PHONE, has_touch=True) as page:
-        open_replay(page)
+    with replaying(browser, console, breakout[1], viewport=PHONE, has_touch=True) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         page.mouse.wheel(0, 400)
         next_step = page.get_by_role("button", name="Next step (→)")

@@ -13,7 +13,7 @@ import rlds_kit
 from rlds_kit import layers
 from rlds_kit.episode import Episode
 from tests.studio.browser.conftest import Console
-from tests.studio.browser.viewing import expect_step, looking, open_replay, record_robot, viewing
+from tests.studio.browser.viewing import expect_step, record_robot, replaying, viewing
 
 EPISODES: Final = 30
 """One for each test of this file."""
@@ -55,8 +55,7 @@ def robot(robots: tuple[Iterator[Robot], str]) -> Robot:
 @pytest.fixture
 def page(robots: tuple[Iterator[Robot], str], robot: Robot, browser: Browser, console: Console) -> Iterator[Page]:
     """Its first step, as ann sees it."""
-    with looking(browser, console, robots[1]) as page:
-        open_replay(page, robot.number)
+    with replaying(browser, console, robots[1], robot.number) as page:
         yield page
 
 
@@ -72,6 +71,12 @@ def _tag(page: Page, name: str, text: str) -> None:
     field = page.get_by_role("combobox", name=name)
     field.fill(text)
     field.press("Enter")
+
+
+def _say(page: Page, text: str) -> None:
+    """Tags the episode, and waits until that is answered."""
+    with page.expect_response("**/annotations"):
+        _tag(page, "Tag the episode (e)", text)
 
 
 def _line(page: Page, steps: str) -> Locator:
@@ -204,8 +209,7 @@ def test_two_people_tag_at_once(robot: Robot, browser: Browser, console: Console
         pages = []
         for source in ("ann", "bob"):
             link = stack.enter_context(viewing(robot.dataset, source))
-            pages.append(stack.enter_context(looking(browser, console, link)))
-            open_replay(pages[-1], robot.number, step=3)
+            pages.append(stack.enter_context(replaying(browser, console, link, robot.number, step=3)))
         first, second = pages
         for page in pages:
             expect(page.get_by_text("live", exact=True)).to_be_visible()
@@ -228,10 +232,9 @@ def test_two_windows_of_one_server(
     robots: tuple[Iterator[Robot], str], robot: Robot, browser: Browser, console: Console
 ) -> None:
     """What one window says, and takes back, the other shows at once."""
-    link = robots[1]
-    with looking(browser, console, link) as first, looking(browser, console, link) as second:
+    opened = replaying(browser, console, robots[1], robot.number), replaying(browser, console, robots[1], robot.number)
+    with opened[0] as first, opened[1] as second:
         for page in (first, second):
-            open_replay(page, robot.number)
             expect(page.get_by_text("live", exact=True)).to_be_visible()
         _tag(first, "Tag the episode (e)", "mine")
         other = second.get_by_role("region", name="Tags of the episode")
@@ -253,8 +256,7 @@ def test_an_answer_that_comes_late_hides_nothing(page: Page) -> None:
 
     page.route("**/annotations", late)
     expect(page.get_by_text("live", exact=True)).to_be_visible()
-    _tag(page, "Tag the episode (e)", "mine")
-    expect(page.get_by_role("combobox", name="Tag the episode (e)")).to_have_value("")
+    _say(page, "mine")
     expect(tags).to_have_text(["mine✕", "theirs✕"])
 
 
@@ -270,12 +272,31 @@ def test_what_is_shown_before_it_is_answered_can_be_taken_back(page: Page, robot
         route.fulfill(response=answer)
 
     expect(page.get_by_text("live", exact=True)).to_be_visible()
-    _tag(page, "Tag the episode (e)", "first")
-    expect(page.get_by_role("combobox", name="Tag the episode (e)")).to_have_value("")
+    _say(page, "first")
     page.route("**/annotations", late)
-    _tag(page, "Tag the episode (e)", "second")
-    expect(page.get_by_role("combobox", name="Tag the episode (e)")).to_have_value("")
+    _say(page, "second")
     expect(tags).to_have_text(["first✕"])
+    assert [value for _, value, *_ in _said(robot)] == ["first"]
+
+
+def test_what_is_written_before_an_answer_stays(page: Page, robot: Robot) -> None:
+    """The field is empty at once, so that one can go on; what is refused comes back, unless one has gone on."""
+    field = page.get_by_role("combobox", name="Tag the episode (e)")
+
+    def late(route: Route) -> None:
+        answer = route.fetch()
+        expect(field).to_have_value("")
+        field.fill("second")
+        route.fulfill(response=answer)
+
+    page.route("**/annotations", late)
+    _say(page, "first")
+    page.unroute("**/annotations")
+    expect(field).to_have_value("second")
+    expect(page.get_by_role("region", name="Tags of the episode").locator(".label")).to_have_text("first✕")
+    _say(page, "first")
+    expect(page.get_by_role("alert")).to_contain_text("already")
+    expect(field).to_have_value("first")
     assert [value for _, value, *_ in _said(robot)] == ["first"]
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from tests.studio.browser.conftest import PHONE, Console, Open, Save
+from tests.studio.browser.conftest import Console, Open
 from tests.studio.studio_process import CORRIDOR, Api, StudioProcess
 
 INSTRUCTIONS = (
@@ -231,19 +231,3 @@ def test_a_study_that_is_not_there_says_so(open_page: Open, console: Console) ->
     expect(page.get_by_role("alert")).to_contain_text("there is no study")
     page.get_by_role("link", name="All studies").click()
     expect(page.get_by_role("heading", name="Studies")).to_be_visible()
-
-
-def test_studies_fit_on_a_phone(open_page: Open, api: Api, screenshot: Save) -> None:
-    """Neither the list nor the page of a study nor the editor is wider than the screen."""
-    long = "A study with quite a long name, and averyverylongwordthatcannotbebrokenanywhere"
-    study = api.study(long, {"environment": "ALE/Breakout-v5"}, instructions=INSTRUCTIONS, description="Plays " * 20)
-    for name, path in (
-        ("studies", "#studies"),
-        ("study", f"#study?id={study['id']}"),
-        ("editor", f"#edit?id={study['id']}"),
-    ):
-        page = open_page(path, viewport=PHONE)
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        expect(page.get_by_text("Loading…")).to_have_count(0)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
-        screenshot(page, f"{name}_phone")

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Request, expect
 import rlds_kit
 from rlds_kit.logger import EpisodeWriter
 from tests.studio.browser.conftest import Console
-from tests.studio.browser.viewing import expect_step, looking, open_replay, record_robot, viewing
+from tests.studio.browser.viewing import expect_step, looking, open_replay, record_robot, replaying, viewing
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +78,7 @@ def test_the_next_steps_are_there_before_one_asks(robot: tuple[Path, str], brows
 def test_the_connection_comes_back(robot: tuple[Path, str], browser: Browser, console: Console) -> None:
     """Without the server the page says so, keeps what it has, and tags refuse with a reason."""
     console.expect("ERR_INTERNET_DISCONNECTED|WebSocket")
-    with looking(browser, console, robot[1]) as page:
-        open_replay(page)
+    with replaying(browser, console, robot[1]) as page:
         expect(page.get_by_text("live", exact=True)).to_be_visible()
         page.context.set_offline(True)
         page.keyboard.press("1")
@@ -109,8 +108,7 @@ def test_a_long_episode(tmp_path: Path, browser: Browser, console: Console) -> N
         for step in range(1, 20_000):
             reward = 5.0 if step == 12_346 else 0.0
             episode.step(action=0, reward=reward, discount=1.0, observation=step, truncated=step == 19_999)
-    with viewing(tmp_path / "long") as link, looking(browser, console, link) as page:
-        open_replay(page, step=19_998)
+    with viewing(tmp_path / "long") as link, replaying(browser, console, link, step=19_998) as page:
         expect(page.locator(".step-facts")).to_contain_text("Return so far5")
         over = page.locator(".chart .u-over")
         box = over.bounding_box()

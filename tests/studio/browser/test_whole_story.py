@@ -1,5 +1,6 @@
 """A study from its making to the export, as people see it, and what is recorded of it, bit for bit."""
 
+import itertools
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -56,19 +57,20 @@ def test_r8_r17_keys_step_by_step_are_recorded_bit_for_bit(open_page: Open, api:
 
 def test_r9_r17_keys_in_real_time_are_recorded_bit_for_bit(open_page: Open, api: Api, studio: StudioProcess) -> None:
     """Sixty steps a second; the end of the game asks by itself, and suggests that it was completed."""
-    study = api.study("in time", {"environment": BREAKOUT, "turn": "clock", "fps": 60.0, "max_steps": 90})
+    study = api.study("in time", {"environment": BREAKOUT, "turn": "clock", "fps": 60.0, "max_steps": 60})
     page = open_page(playing.link(study))
     playing.begin(page)
     page.keyboard.down("Space")
     page.keyboard.down("ArrowRight")
-    expect(page.get_by_role("dialog", name="The episode is over")).to_be_visible()
+    playing.play_out(page, lambda: page.keyboard.press("KeyX"))
     expect(page.get_by_role("dialog").get_by_role("checkbox")).to_be_checked()
     playing.save(page)
     (episode,) = playing.recorded(studio, study)
-    assert episode.length == 91
+    assert episode.length == 61
     assert_same_offline(BREAKOUT, episode, {})
     keys = [step["play"]["seats"]["player"]["keys"] for step in list(episode.steps)[:-1]]
-    assert keys[-1] == {"Space": 1.0, "ArrowRight": 1.0}
+    assert {"Space": 1.0, "ArrowRight": 1.0} in keys
+    assert {"Space", "ArrowRight"} <= set(keys[-1]) <= {"Space", "ArrowRight", "KeyX"}
 
 
 def test_r19_a_gamepad_plays_step_by_step(open_page: Open, api: Api, studio: StudioProcess) -> None:
@@ -103,7 +105,8 @@ def test_r19_a_stick_in_real_time_is_recorded_unrounded(open_page: Open, api: Ap
     playing.begin(page)
     value = 0.7123456789012345
     pad.tilt(0, value)
-    expect(page.get_by_role("dialog", name="The episode is over")).to_be_visible()
+    other = itertools.cycle((0.5, 0.0))  # of a stick that does nothing here
+    playing.play_out(page, lambda: pad.tilt(3, next(other)))
     playing.save(page)
     (episode,) = playing.recorded(studio, study)
     assert_same_offline(MOUNTAIN, episode, {})
@@ -178,9 +181,8 @@ def test_r13_r14_what_was_rejected_is_kept_as_rejected(open_page: Open, api: Api
 def test_a_person_who_lost_the_connection_goes_on_where_they_were(open_page: Open, api: Api) -> None:
     """The page says that it is lost, and comes back by itself to the same episode."""
     study = api.study("cable", {"environment": CORRIDOR, "turn": "press"})
-    page = open_page()
-    cable = playing.Cable(page)
-    page.goto("/" + playing.link(study))
+    cable = playing.Cable()
+    page = open_page(playing.link(study), prepare=cable.lay)
     playing.begin(page)
     playing.press(page, "ArrowRight")
     cable.pull()

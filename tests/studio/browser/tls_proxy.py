@@ -44,20 +44,20 @@ def proxying(port: int, to: int, context: ssl.SSLContext) -> Iterator[None]:
       context: of TLS.
     """
     ready, loops = threading.Event(), list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]()
+    ends = set[asyncio.StreamWriter]()
 
     async def serve() -> None:
         stop = asyncio.Event()
         loops.append((asyncio.get_running_loop(), stop))
         server = await asyncio.start_server(
-            lambda reader, writer: _pass_on(reader, writer, to), "127.0.0.1", port, ssl=context
+            lambda reader, writer: _pass_on(reader, writer, to, ends), "127.0.0.1", port, ssl=context
         )
         ready.set()
         await stop.wait()
         server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for each in others:
-            each.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        for each in ends:
+            each.transport.abort()  # then who reads there comes to the end
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
@@ -70,13 +70,18 @@ def proxying(port: int, to: int, context: ssl.SSLContext) -> Iterator[None]:
         thread.join()
 
 
-async def _pass_on(outside: asyncio.StreamReader, answers: asyncio.StreamWriter, to: int) -> None:
+async def _pass_on(
+    outside: asyncio.StreamReader, answers: asyncio.StreamWriter, to: int, ends: set[asyncio.StreamWriter]
+) -> None:
+    """One connection, until both ends of it are closed: a loop that ends before leaves sockets open."""
     inside, requests = await asyncio.open_connection("127.0.0.1", to)
-    try:
-        await asyncio.gather(_copy(outside, requests), _copy(inside, answers))
-    finally:
-        answers.close()
-        requests.close()
+    own = {answers, requests}
+    ends |= own
+    await asyncio.gather(_copy(outside, requests), _copy(inside, answers))
+    for each in own:
+        with contextlib.suppress(OSError):
+            await each.wait_closed()
+    ends -= own
 
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

@@ -6,9 +6,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urljoin
 
 import ale_py
 import gymnasium
+import httpx
 import numpy as np
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -108,18 +110,30 @@ def viewing(directory: Path, source: str = "ann") -> Iterator[str]:
 
 @contextlib.contextmanager
 def looking(browser: Browser, console: Console, link: str, place: str = "", **options: Any) -> Iterator[Page]:
-    """A page in a browser of its own; `place` as "#episodes"."""
+    """A page in a browser of its own; `place` as "#episodes", else where the link leads."""
     context = browser.new_context(**{"viewport": DESKTOP, "reduced_motion": "reduce", **options})
     context.set_default_timeout(PATIENCE_MS)
     context.on("page", console.watch)
     page = context.new_page()
-    page.goto(link)
-    if place:
-        page.goto(f"{link.split('?', maxsplit=1)[0]}{place}")
+    page.goto(f"{link}{place}")
     try:
         yield page
     finally:
         context.close()
+
+
+@contextlib.contextmanager
+def replaying(
+    browser: Browser, console: Console, link: str, number: int = 0, step: int = 0, **options: Any
+) -> Iterator[Page]:
+    """The same at a step of an episode of the dataset."""
+    with httpx.Client(trust_env=False, timeout=PATIENCE, follow_redirects=True) as client:
+        client.get(link).raise_for_status()
+        found = client.get(urljoin(link, "/api/episodes"), params={"size": 200}).raise_for_status().json()["episodes"]
+    place = f"#replay?episode={found[number]['id']}&step={step}"
+    with looking(browser, console, link, place, **options) as page:
+        expect_step(page, step)
+        yield page
 
 
 def open_replay(page: Page, number: int = 0, step: int = 0) -> None:

@@ -150,7 +150,7 @@ def serving(
             host = Hosting(scenes)
             plays = Plays(pool, host, clock or Clock())
             app = Starlette(routes=[play_route(plays, host, **options)])
-            config = uvicorn.Config(app, log_level="error", lifespan="off", ws="websockets-sansio")
+            config = uvicorn.Config(app, log_config=None, log_level="error", lifespan="off", ws="websockets-sansio")
             server = _Announced(config, ready)
             servers.append(server)
             served.append(Served(listening.getsockname()[1], host, pool, plays, asyncio.get_running_loop()))

@@ -1,6 +1,7 @@
 """`rlds-kit view`: who is let in, and how it is started."""
 
 import json
+import logging
 import threading
 import urllib.error
 import urllib.request
@@ -123,6 +124,15 @@ def test_the_link_that_is_printed_opens(tmp_path: Path) -> None:
             assert json.load(answered)["dataset"] == tmp_path.name
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(url)  # noqa: S310
+
+
+def test_the_handlers_of_the_program_stay_open(tmp_path: Path) -> None:
+    """Whoever looks at a dataset in a program of their own still has their log."""
+    record(tmp_path / "dataset")
+    handler = logging.FileHandler(tmp_path / "log")
+    with serving(tmp_path / "dataset"):
+        assert handler.stream is not None
+    handler.close()
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
