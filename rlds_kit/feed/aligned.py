@@ -19,7 +19,10 @@ LARGE_BYTES: Final = 1 << 16
 FREE_BYTES: Final = 256 << 20
 """So much memory stays when nobody uses it."""
 LENT_BYTES: Final = 128 << 20
-"""As long as less is in use, parts of arrays may be handed out in place of copies of them."""
+"""As long as less is in use, parts of arrays may be handed out in place of copies of them.
+
+Threads look before they take memory, so a bit more may be.
+"""
 
 
 class Rooms:
@@ -37,7 +40,7 @@ class Rooms:
     def array(self, size: int) -> np.ndarray:
         """Memory with anything in it, `[size]` uint8; it comes back when no view of it is left."""
         # Few kinds of sizes, at most an eighth too large, so that what is given back fits others.
-        step = 1 << max(LARGE_BYTES.bit_length() - 1, size.bit_length() - 3)
+        step = 1 << max(0, size.bit_length() - 4)
         room = self._take(-(-size // step) * step)
         array = np.frombuffer(room, np.uint8, size)
         self._lent[id(room)] = len(room)
@@ -61,9 +64,16 @@ class Rooms:
             return _fresh(size)
 
     def _give(self, room: mmap.mmap) -> None:
+        """Takes memory back, in place of sizes that nobody asked for lately."""
         del self._lent[id(room)]
-        if self.free_bytes + len(room) <= self._limit:
-            self._free.setdefault(len(room), []).append(room)
+        mine = self._free.pop(len(room), [])
+        if len(room) * (len(mine) + 1) <= self._limit:
+            mine.append(room)
+            for size in [*self._free]:
+                if self.free_bytes + len(room) * len(mine) <= self._limit:
+                    break
+                self._free.pop(size, None)
+        self._free[len(room)] = mine
 
 
 def _fresh(size: int) -> mmap.mmap:

@@ -165,7 +165,11 @@ class _Reader:
         return [np.bool_(is_little_lent()), *self.arrays.flat(int(number), range(int(begin), int(end)))]
 
     def one_by_one(self, stretches: Any) -> Any:
-        """A dataset of single steps, made of one of stretches."""
+        """A dataset of single steps, made of one of stretches.
+
+        A step that somebody keeps, as a shuffle does, must not keep all of its stretch: `unbatch` copies each. Where
+        one of its fields is large, all fields are views of the stretch for as long as few stretches are kept.
+        """
         import tensorflow as tf
 
         @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
@@ -175,7 +179,6 @@ class _Reader:
             number = tf.where(stretch.may_be_kept, tf.constant(tf.int64.max), 0)
             return views.take(number).concatenate(copies.take(tf.int64.max - number))
 
-        # `unbatch` copies each step: one that somebody keeps, as a shuffle does, must not keep the whole episode.
         if any(0 in each.shape for each in self.arrays.columns.values()):  # of values without elements it crashes
             steps = stretches.flat_map(lambda stretch: tf.data.Dataset.from_tensor_slices(stretch.rows))
         elif any(each.row_bytes >= FRAME_BYTES for each in self.arrays.columns.values()):

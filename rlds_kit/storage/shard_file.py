@@ -22,7 +22,12 @@ T = TypeVar("T")
 
 FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
 """Of a chunk: its header, and what is fairly sure to have a block's."""
-_FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+
+
+def _descriptor(path: Path) -> int:
+    """Of a file. Its object, in a cycle that is collected, may go first, and complain that nobody closed it."""
+    with path.open("rb", buffering=0) as file:
+        return os.dup(file.fileno())
 
 
 class ShardFile:
@@ -37,12 +42,12 @@ class ShardFile:
         self.path = path
         self._lock = threading.Lock()
         self.remote = path.file() if isinstance(path, RemotePath) else None
-        # Not by a file object: of a cycle that is collected, that may go first, and complains that nobody closed it.
-        self._descriptor = -1 if self.remote is not None else os.open(path, _FLAGS)
+        self._descriptor = -1 if self.remote is not None else _descriptor(path)
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:  # kept here: at exit, modules are empty
-        if self.__dict__.get("_descriptor", -1) >= 0:  # it could be opened
-            close(self._descriptor)
+        descriptor, self._descriptor = self.__dict__.get("_descriptor", -1), -1
+        if descriptor >= 0:  # it could be opened
+            close(descriptor)
 
     def read(self, begin: int, size: int) -> bytes:
         """Up to `size` bytes at file position `begin`; fewer only at the end of the file."""

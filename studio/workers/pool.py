@@ -179,7 +179,8 @@ class _Worker:
         self._numbers = itertools.count()
         self._lost = ""
         self.environments: list[Environment] = []
-        threading.Thread(target=self._read, name="rlds_kit-worker-answers", daemon=True).start()
+        self._answers = threading.Thread(target=self._read, name="rlds_kit-worker-answers", daemon=True)
+        self._answers.start()
 
     @property
     def pid(self) -> int:
@@ -206,13 +207,16 @@ class _Worker:
         if self._watch is None:  # one for all requests: nearly every one is answered soon
             self._watch = self._loop.call_at(due, self._look_after)
         try:
-            self._pipe.send((number, environment, request))
-        except OSError:
-            self._lose("the process of the environment is gone")
-        try:
+            self._send(number, environment, request)
             return await asked.future
         finally:
             self._asked.pop(number, None)
+
+    def _send(self, *what: Any) -> None:
+        try:
+            self._pipe.send(what)
+        except OSError:
+            self._lose("the process of the environment is gone")
 
     def _look_after(self) -> None:
         """Kills a process that has not answered for too long."""
@@ -252,9 +256,7 @@ class _Worker:
         if self._lost:
             return
         self._lost = reason
-        for asked in self._asked.values():
-            if not asked.future.done():
-                asked.future.set_exception(EnvironmentLostError(reason))
+        self._refuse()
         for environment in self.environments:
             if environment.on_lost is not None:
                 environment.on_lost(reason)
@@ -264,6 +266,15 @@ class _Worker:
         """Ends the process, by force if it takes long."""
         self._lost = self._lost or "the server is shut down"
         await asyncio.to_thread(self._end)
+        self._refuse()
+        if self._watch is not None:
+            self._watch.cancel()
+
+    def _refuse(self) -> None:
+        """Tells those who wait for an answer that there will be none."""
+        for asked in self._asked.values():
+            if not asked.future.done():
+                asked.future.set_exception(EnvironmentLostError(self._lost))
 
     def _end(self) -> None:
         with contextlib.suppress(OSError):
@@ -272,3 +283,4 @@ class _Worker:
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
+        self._answers.join()  # those that came are told before the others are refused

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import spec as specs
@@ -57,6 +59,28 @@ def test_no_more_memory_stays_than_was_said() -> None:
     arrays = [rooms.array(LARGE_BYTES) for _ in range(8)]
     del arrays
     assert rooms.free_bytes == 3 * LARGE_BYTES
+
+
+def test_sizes_that_nobody_asks_for_any_more_make_room() -> None:
+    """Another dataset has other sizes; those of the one before do not stay for ever."""
+    rooms = Rooms(8 * LARGE_BYTES)
+    arrays = [rooms.array(LARGE_BYTES) for _ in range(8)]
+    del arrays
+    assert rooms.free_bytes == 8 * LARGE_BYTES
+    larger = rooms.array(3 * LARGE_BYTES)
+    place = larger.ctypes.data
+    del larger
+    assert rooms.free_bytes <= 8 * LARGE_BYTES
+    assert rooms.array(3 * LARGE_BYTES).ctypes.data == place
+
+
+@given(st.integers(LARGE_BYTES, 1 << 24))
+def test_little_is_wasted(size: int) -> None:
+    """At most an eighth."""
+    rooms = Rooms()
+    array = rooms.array(size)
+    assert array.nbytes == size
+    assert size <= rooms.lent_bytes <= size * 9 / 8
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -76,6 +77,40 @@ def test_what_is_recorded_is_what_the_environment_did(tmp_path: Path) -> None:
             observation, reward, *_, info = offline.step(action)
             assert recorded["reward"] == reward
         np.testing.assert_array_equal(episode.steps[5]["observation"], observation)
+
+
+def test_a_request_that_cannot_be_sent_harms_nobody() -> None:
+    """Whoever asks hears of it; the process and its environments go on, also when the time for an answer is over."""
+    lost: list[str] = []
+
+    async def play() -> None:
+        async with opened(corridor(), None, answer_seconds=8) as environment, asyncio.timeout(60):
+            environment.on_lost = lost.append
+            await environment.ask(requests.Reset(LOOK, seed=0))
+            with pytest.raises((AttributeError, pickle.PicklingError)):
+                await environment.ask(requests.Reset(LOOK, seed=0, options={"no": lambda: None}))
+            await asyncio.sleep(8.5)
+            await environment.ask(*step(1))
+
+    run(play)
+    assert lost == []
+
+
+def test_who_waits_while_the_pool_is_closed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the process hangs and is killed in the end."""
+    monkeypatch.setattr("rlds_kit.studio.workers.pool.CLOSE_SECONDS", 0.2)
+
+    async def play() -> None:
+        async with WorkerPool(1) as pool:
+            environment = await pool.open(requests.Open(corridor(), None))
+            os.kill(pool.processes[0], signal.SIGSTOP)
+            waiting = asyncio.create_task(environment.ask(requests.Reset(LOOK, seed=0)))
+            await asyncio.sleep(0)
+            await pool.close()
+            with pytest.raises(EnvironmentLostError, match="shut down"):
+                await waiting
+
+    run(play)
 
 
 def test_flat_pictures_are_exact_whatever_the_quality() -> None:
