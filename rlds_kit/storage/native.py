@@ -1,18 +1,7 @@
-"""The C extension of the filters, where it was built and is wanted."""
+"""The C extension of the filters, where it was built and is wanted; else their twins do the work."""
 
-import os
-from types import ModuleType
+from typing import Final
 
+from rlds_kit.extension import extension
 
-def _load() -> ModuleType | None:
-    """The C extension, unless it was not built or RLDS_KIT_PURE=1 keeps it out."""
-    if os.environ.get("RLDS_KIT_PURE") == "1":
-        return None
-    try:
-        from rlds_kit.storage import _native
-    except ImportError:  # no compiler when this was installed: the twins do the work
-        return None
-    return _native
-
-
-native = _load()
+native: Final = extension("rlds_kit.storage")

@@ -1,0 +1,24 @@
+"""C extensions, where they were built and are wanted."""
+
+import importlib
+import os
+from types import ModuleType
+
+
+def extension(package: str) -> ModuleType | None:
+    """The module `_native` of a package, unless it was not built or `RLDS_KIT_PURE=1` in the environment keeps it out.
+
+    Without it, code in Python does the same work, so that this can be tested and timed, too.
+
+    Args:
+      package: its full name.
+
+    >>> extension("rlds_kit.spec") is None
+    True
+    """
+    if os.environ.get("RLDS_KIT_PURE") == "1":
+        return None
+    try:
+        return importlib.import_module(f"{package}._native")
+    except ImportError:  # there was no compiler when this was installed
+        return None
