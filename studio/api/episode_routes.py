@@ -1,14 +1,16 @@
 """The table of episodes, and deleting one."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.accounts.account import Account
-from rlds_kit.studio.accounts.permissions import ALLOWED, Action, is_allowed, relation_to, require
+from rlds_kit.studio.accounts.permissions import Action, is_allowed, relation_to, require
 from rlds_kit.studio.accounts.roles import Relation
 from rlds_kit.studio.api import models
 from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.body import checked
+from rlds_kit.studio.api.episode_query import query_of
 from rlds_kit.studio.api.guard import account_of
 from rlds_kit.studio.database import episodes
 from rlds_kit.studio.database.episodes import Episode, Query
@@ -19,9 +21,6 @@ with needs("studio"):
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
-
-ME: Final = "me"
-"""As `?user=`: what one has recorded oneself."""
 
 
 async def list_episodes(request: Request) -> Response:
@@ -105,16 +104,8 @@ def _wanted(request: Request) -> models.EpisodesWanted:
 
 
 def _query(account: Account, wanted: models.EpisodesWanted) -> Query:
-    is_me = wanted.user == ME
-    relations = ALLOWED[Action.EPISODE_SEE][account.role]
-    return Query(
-        viewer=account.id,
-        relations=relations & {Relation.OWN} if is_me else relations,
-        study=wanted.study,
-        session=wanted.session,
-        agent=None if is_me else wanted.user,
-        statuses=tuple(wanted.status),
-        tag=wanted.tag,
+    return replace(
+        query_of(account, Action.EPISODE_SEE, wanted),
         sort=wanted.sort.removeprefix("-"),
         is_descending=wanted.sort.startswith("-"),
         page=wanted.page,

@@ -118,8 +118,9 @@ class Inspector:
     async def _modules(self) -> Mapping[str, str]:
         if not self._known:  # who wants to play does not wait while somebody tries a slow environment
             async with self._one_at_a_time:
-                catalogued: requests.Catalogued = await self._pool.ask(self._asked)
-                self._known = catalogued.modules
+                if not self._known:  # by who came first
+                    catalogued: requests.Catalogued = await self._pool.ask(self._asked)
+                    self._known = catalogued.modules
         return self._known
 
 

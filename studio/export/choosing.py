@@ -2,14 +2,14 @@
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.accounts.account import Account
-from rlds_kit.studio.accounts.permissions import ALLOWED, Action, require
-from rlds_kit.studio.accounts.roles import Relation
-from rlds_kit.studio.api.episode_routes import ME
+from rlds_kit.studio.accounts.permissions import Action, require
+from rlds_kit.studio.api.episode_query import query_of
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.database import episodes
 from rlds_kit.studio.database.database import Database
@@ -90,21 +90,9 @@ def _some(connection: "Connection", account: Account, rows: Sequence[str]) -> li
 
 
 def _query(account: Account, wanted: Filter, page: int) -> Query:
-    is_me = wanted.user == ME
-    relations = ALLOWED[Action.EPISODE_EXPORT][account.role]
-    return Query(
-        viewer=account.id,
-        relations=relations & {Relation.OWN} if is_me else relations,
-        study=wanted.study,
-        session=wanted.session,
-        agent=None if is_me else wanted.user,
-        statuses=tuple(wanted.status) or (Status.COMPLETED.value,),
-        tag=wanted.tag,
-        sort="started",
-        is_descending=False,
-        page=page,
-        size=_TOGETHER,
-    )
+    query = query_of(account, Action.EPISODE_EXPORT, wanted)
+    statuses = query.statuses or (Status.COMPLETED.value,)
+    return replace(query, statuses=statuses, is_descending=False, page=page, size=_TOGETHER)
 
 
 def _chosen(recordings: Path, episode: Episode) -> Chosen:

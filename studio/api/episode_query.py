@@ -1,0 +1,51 @@
+"""Which episodes somebody may have of those that they ask for."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from rlds_kit.studio.accounts.account import Account
+from rlds_kit.studio.accounts.permissions import ALLOWED, Action
+from rlds_kit.studio.accounts.roles import Relation
+from rlds_kit.studio.database.episodes import Query
+
+ME: Final = "me"
+"""As the user: what one has recorded oneself."""
+
+
+class Wanted(Protocol):
+    """What a table or an export asks for."""
+
+    @property
+    def study(self) -> str | None:
+        """Id of a study."""
+
+    @property
+    def session(self) -> str | None:
+        """Id of a session."""
+
+    @property
+    def user(self) -> str | None:
+        """Anonymous id of a person, or `ME`."""
+
+    @property
+    def status(self) -> Sequence[str]:
+        """One of these, if there are any."""
+
+    @property
+    def tag(self) -> str | None:
+        """That an episode has."""
+
+
+def query_of(account: Account, action: Action, wanted: Wanted) -> Query:
+    """The first page of the episodes with which an account may do something."""
+    is_me = wanted.user == ME
+    relations = ALLOWED[action][account.role]
+    return Query(
+        viewer=account.id,
+        relations=relations & {Relation.OWN} if is_me else relations,
+        study=wanted.study,
+        session=wanted.session,
+        agent=None if is_me else wanted.user,
+        statuses=tuple(wanted.status),
+        tag=wanted.tag,
+    )
