@@ -1,23 +1,19 @@
 """Memory that TensorFlow takes without a copy."""
 
 import gc
-import multiprocessing
 import operator
-import os
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import spec as specs
-from rlds_kit.feed.aligned import ALIGNMENT, LARGE_BYTES, Rooms, aligned
+from rlds_kit.feed.aligned import ALIGNMENT, aligned
 from rlds_kit.feed.episodes import WholeEpisodes
+from rlds_kit.feed.rooms import Rooms
 from rlds_kit.logger import EpisodeWriter
 from tests.loader.recording import numbered
 
@@ -32,71 +28,6 @@ def test_arrays_are_aligned(shape: tuple[int, ...], dtype: str) -> None:
     array[...] = 1
     assert array.all()
     assert not array.size or array.ctypes.data % ALIGNMENT == 0
-
-
-def test_memory_is_used_again_when_no_view_is_left() -> None:
-    """A view of a view keeps it, whatever its dtype and shape."""
-    rooms = Rooms()
-    array = rooms.array(LARGE_BYTES)
-    place, view = array.ctypes.data, array.view(np.float32).reshape(4, -1)[1:, ::2]
-    kept: Any = array[:8].data
-    del array
-    assert rooms.free_bytes == 0
-    other = rooms.array(LARGE_BYTES)
-    assert other.ctypes.data != place
-    del view
-    assert rooms.free_bytes == 0
-    del kept
-    assert (rooms.free_bytes, rooms.lent_bytes) == (LARGE_BYTES, LARGE_BYTES)
-    again = rooms.array(LARGE_BYTES - 5)
-    assert again.ctypes.data == place
-    assert rooms.free_bytes == 0
-
-
-def test_no_more_memory_stays_than_was_said() -> None:
-    """What comes back beyond it goes to the system."""
-    rooms = Rooms(3 * LARGE_BYTES)
-    arrays = [rooms.array(LARGE_BYTES) for _ in range(8)]
-    del arrays
-    assert rooms.free_bytes == 3 * LARGE_BYTES
-
-
-def test_sizes_that_nobody_asks_for_any_more_make_room() -> None:
-    """Another dataset has other sizes; those of the one before do not stay for ever."""
-    rooms = Rooms(8 * LARGE_BYTES)
-    arrays = [rooms.array(LARGE_BYTES) for _ in range(8)]
-    del arrays
-    assert rooms.free_bytes == 8 * LARGE_BYTES
-    larger = rooms.array(3 * LARGE_BYTES)
-    place = larger.ctypes.data
-    del larger
-    assert rooms.free_bytes <= 8 * LARGE_BYTES
-    assert rooms.array(3 * LARGE_BYTES).ctypes.data == place
-
-
-@given(st.integers(LARGE_BYTES, 1 << 24))
-def test_little_is_wasted(size: int) -> None:
-    """At most an eighth."""
-    rooms = Rooms()
-    array = rooms.array(size)
-    assert array.nbytes == size
-    assert size <= rooms.lent_bytes <= size * 9 / 8
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_process_that_is_forked_has_memory_of_its_own() -> None:
-    """What it writes is not seen in the other."""
-    rooms = Rooms()
-    array = rooms.array(LARGE_BYTES)
-    array[:] = 1
-    context = multiprocessing.get_context("fork")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # that other threads may hold locks: none matters here
-        child = context.Process(target=array.fill, args=(2,))
-        child.start()
-    child.join()
-    assert child.exitcode == 0
-    assert (array == 1).all()
 
 
 @pytest.mark.parametrize("form", ["steps", "dense", "torch"])
