@@ -106,7 +106,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
         state.inspector = Inspector(settings.modules, settings.answer_seconds)
         stack.push_async_callback(state.inspector.close)
         host = DatabaseHost(settings, state.database, state.signer, state.inspector, anonymous)
-        state.plays = Plays(state.pool, host)
+        state.plays = Plays(state.pool, host, sessions_per_person=settings.sessions_per_person)
         stack.push_async_callback(_end, app, host)
         recordings, review = Recordings(settings.recordings, state.database), Review()
         stack.push_async_callback(recordings.close)

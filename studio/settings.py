@@ -28,6 +28,7 @@ class Settings:
       policy: that people may hand over to, by name; None: they cannot.
       workers: processes for environments; None: as many as there are cores.
       environments_per_worker: that share a process at most.
+      sessions_per_person: that one person may play at once.
       answer_seconds: for an environment to answer.
       body_bytes: of a request at most.
       login_limit: of logins from an address.
@@ -45,6 +46,7 @@ class Settings:
     policy: str | None = None
     workers: int | None = None
     environments_per_worker: int = 16
+    sessions_per_person: int = 8
     answer_seconds: float = 60.0
     body_bytes: int = 1 << 20
     login_limit: Limit = _LOGINS

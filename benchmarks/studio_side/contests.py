@@ -69,7 +69,7 @@ class Held:
 async def sessions(server: Server, count: int, seconds: float) -> Held:
     """Plays Pong of ALE in each, sixty steps a second, recorded, with keys that change twice a second; no game ends."""
     async with contextlib.AsyncExitStack() as stack:
-        names = [f"game-{count}-{number}:ann" for number in range(count)]
+        names = [f"game-{count}-{number}:person-{number}" for number in range(count)]
         windows = [await stack.enter_async_context(entered(server.url, name)) for name in names]
         await asyncio.gather(*(begin(each) for each in windows))
         await _play(windows, 1.0)

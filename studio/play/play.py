@@ -45,6 +45,7 @@ class Play:
         self._asked: messages.AskConfirmation | None = None
         self._picture: tuple[Encoded, int, Flags] | None = None
         self.running = Running(session, scene, make, host, self, clock)
+        self._left_ns = self.running.now()
 
     async def prepare(self) -> None:
         """Makes the environment and begins the first episode."""
@@ -63,6 +64,12 @@ class Play:
         for each in self._windows.values():
             _dismiss(each, reason)
         return ledger
+
+    @property
+    def is_left(self) -> bool:
+        """Whether all windows have been closed for longer than a lost one may take to come back."""
+        alone_ns = self.running.now() - self._left_ns
+        return not (self._windows or self.running.is_ending) and alone_ns >= self.running.grace_ns
 
     def enter(self, entering: Window) -> None:
         """A window is opened, or a lost one is back."""
@@ -88,6 +95,7 @@ class Play:
 
     def leave(self, leaving: Window, *, is_lost: bool) -> None:
         """A window is gone."""
+        self._left_ns = self.running.now()
         if self._windows.pop(leaving.name, None) is not None and leaving.seat is not None:
             self.running.handle(events.SeatLeft(self.running.now(), leaving.seat, leaving.name, is_lost))
 

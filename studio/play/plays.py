@@ -9,10 +9,18 @@ from typing import Final
 from rlds_kit.studio.play.host import Host, NotAdmittedError
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.play import Play
-from rlds_kit.studio.workers.pool import EnvironmentLostError, RequestFailedError, WorkerPool
+from rlds_kit.studio.workers import requests
+from rlds_kit.studio.workers.pool import (
+    Environment,
+    EnvironmentLostError,
+    PoolFullError,
+    RequestFailedError,
+    WorkerPool,
+)
 
 LATE_SECONDS: Final = 5.0
 """For the host to note down what it could not before, when the server is shut down."""
+SESSIONS_PER_PERSON: Final = 8
 log = logging.getLogger(__name__)
 
 
@@ -23,11 +31,20 @@ class Plays:
       pool: of environments; whoever made it closes it, after `close`.
       host: the server around.
       clock: in nanoseconds.
+      sessions_per_person: that one person may have begun, and not ended.
     """
 
-    def __init__(self, pool: WorkerPool, host: Host, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        self._pool, self._host, self._clock = pool, host, clock
+    def __init__(
+        self,
+        pool: WorkerPool,
+        host: Host,
+        clock: Callable[[], int] = time.monotonic_ns,
+        *,
+        sessions_per_person: int = SESSIONS_PER_PERSON,
+    ) -> None:
+        self._pool, self._host, self._clock, self._most = pool, host, clock, sessions_per_person
         self._plays: dict[str, Play] = {}
+        self._beginners: dict[str, str] = {}
         self._opening: dict[str, asyncio.Task[Play]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._late: set[Ledger] = set()
@@ -38,8 +55,12 @@ class Plays:
         """Those that are being played."""
         return tuple(self._plays)
 
-    async def of(self, session: str) -> Play:
+    async def of(self, session: str, holder: str) -> Play:
         """The play of a session, which begins now if nobody was there before.
+
+        Args:
+          session: which.
+          holder: who comes.
 
         Raises:
           NotAdmittedError: it cannot be played; the reason says why.
@@ -51,21 +72,49 @@ class Plays:
         if session in self._plays:
             return self._plays[session]
         if session not in self._opening:
-            self._opening[session] = asyncio.create_task(self._open(session))
+            self._begin(session, holder)
         return await asyncio.shield(self._opening[session])  # others may wait for it too
+
+    def _begin(self, session: str, holder: str) -> None:
+        """Begins to open a session, unless one person would take places from all others."""
+        begun = list(self._beginners.values()).count(holder)
+        if begun >= self._most:
+            raise NotAdmittedError(
+                "sessions", f"you play {begun} sessions at once, as many as one person may; leave one of them first"
+            )
+        self._beginners[session] = holder
+        self._opening[session] = asyncio.create_task(self._open(session))
 
     async def _open(self, session: str) -> Play:
         try:
             scene = await self._host.scene(session)
-            play = Play(session, scene, lambda: self._pool.open(scene.open), self._host, self._clock)
+            play = Play(session, scene, lambda: self._environment(scene.open), self._host, self._clock)
             await play.prepare()
+            self._plays[session] = play
         except (RequestFailedError, EnvironmentLostError) as error:
             raise NotAdmittedError("environment", str(error)) from None
         finally:
             del self._opening[session]
-        self._plays[session] = play
+            if session not in self._plays:
+                del self._beginners[session]
         self._tasks[session] = asyncio.create_task(self._run(session, play))
         return play
+
+    async def _environment(self, request: requests.Open) -> Environment:
+        """Makes one; where there is no room, in the place of one that nobody has looked at for long."""
+        while True:
+            try:
+                return await self._pool.open(request)
+            except PoolFullError:
+                left = [name for name, play in self._plays.items() if play.is_left]
+                if not left:
+                    raise
+                await self._give_up(left[0])
+
+    async def _give_up(self, session: str) -> None:
+        """Ends a session that holds an environment that somebody else needs."""
+        self._plays[session].stop("nobody was here, and somebody else needed the place")
+        await asyncio.shield(self._tasks[session])
 
     async def _run(self, session: str, play: Play) -> None:
         reason = "an error in the server"
@@ -74,7 +123,7 @@ class Plays:
         except Exception:
             log.exception("session %s", session)
         ledger = await play.end(reason)
-        del self._plays[session], self._tasks[session]
+        del self._plays[session], self._tasks[session], self._beginners[session]
         if not ledger.is_settled:
             self._late = {each for each in self._late if not each.is_settled} | {ledger}
 

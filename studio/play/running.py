@@ -15,6 +15,7 @@ from rlds_kit.studio.play.trial_config import play_facts, trial_config
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import Environment, EnvironmentLostError, RequestFailedError
 from rlds_kit.trials import Driver, Phase, Status, Trial, events, messages
+from rlds_kit.trials.config import SECOND
 
 HOST_SECONDS: Final = 2.0
 """That a game waits for its host, which may be slow to note an episode down."""
@@ -74,7 +75,8 @@ class Running:
         self._work: asyncio.Queue[requests.Request | messages.Finish | None] = asyncio.Queue()
         self._wake_ns: int | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._failures, self._is_stopped, self._is_showing = 0, False, False
+        self._failures, self._is_showing = 0, False
+        self._stopped = ""
         self._fps: float | None = None
         self._begun: requests.Begun | None = None
         self._finished: messages.Finish | None = None
@@ -92,10 +94,15 @@ class Running:
         return self._trial.phase
 
     @property
+    def grace_ns(self) -> int:
+        """For how long a person whose connection was lost is waited for."""
+        return int(self._grace_seconds * SECOND)
+
+    @property
     def is_ending(self) -> bool:
         """Whether the session ends with this episode, which is over."""
         is_left = self._finished is not None and self._finished.status is Status.ABANDONED
-        return self._is_stopped or (is_left and self._environment is not None)
+        return bool(self._stopped) or (is_left and self._environment is not None)
 
     def driver(self, seat: str) -> Driver:
         """Who acts from a seat now."""
@@ -128,7 +135,7 @@ class Running:
     def _begin(self) -> None:
         self.number += 1
         config = trial_config(self._scene, self.opened, self.number, self._fps)
-        self._trial = Trial(config)
+        self._trial, self._grace_seconds = Trial(config), config.grace_seconds
         self._begun, self._finished, self._totals, self._judgements = None, None, {}, []
         self.handle(events.Begin(self.now()))
         for taken in self._audience.seated():
@@ -203,7 +210,7 @@ class Running:
 
     def stop(self, reason: str) -> None:
         """Ends the episode and then the session; `play` returns when it is on the disk."""
-        self._is_stopped = True
+        self._stopped = reason
         if self.handle(events.Stop(self.now(), reason)) is not None and self.phase is Phase.ENDED:
             self._work.put_nowait(None)
 
@@ -217,7 +224,7 @@ class Running:
             while True:
                 asked = await self._work.get()
                 if asked is None:
-                    return "stopped"
+                    return self._stopped
                 if isinstance(asked, messages.Finish):
                     await self._finish(asked)
                     over = await self._next(asked)
@@ -319,8 +326,8 @@ class Running:
 
     async def _next(self, finish: messages.Finish) -> str | None:
         """Makes the next episode ready; returns why not, if the session is over."""
-        if self._is_stopped:
-            return "stopped"
+        if self._stopped:
+            return self._stopped
         if self._environment is not None:
             self._failures = 0
             if finish.status is Status.ABANDONED:

@@ -75,7 +75,7 @@ async def _enter(socket: WebSocket, plays: Plays, host: Host) -> tuple[Play, Win
         return None
     try:
         admission = await host.admit(hello.token)
-        play = await plays.of(admission.session)
+        play = await plays.of(admission.session, admission.holder)
     except NotAdmittedError as error:
         await _refuse(socket, protocol.Error(code=error.code, message=str(error)))
         return None

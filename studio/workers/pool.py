@@ -39,6 +39,10 @@ def _context() -> BaseContext:
     return context
 
 
+class PoolFullError(RequestFailedError):
+    """There are as many environments as there may be."""
+
+
 class WorkerPool:
     """Processes for environments. Asynchronous; all calls come from one event loop.
 
@@ -64,7 +68,8 @@ class WorkerPool:
         """Makes an environment in the process that has the fewest.
 
         Raises:
-          RequestFailedError: it cannot be made; the text says why. Or there is no room for another one.
+          RequestFailedError: it cannot be made; the text says why.
+          PoolFullError: there is no room for another one.
           EnvironmentLostError: making it crashed or hangs.
         """
         worker = self._least_loaded()
@@ -83,6 +88,7 @@ class WorkerPool:
 
         Raises:
           RequestFailedError: it could not be done.
+          PoolFullError: the processes have as many environments as they may.
           EnvironmentLostError: doing it crashed or hangs.
         """
         return await Environment(self._least_loaded(), next(self._numbers)).ask(request)
@@ -93,7 +99,7 @@ class WorkerPool:
             self._workers.append(_Worker(self._answer_seconds))
         least = min(self._workers, key=lambda worker: len(worker.environments))
         if len(least.environments) >= self._each:
-            raise RequestFailedError(
+            raise PoolFullError(
                 f"there are {self._most * self._each} environments already, as many as there may be; try again later"
             )
         return least

@@ -133,8 +133,10 @@ def serving(
     scenes: dict[str, Scene],
     *,
     workers: int = 1,
+    environments_per_worker: int = 16,
     clock: Clock | None = None,
     answer_seconds: float = 30.0,
+    sessions_per_person: int = 8,
     **options: Any,
 ) -> Iterator[Served]:
     """Serves sessions until the test is over; then ends them as a server does that is shut down."""
@@ -146,9 +148,11 @@ def serving(
     servers: list[uvicorn.Server] = []
 
     async def serve() -> None:
-        async with WorkerPool(workers, answer_seconds=answer_seconds) as pool:
+        async with WorkerPool(
+            workers, environments_per_worker=environments_per_worker, answer_seconds=answer_seconds
+        ) as pool:
             host = Hosting(scenes)
-            plays = Plays(pool, host, clock or Clock())
+            plays = Plays(pool, host, clock or Clock(), sessions_per_person=sessions_per_person)
             app = Starlette(routes=[play_route(plays, host, **options)])
             config = uvicorn.Config(app, log_config=None, log_level="error", lifespan="off", ws="websockets-sansio")
             server = _Announced(config, ready)
