@@ -22,11 +22,11 @@ from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields, union
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.branch import Branch
-from rlds_kit.storage.buffer import RowBuffer
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import EpisodeReader
 from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.row_buffer import RowBuffer
 
 _BUFFER_BYTES: Final = 1 << 30
 
@@ -131,7 +131,7 @@ def _columns_of(path: str, steps: np.ndarray, values: Values, spec: specs.Spec |
     buffer = RowBuffer(len(steps), _BUFFER_BYTES, ArrayPool(0))
     branch = Branch(path, spec)
     for step, value in zip(steps.tolist(), values, strict=True):
-        buffer.add(step, branch.leaves(value), ())
+        buffer.add(step, branch.leaves(value), leaves.Leaves())
     return buffer.seal()
 
 

@@ -13,9 +13,10 @@ from rlds_kit import spec as specs
 from rlds_kit.errors import SpecError
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value as values
-from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Kind, Leaf, escape
+from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Kind, Leaves, escape
 
 _PYTHON_KINDS: Final[dict[type, Kind]] = {
+    dict: pb.TREE,  # an empty one: others have values below
     bool: pb.BOOL,
     int: pb.INT,
     float: pb.FLOAT,
@@ -49,31 +50,34 @@ class Branch:
       path: of the place.
       spec: what was declared to be there; None: nothing was.
 
+    Attributes:
+      plain: by type the column of what is kept as it is, as far as it was found out.
+
     >>> branch = Branch("info")
     >>> [key.path for key, _ in branch.leaves({"lives": 3, "a/b": {"t": 0.5}})]
     ['info/lives', 'info/a~1b/t']
     """
 
-    __slots__ = ("_below", "_columns", "_numpy", "_path", "_plain", "_spec")
+    __slots__ = ("_below", "_columns", "_numpy", "_path", "_spec", "plain")
 
     def __init__(self, path: str, spec: specs.Spec | None = None) -> None:
         self._path, self._spec = path, spec
-        self._plain: dict[type, ColumnKey] = {}
+        self.plain: dict[type, ColumnKey] = {}
         self._numpy: dict[type, ColumnKey] = {}
         self._columns: dict[ColumnKey, ColumnKey] = {}
         self._below: dict[str | int, Branch] = {}
 
-    def leaves(self, value: object) -> list[Leaf]:
+    def leaves(self, value: object) -> Leaves:
         """The leaves of a value.
 
         Raises:
           UnsupportedTypeError: something inside cannot be recorded.
         """
-        found: list[Leaf] = []
+        found = Leaves()
         self.collect(value, found)
         return found
 
-    def collect(self, value: Any, found: list[Leaf]) -> None:  # any recordable value
+    def collect(self, value: Any, found: Leaves) -> None:  # any recordable value
         """Adds the leaves of a value to those that were found.
 
         Raises:
@@ -81,28 +85,31 @@ class Branch:
         """
         # Every value of every step comes here: the ordinary cases first, and no generator.
         kind = type(value)
-        key = self._plain.get(kind)
+        key = self.plain.get(kind)
         if kind is dict and value:
             self._collect_mapping(value, found)
         elif key is None:
             self._collect_other(kind, value, found)
         elif kind is int and not _INT64_MIN <= value <= _INT64_MAX:
-            found.append((self._column(pb.BIG_INT), value))
+            found.add(self._column(pb.BIG_INT), value)
         else:
-            found.append((key, value))
+            found.keys.append(key)
+            found.items.append(EMPTY_DICT if kind is dict else value)
 
-    def tree(self, value: object) -> Leaf:
-        """The whole of a value as one leaf, however it is nested."""
-        return self._column(pb.TREE), values.encode(value, self._path).SerializeToString()
+    def add_tree(self, value: object, found: Leaves) -> None:
+        """Adds the whole of a value as one leaf, however it is nested.
 
-    def _collect_other(self, kind: type, value: Any, found: list[Leaf]) -> None:
+        Raises:
+          As `leaves`; nothing was added then.
+        """
+        found.add(self._column(pb.TREE), values.encode(value, self._path).SerializeToString())
+
+    def _collect_other(self, kind: type, value: Any, found: Leaves) -> None:
         """Collects what is no plain number or text, or is the first one here."""
         if kind in _ARRAY_TYPES:
             self._collect_numpy(pb.ARRAY, value, found)
-        elif kind is dict:
-            found.append((self._column(pb.TREE), EMPTY_DICT))
         elif kind in _PYTHON_KINDS:
-            self._plain[kind] = self._column(_PYTHON_KINDS[kind])
+            self.plain[kind] = self._column(_PYTHON_KINDS[kind])
             self.collect(value, found)
         elif isinstance(value, np.generic):
             self._collect_numpy(pb.SCALAR, value, found)
@@ -113,24 +120,31 @@ class Branch:
         elif isinstance(value, int):
             self.collect(int(value), found)
         else:
-            found.append(self.tree(value))
+            self.add_tree(value, found)
 
-    def _collect_numpy(self, kind: Kind, value: np.ndarray | np.generic, found: list[Leaf]) -> None:
+    def _collect_numpy(self, kind: Kind, value: np.ndarray | np.generic, found: Leaves) -> None:
         key = self._numpy.get(type(value))
         if key is None or key.dtype != value.dtype or key.rank != value.ndim:
             key = self._numpy[type(value)] = self._known(ColumnKey(self._path, kind, value.dtype, value.ndim))
-        found.append((key, value))
+        found.add(key, value)
 
-    def _collect_mapping(self, value: Mapping[Any, Any], found: list[Leaf]) -> None:
-        begin = len(found)
-        for key, item in value.items():
-            branch = self._below.get(key) if type(key) is str else None
+    def _collect_mapping(self, value: Mapping[Any, Any], found: Leaves) -> None:
+        begin, keys, items = len(found.keys), found.keys, found.items
+        for name, item in value.items():
+            branch = self._below.get(name) if type(name) is str else None
             if branch is None:
-                branch = self._item(key)
+                branch = self._item(name)
             if branch is None:  # a path cannot hold such a key; a tree can
-                found[begin:] = [self.tree(value)]
+                found.cut(begin)
+                self.add_tree(value, found)
                 return
-            branch.collect(item, found)
+            kind = type(item)
+            key = branch.plain.get(kind)
+            if key is None or kind is dict or kind is int:
+                branch.collect(item, found)
+            else:  # as `collect` does, without the call
+                keys.append(key)
+                items.append(item)
 
     def _item(self, key: object) -> "Branch | None":
         """The place of a mapping's item, seen for the first time; None if there can be none."""
@@ -143,9 +157,7 @@ class Branch:
         fields = self._spec.fields if isinstance(self._spec, specs.Dict) else {}
         return self._grow(key, name, fields.get(key))
 
-    def _collect_items(
-        self, value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List, found: list[Leaf]
-    ) -> None:
+    def _collect_items(self, value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List, found: Leaves) -> None:
         opening, closing = "()" if isinstance(spec, specs.Tuple) else "[]"
         for index, (item, item_spec) in enumerate(zip(value, spec.items, strict=True)):
             branch = self._below.get(index) or self._grow(index, f"{opening}{index}{closing}", item_spec)

@@ -11,7 +11,7 @@ from rlds_kit.spec.validate import require
 from rlds_kit.step import ACTION, FLAGS
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.branch import Branch
-from rlds_kit.storage.leaf import ColumnKey, Leaf, escape
+from rlds_kit.storage.leaf import ColumnKey, Leaves, escape
 
 MAX_LEAVES: Final = 1024
 """A dynamic field with more leaves than this is stored as one, so that columns stay few."""
@@ -25,14 +25,14 @@ class DeclaredFields:
             name: _Declared(name, spec) for name, spec in declared.fields.items()
         }
 
-    def leaves(self, fields: Mapping[str, Any]) -> list[Leaf]:
+    def leaves(self, fields: Mapping[str, Any]) -> Leaves:
         """All leaves of one side of a row.
 
         Raises:
           SpecError: a declared field does not fit; every problem is listed with its place.
           UnsupportedTypeError: a value cannot be recorded.
         """
-        found: list[Leaf] = []
+        found = Leaves()
         for name, item in fields.items():
             field = self._fields.get(name)
             if field is None:
@@ -55,23 +55,28 @@ class _Declared:
         self._array: ColumnKey | None = None
         self._shape: tuple[int, ...] = ()
 
-    def collect(self, item: Any, found: list[Leaf]) -> None:  # any recordable value
+    def collect(self, item: Any, found: Leaves) -> None:  # any recordable value
         """Adds the leaves of a value that fits."""
-        array = self._array if type(item) is np.ndarray else None
+        kind = type(item)
+        array = self._array if kind is np.ndarray else None
         if array is not None and item.shape == self._shape and item.dtype == array.dtype:
-            found.append((array, item))
+            found.keys.append(array)
+            found.items.append(item)
             return
-        begin = len(found)
+        if kind is float and self._takes_floats:
+            self._branch.collect(item, found)
+            return
+        begin = len(found.keys)
         try:
             self._branch.collect(item, found)
         except ValueError as error:  # a tuple of another length than declared
             if not self._takes_any:
                 require(self._spec, item, self._name)
             raise SpecError(f"{self._name}: {error}") from error
-        if not (self._takes_any or (type(item) is float and self._takes_floats)):
-            self._check(item, found[begin:])
+        if not self._takes_any:
+            self._check(item, list(found)[begin:])
 
-    def _check(self, item: object, leaves: list[Leaf]) -> None:
+    def _check(self, item: object, leaves: list[tuple[ColumnKey, Any]]) -> None:
         # Arrays of a shape and dtype that fitted before fit again: nothing else about an array is checked.
         signature = tuple((key, value.shape) for key, value in leaves if key.kind == pb.ARRAY)
         if len(signature) != len(leaves) or self._known != signature:
@@ -89,12 +94,13 @@ class _Dynamic:
             raise SpecError(f"{name}: expected another name for this field: the flag is derived from the episode")
         self._branch = Branch(escape(name))
 
-    def collect(self, item: object, found: list[Leaf]) -> None:
+    def collect(self, item: object, found: Leaves) -> None:
         """Adds the leaves of a value."""
-        begin = len(found)
+        begin = len(found.keys)
         self._branch.collect(item, found)
-        if len(found) - begin > MAX_LEAVES:
-            found[begin:] = [self._branch.tree(item)]
+        if len(found.keys) - begin > MAX_LEAVES:
+            found.cut(begin)
+            self._branch.add_tree(item, found)
 
 
 def _is_float(spec: specs.Spec) -> bool:

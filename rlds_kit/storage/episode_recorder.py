@@ -9,12 +9,12 @@ from rlds_kit.errors import RecordingError, SpecError
 from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
-from rlds_kit.storage.buffer import RowBuffer
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.jobs import Block, Discard, End, Start
-from rlds_kit.storage.leaf import Leaf
+from rlds_kit.storage.leaf import Leaves
 from rlds_kit.storage.policy import BLOCK_ROWS
+from rlds_kit.storage.row_buffer import RowBuffer
 
 _ENDINGS: Final = {
     EpisodeEnd.TERMINATED: pb.TERMINATED,
@@ -83,7 +83,7 @@ class EpisodeRecorder:
         if self.rows == 0 or self._lacks_observation:
             raise RecordingError("there is no observation that this was done in; append it first")
         self._check_names({}, acted)
-        self._add([], self._fields.leaves(acted))
+        self._add(Leaves(), self._fields.leaves(acted))
         self._lacks_observation = True
 
     def end(
@@ -184,7 +184,7 @@ class EpisodeRecorder:
         rows = 1 << (expected - 1).bit_length()  # few sizes: blocks of nearly as many rows use the same memory again
         return RowBuffer(rows, self._intake.policy.block_bytes, self._intake.pool)
 
-    def _add(self, observed: list[Leaf], acted: list[Leaf]) -> None:
+    def _add(self, observed: Leaves, acted: Leaves) -> None:
         with self._intake.lock:
             self._check()  # again: another thread may have closed the recorder meanwhile
             if self._leaving is not None:

@@ -105,6 +105,10 @@ class Intake:
         Raises:
           RecordingError: closed, failed, or used in a forked child.
         """
+        if self.closed or self._in_child or self._thread.error is not None:  # asked with every row
+            self._refuse()
+
+    def _refuse(self) -> None:
         if self.closed:
             raise RecordingError("the recorder is closed; open another one on the same directory to add episodes")
         if self._in_child:

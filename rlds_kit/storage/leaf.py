@@ -7,7 +7,7 @@ of kind TREE. `branch.py` takes steps apart.
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,8 +28,36 @@ class ColumnKey(NamedTuple):
     rank: int
 
 
-Leaf: TypeAlias = tuple[ColumnKey, Any]
-"""The column of one value of one step, and the value as given; of a TREE the serialized message."""
+class Leaves:
+    """The values of one step, as given, and the columns that they go to; of a TREE the serialized message.
+
+    Attributes:
+      keys: a column for each value; steps that are made alike have the same objects here.
+      items: the values.
+    """
+
+    __slots__ = ("items", "keys")
+
+    def __init__(self) -> None:
+        self.keys: list[ColumnKey] = []
+        self.items: list[Any] = []
+
+    def __iter__(self) -> Iterator[tuple[ColumnKey, Any]]:
+        return zip(self.keys, self.items, strict=True)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def add(self, key: ColumnKey, item: Any) -> None:
+        """Adds a value."""
+        self.keys.append(key)
+        self.items.append(item)
+
+    def cut(self, count: int) -> None:
+        """Keeps the first `count` only."""
+        del self.keys[count:], self.items[count:]
+
+
 EMPTY_DICT: Final = values.encode({}).SerializeToString()
 """Most infos are empty: then nothing need be encoded."""
 

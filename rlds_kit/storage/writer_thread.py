@@ -35,7 +35,8 @@ class WriterThread:
         self.durable: dict[bytes, int] = {}
         self._monitor, self._shards, self._interval, self._cut_waiting = monitor, shards, interval, cut_waiting
         self._jobs: deque[Job] = deque()
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
+        """What went wrong in the background; then nothing more is written."""
         self._closing = False
         self._last_ticket = self._synced_ticket = 0
         self._next_tick = time.monotonic() + (interval or 0) / 2
@@ -60,12 +61,12 @@ class WriterThread:
         Raises:
           RecordingError: writing failed first.
         """
-        self._monitor.wait_for(lambda: self._synced_ticket >= ticket or self._error is not None)
+        self._monitor.wait_for(lambda: self._synced_ticket >= ticket or self.error is not None)
         self.check()
 
     def wait_for_room(self, limit: int) -> None:
         """Waits, with the monitor held, until less than `limit` bytes wait, or nothing is left to be written."""
-        self._monitor.wait_for(lambda: self.held_bytes < limit or not self._jobs or self._error is not None)
+        self._monitor.wait_for(lambda: self.held_bytes < limit or not self._jobs or self.error is not None)
 
     def check(self) -> None:
         """Raises what went wrong in the background.
@@ -73,12 +74,12 @@ class WriterThread:
         Raises:
           RecordingError: writing failed; says how many steps are kept and lost.
         """
-        if self._error is not None:
+        if self.error is not None:
             lost = self.rows_given - self.rows_written
             raise RecordingError(
-                f"recording stopped: {self._error}. {self.rows_written} steps are kept and {lost} are lost. "
+                f"recording stopped: {self.error}. {self.rows_written} steps are kept and {lost} are lost. "
                 "Make room or mend the disk, then record into the same directory again."
-            ) from self._error
+            ) from self.error
 
     def finish(self) -> None:
         """Writes what is queued, closes the shards and ends the thread; `check` tells whether that went well."""
@@ -162,7 +163,7 @@ class WriterThread:
 
     def _fail(self, error: BaseException) -> None:
         with self._monitor:
-            self._error = error
+            self.error = error
             self._jobs.clear()
             self._monitor.notify_all()
         self._shards.abandon()

@@ -63,7 +63,8 @@ class Encoder:
     """
 
     def __init__(self) -> None:
-        self._is_flat, self._shape, self._left = False, (0,), 0
+        self._is_flat, self._left = False, 0
+        self._shape: tuple[int, ...] = ()
 
     def encode(self, picture: Picture, quality: Quality) -> Encoded:
         """Encodes a picture.
@@ -79,19 +80,23 @@ class Encoder:
             return Encoded(Codec.NOTHING, b"")
         if isinstance(picture, str):
             return Encoded(Codec.TEXT, picture.encode())
-        checked = _checked(picture)
-        if not self._looks_flat(checked):
-            return _encode_fine(checked, quality)
-        data = encode_flat(checked)
-        if len(data) * _FLAT_SHARE > checked.size:
+        is_like_before = self._left and picture.shape == self._shape and picture.dtype == _UINT8
+        if not (is_like_before and picture.flags.c_contiguous):
+            picture = self._looked_at(picture)
+        self._left -= 1
+        if not self._is_flat:
+            return _encode_fine(picture, quality)
+        data = encode_flat(picture)
+        if len(data) * _FLAT_SHARE > picture.size:
             self._left = 0  # it is flat no more
         return Encoded(Codec.PNG, data)
 
-    def _looks_flat(self, picture: np.ndarray) -> bool:
-        if not self._left or picture.shape != self._shape:
-            self._is_flat, self._shape, self._left = _is_flat(picture), picture.shape, _LOOK_EVERY
-        self._left -= 1
-        return self._is_flat
+    def _looked_at(self, picture: np.ndarray) -> np.ndarray:
+        """The picture as encoders take it. Remembers of what kind it is."""
+        checked = _checked(picture)
+        if not self._left or checked.shape != self._shape:
+            self._is_flat, self._shape, self._left = _is_flat(checked), checked.shape, _LOOK_EVERY
+        return checked
 
 
 def encode(picture: Picture, quality: Quality) -> Encoded:

@@ -107,9 +107,9 @@ class Stage:
 
     def _complete(self, actions: Mapping[str, Any]) -> Mapping[str, Any]:
         """With those that policies choose."""
-        missing = [seat for seat in self._playable.seats if seat not in actions]
-        if not missing:
+        if len(actions) == len(self._playable.seats):
             return actions
+        missing = [seat for seat in self._playable.seats if seat not in actions]
         return {**actions, **{seat: self._playable.act(self._policies.get(seat, "random"), seat) for seat in missing}}
 
     def show(self, look: requests.Look) -> Encoded:

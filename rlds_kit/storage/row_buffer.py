@@ -1,0 +1,163 @@
+"""The rows of an open episode that are not on disk yet."""
+
+from typing import Any, Final
+
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.array_pool import ArrayPool
+from rlds_kit.storage.buffer import ArrayBuffer, Buffer, BytesBuffer, make_buffer
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.leaf import ColumnKey, Leaves
+
+_SCALAR_BYTES: Final = 16
+"""What one number costs in a list, roughly: for the memory limit only."""
+
+
+class _Layout:
+    """The columns of rows that are made alike: which are copied, which are encoded, and which are kept as they are."""
+
+    __slots__ = ("arrays", "buffers", "encoded", "keys", "nbytes")
+
+    def __init__(self, keys: list[ColumnKey], buffers: list[Buffer]) -> None:
+        self.keys, self.buffers = keys, buffers
+        self.arrays = [(at, each) for at, each in enumerate(buffers) if isinstance(each, ArrayBuffer)]
+        self.encoded = [(at, each.encode) for at, each in enumerate(buffers) if isinstance(each, BytesBuffer)]
+        self.nbytes = _SCALAR_BYTES * (len(buffers) - len(self.arrays))
+
+
+class _Run:
+    """Consecutive rows of one layout: all values of each, None where an array was copied."""
+
+    __slots__ = ("items", "layout", "rows")
+
+    def __init__(self, layout: _Layout) -> None:
+        self.layout = layout
+        self.rows: list[int] = []
+        self.items: list[list[Any]] = []
+
+    def spread(self) -> None:
+        """Gives the values to their columns."""
+        for buffer, *items in zip(self.layout.buffers, *self.items, strict=True):
+            if not isinstance(buffer, ArrayBuffer):
+                buffer.rows.extend(self.rows)
+                buffer.items.extend(items)
+
+
+class _Side:
+    """What is observed in rows, or what is done in them: no column has both.
+
+    Values wait row by row, as they came, and go to their columns when all are there: that takes a fraction of the time.
+    """
+
+    def __init__(self) -> None:
+        self.runs: list[_Run] = []
+
+    def add(self, row: int, layout: _Layout, items: list[Any]) -> int:
+        """Takes a row; returns how many bytes that took."""
+        nbytes = layout.nbytes
+        for at, buffer in layout.arrays:
+            nbytes += buffer.append(row, items[at])
+            items[at] = None
+        for at, encode in layout.encoded:
+            items[at] = data = encode(items[at])
+            nbytes += len(data)
+        if not self.runs or self.runs[-1].layout is not layout:
+            self.runs.append(_Run(layout))
+        run = self.runs[-1]
+        run.items.append(items)
+        run.rows.append(row)
+        return nbytes
+
+    def drop_from(self, row: int, layout: _Layout) -> None:
+        """Takes back what was added, perhaps not to the end, for `row` and later ones of a layout."""
+        for _, buffer in layout.arrays:
+            buffer.drop_from(row)
+        for run in self.runs[-1:]:
+            while run.rows and run.rows[-1] >= row:
+                run.rows.pop()
+            del run.items[len(run.rows) :]
+
+
+class RowBuffer:
+    """The columns of one open episode since its last block.
+
+    Args:
+      expected_rows: how many rows it is likely to get.
+      max_bytes: how many bytes it gets at most, but for the last row.
+      pool: where to get memory.
+    """
+
+    def __init__(self, expected_rows: int, max_bytes: int, pool: ArrayPool) -> None:
+        self.nbytes = 0
+        self._columns: dict[ColumnKey, Buffer] = {}
+        self._layouts: dict[tuple[int, ...], _Layout] = {}
+        self._observed, self._acted = _Side(), _Side()
+        self._attempt: tuple[int, int, _Layout, _Layout] | None = None
+        self._rows, self._max_bytes, self._pool = expected_rows, max_bytes, pool
+
+    def add(self, row: int, observed: Leaves, acted: Leaves) -> None:
+        """Copies in what was observed in `row` and what was done in the row before it: all of it, or nothing.
+
+        Args:
+          row: its number.
+          observed: what the buffer keeps; it is not to be used any more.
+          acted: likewise.
+
+        Raises:
+          UnsupportedTypeError: a dtype is not one that is recorded.
+        """
+        if self._attempt is not None and self._attempt[0] >= row:
+            self.settle(row)
+        # Whatever can fail comes first; then only an interrupt (Ctrl-C, SIGTERM) can come between two columns.
+        here, before = self._layout(self._observed, observed), self._layout(self._acted, acted)
+        nbytes = self.nbytes
+        self._attempt = (row, nbytes, here, before)
+        nbytes += self._observed.add(row, here, observed.items)
+        if before.keys:
+            nbytes += self._acted.add(row - 1, before, acted.items)
+        self.nbytes = nbytes
+
+    def settle(self, rows: int) -> None:
+        """Takes back the last `add` if it was interrupted: if the episode has no more than `rows` rows without it."""
+        if self._attempt is None:
+            return
+        row, nbytes, here, before = self._attempt
+        if row >= rows:
+            self._observed.drop_from(row, here)
+            self._acted.drop_from(row - 1, before)
+            self.nbytes = nbytes
+        self._attempt = None
+
+    def release(self) -> None:
+        """Gives the memory back; columns that `seal` returned must not be used any more."""
+        for buffer in self._columns.values():
+            if isinstance(buffer, ArrayBuffer):
+                buffer.release()
+
+    def seal(self) -> list[Column]:
+        """All columns that have rows. Nothing can be added afterwards."""
+        for side in (self._observed, self._acted):
+            for run in side.runs:
+                run.spread()
+            side.runs = []
+        return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
+
+    def _layout(self, side: _Side, leaves: Leaves) -> _Layout:
+        if side.runs and side.runs[-1].layout.keys == leaves.keys:  # a look at their identities
+            return side.runs[-1].layout
+        identities = tuple(map(id, leaves.keys))
+        layout = self._layouts.get(identities)
+        if layout is None:
+            buffers = [self._buffer(key, item) for key, item in leaves]
+            layout = self._layouts[identities] = _Layout(leaves.keys, buffers)  # which keeps keys, and so their ids
+        return layout
+
+    def _buffer(self, key: ColumnKey, item: Any) -> Buffer:
+        """The buffer of a column."""
+        buffer = self._columns.get(key)
+        if buffer is None:
+            buffer = self._columns[key] = make_buffer(key, self._expected_rows(key, item), self._pool)
+        return buffer
+
+    def _expected_rows(self, key: ColumnKey, item: Any) -> int:
+        size = item.nbytes if key.kind == pb.ARRAY else 0
+        return min(self._rows, self._max_bytes // size + 1) if size else self._rows
