@@ -97,6 +97,9 @@ class _Dynamic:
     def collect(self, item: object, found: Leaves) -> None:
         """Adds the leaves of a value."""
         begin = len(found.keys)
+        if type(item) is dict and len(item) > MAX_LEAVES:  # each has one leaf or more
+            self._branch.add_tree(item, found)
+            return
         self._branch.collect(item, found)
         if len(found.keys) - begin > MAX_LEAVES:
             found.cut(begin)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import rlds_kit
 from rlds_kit import EpisodeEnd, SpecError, UnsupportedTypeError
 from rlds_kit import spec as specs
+from rlds_kit.storage.declared import MAX_LEAVES
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.value import MAX_NESTING
@@ -407,9 +408,11 @@ def test_very_deep_dicts_come_back() -> None:
     _come_back([({"x": _nested(100, lambda x: {"a": x})}, None)])
 
 
-def test_a_dict_of_very_many_leaves_comes_back() -> None:
+@pytest.mark.parametrize("count", [MAX_LEAVES - 1, MAX_LEAVES, MAX_LEAVES + 1, 5000])
+@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: {"a": x, "b": {}}], ids=["flat", "nested"])
+def test_a_dict_of_very_many_leaves_comes_back(count: int, wrap: Callable[[Any], Any]) -> None:
     """A dict of more leaves than there should be columns is stored in one piece."""
-    _come_back([({"x": {f"key {i}": i for i in range(3000)}}, None), ({"x": {"few": 1}}, None)])
+    _come_back([({"x": wrap({f"key {i}": i for i in range(count)})}, None), ({"x": {"few": 1}}, None)])
 
 
 def test_a_field_name_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
