@@ -76,6 +76,7 @@ class TrialConfig:
       is_confirmed: whether a person is asked if the episode is to be kept.
       countdown_seconds: from when everybody is ready to the first step.
       idle_seconds: without a key going up or down, after which a running trial pauses itself; None: never.
+      held_seconds: the same where a key or a stick is held all the time, as in a race; not less than idle_seconds.
       pause_seconds: after which a paused trial, or one that waits for an answer of its person, is abandoned.
       seats_seconds: for people to come, after which fallbacks act in place of those who are missing.
       grace_seconds: for a person whose connection was lost to come back.
@@ -90,6 +91,7 @@ class TrialConfig:
     is_confirmed: bool = True
     countdown_seconds: float = 0.0
     idle_seconds: float | None = 6.0
+    held_seconds: float = 60.0
     pause_seconds: float = 1800.0
     seats_seconds: float = 900.0
     grace_seconds: float = 60.0

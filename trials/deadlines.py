@@ -41,7 +41,9 @@ def _running(state: State) -> Iterator[tuple[int, Due]]:
         yield state.next_step_ns, _look
     has_people = any(each.is_here for each in state.seats.values())
     if config.idle_seconds is not None and has_people and config.pace.turn is Turn.CLOCK:
-        yield state.last_input_ns + _ns(config.idle_seconds), people.idle
+        is_held = any(each.held for each in state.seats.values())
+        seconds = max(config.held_seconds, config.idle_seconds) if is_held else config.idle_seconds
+        yield state.last_input_ns + _ns(seconds), people.idle
 
 
 def tick(state: State, event: Tick) -> Messages:

@@ -74,6 +74,7 @@ def test_nobody_pressing_anything_pauses() -> None:
     """After six seconds; a key in between begins them anew."""
     table = played(seconds=5)
     table.hold("ArrowLeft")
+    table.hold()
     table.wait(5.9)
     assert table.phase() is Phase.RUNNING
     table.wait(0.2)

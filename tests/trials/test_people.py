@@ -134,6 +134,23 @@ def test_keys_of_who_is_gone_are_released() -> None:
     assert table.actions("b")[-2:] == [0, 0]
 
 
+def test_who_holds_a_key_is_there_for_longer() -> None:
+    """A car goes straight on for more than a few seconds; a stick that is stuck does not play for ever."""
+    table = Table(clocked(idle_seconds=6.0, held_seconds=60.0))
+    table.sit()
+    table.hold("ArrowLeft")
+    table.wait(59)
+    assert table.phase() is Phase.RUNNING
+    table.wait(2)
+    assert table.phase() is Phase.PAUSED
+    table.send(events.Ready, "player")
+    table.hold("ArrowRight")
+    table.wait(1)
+    table.hold()
+    table.wait(7)
+    assert table.phase() is Phase.PAUSED
+
+
 def test_the_last_person_leaving_ends_it() -> None:
     """Programs do not play on among themselves."""
     table = two()
