@@ -24,14 +24,18 @@ class ArrayBuffer:
         self.rows: list[int] = []
         self._expected_rows, self._pool = expected_rows, pool
         self._dense: np.ndarray | None = None
+        self._capacity = self._row_bytes = 0
+        self._shape: tuple[int, ...] = ()
         self._items: list[np.ndarray] | None = None
 
     def append(self, row: int, item: np.ndarray) -> int:
         """Copies `item`; returns how many bytes that took."""
         dense, count = self._dense, len(self.rows)
-        if dense is not None and count < len(dense) and item.shape == dense.shape[1:]:  # as nearly always
+        if dense is not None and count < self._capacity and item.shape == self._shape:  # as nearly always
             dense[count] = item
-        elif self._items is not None:
+            self.rows.append(row)
+            return self._row_bytes
+        if self._items is not None:
             self._items.append(np.array(item, order="C"))
         else:
             self._append_first(item)
@@ -51,6 +55,7 @@ class ArrayBuffer:
         """Of all, of another shape, or beyond the memory there is."""
         count = len(self.rows)
         if self._dense is None:
+            self._shape, self._row_bytes = item.shape, item.nbytes
             self._dense = self._pool.take((max(_FIRST_CAPACITY, self._expected_rows), *item.shape), item.dtype)
         if item.shape != self._dense.shape[1:]:
             self._items = [*self._dense[:count].copy(), np.array(item, order="C")]
@@ -58,6 +63,7 @@ class ArrayBuffer:
             return
         if count == len(self._dense):
             self._dense = np.concatenate((self._dense, np.empty_like(self._dense)))
+        self._capacity = len(self._dense)
         self._dense[count] = item
 
     def release(self) -> None:

@@ -1,7 +1,7 @@
 """Checks that a row's declared fields fit the spec, and takes the whole row apart into leaves."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -18,27 +18,51 @@ MAX_LEAVES: Final = 1024
 
 
 class DeclaredFields:
-    """The spec of a recorder, and what is known of the fields of an episode."""
+    """The fields of an episode's rows: those of its spec, and those that come as well.
+
+    A field belongs either to what is observed or to what is done: both would stand in the same column.
+    """
 
     def __init__(self, declared: specs.Dict) -> None:
         self._fields: dict[str, _Declared | _Dynamic] = {
             name: _Declared(name, spec) for name, spec in declared.fields.items()
         }
+        self._observed: _Side = {}
+        self._acted: _Side = {}
 
-    def leaves(self, fields: Mapping[str, Any]) -> Leaves:
-        """All leaves of one side of a row.
+    def leaves(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> tuple[Leaves, Leaves]:
+        """All leaves of a row: of what was observed, and of what was done. A row that is refused leaves no trace.
 
         Raises:
-          SpecError: a declared field does not fit; every problem is listed with its place.
+          SpecError: a declared field does not fit, every problem is listed with its place; or one is on both sides.
           UnsupportedTypeError: a value cannot be recorded.
         """
+        met: list[tuple[_Side, str]] = []
+        try:
+            return self._side(observed, self._observed, met), self._side(acted, self._acted, met)
+        except BaseException:
+            for side, name in met:
+                side.pop(name, None)
+            raise
+
+    def _side(self, fields: Mapping[str, Any], known: "_Side", met: "list[tuple[_Side, str]]") -> Leaves:
         found = Leaves()
         for name, item in fields.items():
-            field = self._fields.get(name)
+            field = known.get(name)
             if field is None:
-                field = self._fields[name] = _Dynamic(name)
+                met.append((known, name))
+                field = known[name] = self._meet(name)
             field.collect(item, found)
         return found
+
+    def _meet(self, name: str) -> "_Declared | _Dynamic":
+        """A field that comes on a side for the first time."""
+        if name in self._observed or name in self._acted:
+            raise SpecError(
+                f"{name}: expected a name of its own for what belongs to the action, but an observation of this "
+                "episode has a field of the same name; rename one of them"
+            )
+        return self._fields.get(name) or _Dynamic(name)
 
 
 class _Declared:
@@ -59,7 +83,7 @@ class _Declared:
         """Adds the leaves of a value that fits."""
         kind = type(item)
         array = self._array if kind is np.ndarray else None
-        if array is not None and item.shape == self._shape and item.dtype == array.dtype:
+        if array is not None and item.shape == self._shape and (item.dtype is array.dtype or item.dtype == array.dtype):
             found.keys.append(array)
             found.items.append(item)
             return
@@ -104,6 +128,10 @@ class _Dynamic:
         if len(found.keys) - begin > MAX_LEAVES:
             found.cut(begin)
             self._branch.add_tree(item, found)
+
+
+_Side: TypeAlias = dict[str, _Declared | _Dynamic]
+"""The fields that rows have had, of what was observed or of what was done."""
 
 
 def _is_float(spec: specs.Spec) -> bool:

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rlds_kit.errors import RecordingError, SpecError
+from rlds_kit.errors import RecordingError
 from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
@@ -38,8 +38,6 @@ class EpisodeRecorder:
         self.oldest: float | None = None
         self._intake, self._fields, self._start = intake, fields, start
         self._started = self._ended = self._lacks_observation = False
-        self._observed: set[str] = set()
-        self._acted: set[str] = set()
         self._last_block = range(0)
         self._leaving: Block | None = None  # a block while it is handed on
         self._buffer = self._new_buffer()
@@ -68,10 +66,7 @@ class EpisodeRecorder:
             raise RecordingError("the first row of an episode has no action before it; pass acted=None")
         if self._lacks_observation:
             raise RecordingError("the action before had no observation after it, which only the last one may lack")
-        acted = acted or {}
-        if not (observed.keys() <= self._observed and acted.keys() <= self._acted):
-            self._check_names(observed, acted)
-        self._add(self._fields.leaves(observed), self._fields.leaves(acted))
+        self._add(*self._fields.leaves(observed, acted or {}))
 
     def act(self, acted: Mapping[str, Any]) -> None:
         """Adds the last action of data whose final observation is missing: that one is undefined then.
@@ -82,8 +77,7 @@ class EpisodeRecorder:
         self._check()
         if self.rows == 0 or self._lacks_observation:
             raise RecordingError("there is no observation that this was done in; append it first")
-        self._check_names({}, acted)
-        self._add(Leaves(), self._fields.leaves(acted))
+        self._add(*self._fields.leaves({}, acted))
         self._lacks_observation = True
 
     def end(
@@ -161,17 +155,6 @@ class EpisodeRecorder:
     def interrupt(self) -> None:
         """Ends the episode as INTERRUPTED. The intake's monitor must be held."""
         self._finish(pb.EpisodeEnd(episode_id=self.id.bytes, ending=pb.INTERRUPTED, metadata=value.encode({})))
-
-    def _check_names(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> None:
-        """A field belongs either to what is seen or to what is done: both would stand in the same column."""
-        seen, done = self._observed | observed.keys(), self._acted | acted.keys()
-        both = sorted(seen & done)
-        if both:
-            raise SpecError(
-                f"{both[0]}: expected a name of its own for what belongs to the action, but an observation of this "
-                "episode has a field of the same name; rename one of them"
-            )
-        self._observed, self._acted = seen, done
 
     def _check(self) -> None:
         self._intake.check()

@@ -80,7 +80,7 @@ class Encoder:
             return Encoded(Codec.NOTHING, b"")
         if isinstance(picture, str):
             return Encoded(Codec.TEXT, picture.encode())
-        is_like_before = self._left and picture.shape == self._shape and picture.dtype == _UINT8
+        is_like_before = self._left and picture.dtype is _UINT8 and picture.shape == self._shape
         if not (is_like_before and picture.flags.c_contiguous):
             picture = self._looked_at(picture)
         self._left -= 1

@@ -13,7 +13,7 @@ import pytest
 
 import rlds_kit
 from rlds_kit import spec as specs
-from rlds_kit.errors import RecordingError, SpecError
+from rlds_kit.errors import RecordingError, SpecError, UnsupportedTypeError
 from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -61,6 +61,21 @@ def test_a_field_cannot_be_both_observed_and_done(tmp_path: Path) -> None:
             episode.append({"observation": 3}, {"z": 2})
         episode.end(EpisodeEnd.TRUNCATED)
     assert rlds_kit.open(tmp_path).episodes[0]["observation"].tolist() == [1, 2]
+
+
+def test_a_row_that_is_refused_claims_no_name(tmp_path: Path) -> None:
+    """Whichever of the two fields is renamed then, the other one may keep its name."""
+    with Recorder(tmp_path) as recorder:
+        episode = recorder.start_episode()
+        episode.append({"observation": 1})
+        with pytest.raises(SpecError, match="z: expected a name of its own"):
+            episode.append({"observation": 2, "z": 1}, {"z": 2})
+        with pytest.raises(UnsupportedTypeError, match="bad"):
+            episode.append({"observation": 2, "z": 1, "bad": object()}, {})
+        episode.append({"observation": 2, "seen z": 1}, {"z": 2, "bad": 3})
+        episode.end(EpisodeEnd.TRUNCATED)
+    first, last = rlds_kit.open(tmp_path).episodes[0].steps
+    assert (first["z"], first["bad"], last["seen z"]) == (2, 3, 1)
 
 
 def test_nothing_follows_an_action_without_observation(tmp_path: Path) -> None:
