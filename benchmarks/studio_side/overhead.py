@@ -1,15 +1,17 @@
 """What the studio adds to a step in its worker: recording it and encoding the picture."""
 
+import multiprocessing
 import tempfile
 import time
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import gymnasium
 
 from rlds_kit.studio.environments.playable import SEAT, EnvironmentSpec
-from rlds_kit.studio.workers import requests
+from rlds_kit.studio.workers import process, requests
 from rlds_kit.studio.workers.stage import Stage
 
 WARM: Final = 60
@@ -33,7 +35,7 @@ class Overhead:
 
 
 def overhead(environment: str, sessions: int, rounds: int, rate: float | None = 60.0) -> Overhead:
-    """Plays sessions in a worker's own code.
+    """Plays sessions in a process like that of a worker, by a worker's own code.
 
     Args:
       environment: its id.
@@ -41,6 +43,19 @@ def overhead(environment: str, sessions: int, rounds: int, rate: float | None = 
       rounds: steps of each that are measured.
       rate: steps a second of each; None: the next one follows at once, and finds the processor's caches warm.
     """
+    ours, theirs = multiprocessing.Pipe()
+    worker = process.start(_tell, theirs, environment, sessions, rounds, rate)
+    theirs.close()
+    found: Overhead = ours.recv()
+    worker.join()
+    return found
+
+
+def _tell(pipe: "Connection[Any, Any]", environment: str, sessions: int, rounds: int, rate: float | None) -> None:
+    pipe.send(_overhead(environment, sessions, rounds, rate))
+
+
+def _overhead(environment: str, sessions: int, rounds: int, rate: float | None) -> Overhead:
     period = 0.0 if rate is None else 1 / rate
     alone = sorted(_alone(environment, sessions, rounds, period))[sessions * rounds // 2]
     look, taken = requests.Look(), []

@@ -9,18 +9,15 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from multiprocessing.context import BaseContext
-from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Final, Self
 
-from rlds_kit.studio.workers import requests
+from rlds_kit.studio.workers import process, requests
 from rlds_kit.studio.workers.worker import work
 
 ANSWER_SECONDS: Final = 60.0
 """For an environment to answer; then its worker is killed."""
 CLOSE_SECONDS: Final = 10.0
-PRELOADED: Final = ("rlds_kit.studio.workers.worker",)
 
 
 class EnvironmentLostError(RuntimeError):
@@ -29,14 +26,6 @@ class EnvironmentLostError(RuntimeError):
 
 class RequestFailedError(RuntimeError):
     """A request could not be done; the environment is as it was."""
-
-
-def _context() -> BaseContext:
-    """Processes that share nothing with the server: no sockets, no locks, no threads."""
-    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(method)
-    context.set_forkserver_preload(list(PRELOADED))
-    return context
 
 
 class PoolFullError(RequestFailedError):
@@ -175,10 +164,8 @@ class _Worker:
     def __init__(self, answer_seconds: float) -> None:
         self._answer_seconds = answer_seconds
         self._loop = asyncio.get_running_loop()
-        context: Any = _context()
-        self._pipe, theirs = context.Pipe()
-        self._process: BaseProcess = context.Process(target=work, args=(theirs,), name="rlds_kit-worker", daemon=True)
-        self._process.start()
+        self._pipe, theirs = multiprocessing.Pipe()
+        self._process = process.start(work, theirs)
         theirs.close()  # or nobody would see the worker die
         self._asked: dict[int, _Asked] = {}  # the oldest first
         self._watch: asyncio.TimerHandle | None = None
