@@ -53,8 +53,7 @@ async def end_session(request: Request) -> Response:
     """Ends a session, and what is played in it; once more changes nothing."""
     state = request.app.state
     ended = await state.database.run(_end, account_of(request), request.path_params["session"])
-    if ended.id in state.plays.sessions:
-        (await state.plays.of(ended.id)).stop("its person ended the session")
+    state.plays.stop(ended.id, "its person ended the session")
     return answer({"session": shown(ended)})
 
 

@@ -75,6 +75,11 @@ class Plays:
             self._begin(session, holder)
         return await asyncio.shield(self._opening[session])  # others may wait for it too
 
+    def stop(self, session: str, reason: str) -> None:
+        """Ends a session, if it is being played."""
+        if session in self._plays:
+            self._plays[session].stop(reason)
+
     def _begin(self, session: str, holder: str) -> None:
         """Begins to open a session, unless one person would take places from all others."""
         begun = list(self._beginners.values()).count(holder)
@@ -113,7 +118,7 @@ class Plays:
 
     async def _give_up(self, session: str) -> None:
         """Ends a session that holds an environment that somebody else needs."""
-        self._plays[session].stop("nobody was here, and somebody else needed the place")
+        self.stop(session, "nobody was here, and somebody else needed the place")
         await asyncio.shield(self._tasks[session])
 
     async def _run(self, session: str, play: Play) -> None:
@@ -131,8 +136,8 @@ class Plays:
         """Ends all episodes as abandoned; returns when everything is on the disk."""
         self._is_closed = True
         await asyncio.gather(*self._opening.values(), return_exceptions=True)
-        for play in list(self._plays.values()):
-            play.stop(reason)
+        for session in self.sessions:
+            self.stop(session, reason)
         await asyncio.gather(*self._tasks.values())
         untold = sum(await asyncio.gather(*(each.close(LATE_SECONDS) for each in self._late)))
         if untold:

@@ -119,7 +119,7 @@ def stop(studio: Studio, session: str) -> None:
     """Ends a session as a server does that is shut down."""
 
     async def stopping() -> None:
-        (await studio.state.plays.of(session, "")).stop("the end")
+        studio.state.plays.stop(session, "the end")
 
     assert studio.client.portal is not None
     studio.client.portal.call(stopping)

@@ -80,6 +80,7 @@ def test_the_connection_comes_back(robot: tuple[Path, str], browser: Browser, co
     console.expect("ERR_INTERNET_DISCONNECTED|WebSocket")
     with replaying(browser, console, robot[1]) as page:
         expect(page.get_by_text("live", exact=True)).to_be_visible()
+        expect(page.get_by_role("img", name="front of step 0")).to_be_visible()
         page.context.set_offline(True)
         page.keyboard.press("1")
         expect(page.get_by_role("alert")).to_contain_text("does not answer")
