@@ -28,7 +28,7 @@ class Settings:
       policy: that people may hand over to, by name; None: they cannot.
       workers: processes for environments; None: as many as there are cores.
       environments_per_worker: that share a process at most.
-      sessions_per_person: that one person may play at once.
+      sessions_per_person: of a study, that one person may play at once.
       answer_seconds: for an environment to answer.
       body_bytes: of a request at most.
       login_limit: of logins from an address.

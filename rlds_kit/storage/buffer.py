@@ -90,6 +90,12 @@ class NumberBuffer:
         self.rows: list[int] = []
         self.items: list[Any] = []
 
+    def drop_from(self, row: int) -> None:
+        """Takes back what there is of `row` and later ones."""
+        while self.rows and self.rows[-1] >= row:
+            self.rows.pop()
+        del self.items[len(self.rows) :]
+
     def seal(self) -> Column:
         """The column of all rows so far."""
         rows = np.array(self.rows, np.int64)
@@ -106,6 +112,12 @@ class BytesBuffer:
         self.rows: list[int] = []
         self.items: list[bytes] = []
         self.encode: Callable[[Any], bytes] = _ENCODERS.get(key.kind, bytes)
+
+    def drop_from(self, row: int) -> None:
+        """Takes back what there is of `row` and later ones."""
+        while self.rows and self.rows[-1] >= row:
+            self.rows.pop()
+        del self.items[len(self.rows) :]
 
     def seal(self) -> Column:
         """The column of all rows so far."""

@@ -29,6 +29,7 @@ class DeclaredFields:
         }
         self._observed: _Side = {}
         self._acted: _Side = {}
+        self._met: list[tuple[_Side, str]] = []
 
     def leaves(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> tuple[Leaves, Leaves]:
         """All leaves of a row: of what was observed, and of what was done. A row that is refused leaves no trace.
@@ -37,20 +38,24 @@ class DeclaredFields:
           SpecError: a declared field does not fit, every problem is listed with its place; or one is on both sides.
           UnsupportedTypeError: a value cannot be recorded.
         """
-        met: list[tuple[_Side, str]] = []
+        self._met = []
         try:
-            return self._side(observed, self._observed, met), self._side(acted, self._acted, met)
+            return self._leaves(observed, self._observed), self._leaves(acted, self._acted)
         except BaseException:
-            for side, name in met:
-                side.pop(name, None)
+            self.forget()
             raise
 
-    def _side(self, fields: Mapping[str, Any], known: "_Side", met: "list[tuple[_Side, str]]") -> Leaves:
+    def forget(self) -> None:
+        """Gives back the names that the last row was the first to have: it is not recorded."""
+        for side, name in self._met:
+            side.pop(name, None)
+
+    def _leaves(self, fields: Mapping[str, Any], known: "_Side") -> Leaves:
         found = Leaves()
         for name, item in fields.items():
             field = known.get(name)
             if field is None:
-                met.append((known, name))
+                self._met.append((known, name))
                 field = known[name] = self._meet(name)
             field.collect(item, found)
         return found

@@ -66,7 +66,7 @@ class EpisodeRecorder:
             raise RecordingError("the first row of an episode has no action before it; pass acted=None")
         if self._lacks_observation:
             raise RecordingError("the action before had no observation after it, which only the last one may lack")
-        self._add(*self._fields.leaves(observed, acted or {}))
+        self._add(observed, acted or {})
 
     def act(self, acted: Mapping[str, Any]) -> None:
         """Adds the last action of data whose final observation is missing: that one is undefined then.
@@ -77,7 +77,7 @@ class EpisodeRecorder:
         self._check()
         if self.rows == 0 or self._lacks_observation:
             raise RecordingError("there is no observation that this was done in; append it first")
-        self._add(*self._fields.leaves({}, acted))
+        self._add({}, acted)
         self._lacks_observation = True
 
     def end(
@@ -167,7 +167,16 @@ class EpisodeRecorder:
         rows = 1 << (expected - 1).bit_length()  # few sizes: blocks of nearly as many rows use the same memory again
         return RowBuffer(rows, self._intake.policy.block_bytes, self._intake.pool)
 
-    def _add(self, observed: Leaves, acted: Leaves) -> None:
+    def _add(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> None:
+        leaves, rows = self._fields.leaves(observed, acted), self.rows
+        try:
+            self._take(*leaves)
+        except BaseException:
+            if self.rows == rows:
+                self._fields.forget()
+            raise
+
+    def _take(self, observed: Leaves, acted: Leaves) -> None:
         with self._intake.lock:
             self._check()  # again: another thread may have closed the recorder meanwhile
             if self._leaving is not None:

@@ -10,6 +10,8 @@ from rlds_kit.storage.leaf import ColumnKey, Leaves
 
 _SCALAR_BYTES: Final = 16
 """What one number costs in a list, roughly: for the memory limit only."""
+_MOST_LAYOUTS: Final = 64
+"""That are remembered: keys of infos may be different ones at every step."""
 
 
 class _Layout:
@@ -35,24 +37,30 @@ class _Run:
         self.items: list[list[Any]] = []
 
     def spread(self) -> None:
-        """Gives the values to their columns."""
+        """Gives the values to their columns. Where it was interrupted, it can be done again."""
         for buffer, *items in zip(self.layout.buffers, *self.items, strict=True):
             if not isinstance(buffer, ArrayBuffer):
-                buffer.rows.extend(self.rows)
+                buffer.drop_from(self.rows[0])
                 buffer.items.extend(items)
+                buffer.rows.extend(self.rows)
 
 
 class _Side:
-    """What is observed in rows, or what is done in them: no column has both.
+    """What is observed in rows, or what is done in them. `DeclaredFields` sees to it that no column has both.
 
-    Values wait row by row, as they came, and go to their columns when all are there: that takes a fraction of the time.
+    Values wait row by row, as they came, for as long as rows are made alike, and go to their columns together: that
+    takes a fraction of the time.
     """
 
     def __init__(self) -> None:
-        self.runs: list[_Run] = []
+        self.run: _Run | None = None
 
     def add(self, row: int, layout: _Layout, items: list[Any]) -> int:
         """Takes a row; returns how many bytes that took."""
+        run = self.run
+        if run is None or run.layout is not layout:
+            self.spread()
+            run = self.run = _Run(layout)
         nbytes = layout.nbytes
         for at, buffer in layout.arrays:
             nbytes += buffer.append(row, items[at])
@@ -60,21 +68,24 @@ class _Side:
         for at, encode in layout.encoded:
             items[at] = data = encode(items[at])
             nbytes += len(data)
-        if not self.runs or self.runs[-1].layout is not layout:
-            self.runs.append(_Run(layout))
-        run = self.runs[-1]
         run.items.append(items)
         run.rows.append(row)
         return nbytes
+
+    def spread(self) -> None:
+        """Gives what waits to its columns."""
+        if self.run is not None and self.run.rows:
+            self.run.spread()
+        self.run = None
 
     def drop_from(self, row: int, layout: _Layout) -> None:
         """Takes back what was added, perhaps not to the end, for `row` and later ones of a layout."""
         for _, buffer in layout.arrays:
             buffer.drop_from(row)
-        for run in self.runs[-1:]:
-            while run.rows and run.rows[-1] >= row:
-                run.rows.pop()
-            del run.items[len(run.rows) :]
+        if self.run is not None:
+            while self.run.rows and self.run.rows[-1] >= row:
+                self.run.rows.pop()
+            del self.run.items[len(self.run.rows) :]
 
 
 class RowBuffer:
@@ -135,18 +146,18 @@ class RowBuffer:
 
     def seal(self) -> list[Column]:
         """All columns that have rows. Nothing can be added afterwards."""
-        for side in (self._observed, self._acted):
-            for run in side.runs:
-                run.spread()
-            side.runs = []
+        self._observed.spread()
+        self._acted.spread()
         return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
 
     def _layout(self, side: _Side, leaves: Leaves) -> _Layout:
-        if side.runs and side.runs[-1].layout.keys == leaves.keys:  # a look at their identities
-            return side.runs[-1].layout
+        if side.run is not None and side.run.layout.keys == leaves.keys:  # nearly always the same objects
+            return side.run.layout
         identities = tuple(map(id, leaves.keys))
         layout = self._layouts.get(identities)
         if layout is None:
+            if len(self._layouts) >= _MOST_LAYOUTS:
+                self._layouts.clear()
             buffers = [self._buffer(key, item) for key, item in leaves]
             layout = self._layouts[identities] = _Layout(leaves.keys, buffers)  # which keeps keys, and so their ids
         return layout

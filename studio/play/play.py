@@ -50,6 +50,7 @@ class Play:
     async def prepare(self) -> None:
         """Makes the environment and begins the first episode."""
         await self.running.prepare()
+        self._left_ns = self.running.now()  # whoever waited for this comes in now
 
     async def run(self) -> str:
         """Plays until the session is over; returns why it is."""
@@ -67,9 +68,10 @@ class Play:
 
     @property
     def is_left(self) -> bool:
-        """Whether all windows have been closed for longer than a lost one may take to come back."""
-        alone_ns = self.running.now() - self._left_ns
-        return not (self._windows or self.running.is_ending) and alone_ns >= self.running.grace_ns
+        """Whether it holds an environment, though its windows are gone for longer than a lost one is waited for."""
+        if self._windows or self.running.is_ending or not self.running.has_environment:
+            return False
+        return self.running.now() - self._left_ns >= self.running.grace_ns
 
     def enter(self, entering: Window) -> None:
         """A window is opened, or a lost one is back."""

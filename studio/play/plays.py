@@ -31,7 +31,7 @@ class Plays:
       pool: of environments; whoever made it closes it, after `close`.
       host: the server around.
       clock: in nanoseconds.
-      sessions_per_person: that one person may have begun, and not ended.
+      sessions_per_person: of a study, that one person may have begun, and not left.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Plays:
           NotAdmittedError: it cannot be played; the reason says why.
         """
         while session in self._plays and self._plays[session].running.is_ending:
-            await asyncio.shield(self._tasks[session])
+            await self.end_of(session)
         if self._is_closed:
             raise NotAdmittedError("closed", "the server is being shut down")
         if session in self._plays:
@@ -75,6 +75,11 @@ class Plays:
             self._begin(session, holder)
         return await asyncio.shield(self._opening[session])  # others may wait for it too
 
+    async def end_of(self, session: str) -> None:
+        """Waits until a session is not played any more."""
+        if session in self._tasks:
+            await asyncio.shield(self._tasks[session])
+
     def stop(self, session: str, reason: str) -> None:
         """Ends a session, if it is being played."""
         if session in self._plays:
@@ -82,10 +87,12 @@ class Plays:
 
     def _begin(self, session: str, holder: str) -> None:
         """Begins to open a session, unless one person would take places from all others."""
-        begun = list(self._beginners.values()).count(holder)
+        others = [name for name, person in self._beginners.items() if person == holder]
+        begun = sum(not (name in self._plays and self._plays[name].is_left) for name in others)
         if begun >= self._most:
             raise NotAdmittedError(
-                "sessions", f"you play {begun} sessions at once, as many as one person may; leave one of them first"
+                "sessions",
+                f"you play {begun} sessions of this study at once, as many as one person may; leave one of them first",
             )
         self._beginners[session] = holder
         self._opening[session] = asyncio.create_task(self._open(session))
@@ -119,7 +126,7 @@ class Plays:
     async def _give_up(self, session: str) -> None:
         """Ends a session that holds an environment that somebody else needs."""
         self.stop(session, "nobody was here, and somebody else needed the place")
-        await asyncio.shield(self._tasks[session])
+        await self.end_of(session)
 
     async def _run(self, session: str, play: Play) -> None:
         reason = "an error in the server"

@@ -94,6 +94,11 @@ class Running:
         return self._trial.phase
 
     @property
+    def has_environment(self) -> bool:
+        """Whether it holds one; else it was lost, and another one may be on its way."""
+        return self._environment is not None
+
+    @property
     def grace_ns(self) -> int:
         """For how long a person whose connection was lost is waited for."""
         return int(self._grace_seconds * SECOND)

@@ -70,8 +70,9 @@ def test_a_row_that_is_refused_claims_no_name(tmp_path: Path) -> None:
         episode.append({"observation": 1})
         with pytest.raises(SpecError, match="z: expected a name of its own"):
             episode.append({"observation": 2, "z": 1}, {"z": 2})
-        with pytest.raises(UnsupportedTypeError, match="bad"):
-            episode.append({"observation": 2, "z": 1, "bad": object()}, {})
+        for bad in (object(), np.longdouble(1), np.zeros(1, "M8[s]")):
+            with pytest.raises(UnsupportedTypeError, match="bad"):
+                episode.append({"observation": 2, "z": 1, "bad": bad}, {})
         episode.append({"observation": 2, "seen z": 1}, {"z": 2, "bad": 3})
         episode.end(EpisodeEnd.TRUNCATED)
     first, last = rlds_kit.open(tmp_path).episodes[0].steps

@@ -1,11 +1,27 @@
 """There is room for so many environments: who is there keeps a place, who is gone gives it up."""
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 
 import rlds_kit
 from rlds_kit.step import EpisodeEnd
-from tests.studio.play.server import CORRIDOR, PATIENCE, Served, entered, playing, pressed, run, serving
+from rlds_kit.studio.play.plays import Plays
+from rlds_kit.studio.workers import requests
+from rlds_kit.studio.workers.pool import Environment, PoolFullError, WorkerPool
+from tests.studio.play.server import (
+    CORRIDOR,
+    PATIENCE,
+    Clock,
+    Hosting,
+    Served,
+    entered,
+    playing,
+    pressed,
+    run,
+    serving,
+)
 
 GRACE = {"grace_seconds": 0.2}
 
@@ -71,6 +87,38 @@ def test_a_lost_person_keeps_the_place_for_a_while(tmp_path: Path) -> None:
     assert (len(episode), episode.end) == (3, EpisodeEnd.INTERRUPTED)
 
 
+class Filling(WorkerPool):
+    """A pool whose places are all taken by others from some moment on."""
+
+    is_full = False
+
+    async def open(self, request: requests.Open) -> Environment:
+        """Makes an environment, while there is room."""
+        if self.is_full:
+            raise PoolFullError("as many as there may be")
+        return await super().open(request)
+
+
+def test_a_session_that_lost_its_environment_gives_up_no_place(tmp_path: Path) -> None:
+    """It has none: where somebody else took the place meanwhile it ends, and waits for nobody, least of all itself."""
+    clock = Clock()
+
+    async def play() -> None:
+        async with Filling(1) as pool:
+            host = Hosting({"left": pressed(CORRIDOR, tmp_path)})
+            plays = Plays(pool, host, clock)
+            left = await plays.of("left", "ann")
+            clock.offset += 61_000_000_000
+            assert left.is_left
+            pool.is_full = True
+            os.kill(pool.processes[0], signal.SIGKILL)
+            await asyncio.wait_for(plays.end_of("left"), PATIENCE)
+            assert host.reasons == {"left": "as many as there may be"}
+            await plays.close()
+
+    run(play)
+
+
 def test_one_person_may_play_so_many_sessions_at_once(tmp_path: Path) -> None:
     """The next one is refused with the number, until one of them is left; others may come all the time."""
     scenes = {name: pressed(CORRIDOR, tmp_path / name) for name in "abc"}
@@ -80,7 +128,10 @@ def test_one_person_may_play_so_many_sessions_at_once(tmp_path: Path) -> None:
             async with entered(served.url, "a:ann") as first:
                 await first.next_of("state", phase="waiting")
                 async with entered(served.url, "b:ann") as second:
-                    assert "you play 1 sessions at once" in (await second.next_of("error", code="sessions"))["message"]
+                    assert (
+                        "you play 1 sessions of this study at once"
+                        in (await second.next_of("error", code="sessions"))["message"]
+                    )
                 async with entered(served.url, "b:bob") as other, entered(served.url, "a:ann") as again:
                     await other.next_of("state", phase="waiting")
                     await again.send("leave")
