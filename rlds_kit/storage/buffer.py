@@ -82,8 +82,8 @@ class ArrayBuffer:
         return Column(self.key, rows, np.concatenate([item.reshape(-1) for item in items]), shapes)
 
 
-class NumberBuffer:
-    """Python and NumPy numbers, bool and None: immutable, so kept as they are."""
+class _ItemBuffer:
+    """Values that wait in a list."""
 
     def __init__(self, key: ColumnKey) -> None:
         self.key = key
@@ -96,6 +96,10 @@ class NumberBuffer:
             self.rows.pop()
         del self.items[len(self.rows) :]
 
+
+class NumberBuffer(_ItemBuffer):
+    """Python and NumPy numbers, bool and None: immutable, so kept as they are."""
+
     def seal(self) -> Column:
         """The column of all rows so far."""
         rows = np.array(self.rows, np.int64)
@@ -104,20 +108,12 @@ class NumberBuffer:
         return Column(self.key, rows, np.array(self.items, columns.storage_dtype(self.key)))
 
 
-class BytesBuffer:
+class BytesBuffer(_ItemBuffer):
     """Text, bytes, big integers and trees, as bytes of varying length."""
 
     def __init__(self, key: ColumnKey) -> None:
-        self.key = key
-        self.rows: list[int] = []
-        self.items: list[bytes] = []
+        super().__init__(key)
         self.encode: Callable[[Any], bytes] = _ENCODERS.get(key.kind, bytes)
-
-    def drop_from(self, row: int) -> None:
-        """Takes back what there is of `row` and later ones."""
-        while self.rows and self.rows[-1] >= row:
-            self.rows.pop()
-        del self.items[len(self.rows) :]
 
     def seal(self) -> Column:
         """The column of all rows so far."""
