@@ -6,7 +6,7 @@ NEEDS_PYTHON := needs Python >= 3.11 with venv (Debian: apt install python3-venv
 PYTEST_FLAGS ?= -n auto --maxprocesses 8
 
 # The stamps carry a checksum of all that an installation depends on, so a stale or moved .venv is made anew.
-SOURCES := setup.py pyproject.toml rlds_kit/_version.py $(wildcard rlds_kit/*/_native.c)
+SOURCES := setup.py pyproject.toml rlds_kit/_version.py $(wildcard rlds_kit/*/_*.c studio/frames/_*.c)
 KEY := $(shell { pwd; $(PYTHON) -VV; cat $(SOURCES); } 2>&1 | cksum | cut -d ' ' -f 1)
 RUN := .venv/bin/python
 
@@ -31,7 +31,7 @@ bench: .venv/$(KEY).dev  ## measure recording against its peers, side by side
 	$(RUN) benchmarks/record.py
 
 clean:  ## remove .venv and everything else that the verbs and tools made
-	rm -rf .venv build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache rlds_kit/*/_native*.so
+	rm -rf .venv build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache rlds_kit/*/_*.so studio/frames/_*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/$(KEY).demo:

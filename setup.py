@@ -9,6 +9,7 @@ import re
 import sysconfig
 from pathlib import Path
 
+import numpy as np
 from setuptools import Extension, find_packages, setup
 
 ROOMS = ("logger", "tfds_builders", "studio", "transformations", "trials")
@@ -24,16 +25,18 @@ rooms = [f"rlds_kit.{room}{sub}" for room in ROOMS for sub in ("", *(f".{name}" 
 pure = os.environ.get("RLDS_KIT_PURE") == "1" or bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 native = [
     Extension(
-        f"rlds_kit.{package}._native",
-        [f"{folder}/_native.c"],
+        f"rlds_kit.{module}",
+        [source],
+        include_dirs=[np.get_include()],
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
         py_limited_api=True,
         optional=True,  # no compiler, no extension: the Python twin passes the same tests
     )
-    for package, folder in (
-        ("riegeli", "rlds_kit/riegeli"),
-        ("storage", "rlds_kit/storage"),
-        ("studio.frames", "studio/frames"),
+    for module, source in (
+        ("riegeli._native", "rlds_kit/riegeli/_native.c"),
+        ("storage._rows", "rlds_kit/storage/_rows.c"),
+        ("storage._native", "rlds_kit/storage/_native.c"),
+        ("studio.frames._native", "studio/frames/_native.c"),
     )
 ]
 

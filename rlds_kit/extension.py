@@ -5,13 +5,14 @@ import os
 from types import ModuleType
 
 
-def extension(package: str) -> ModuleType | None:
-    """The module `_native` of a package, unless it was not built or `RLDS_KIT_PURE=1` in the environment keeps it out.
+def extension(package: str, name: str = "_native") -> ModuleType | None:
+    """A module of a package in C, unless it was not built or `RLDS_KIT_PURE=1` in the environment keeps it out.
 
     Without it, code in Python does the same work, so that this can be tested and timed, too.
 
     Args:
       package: its full name.
+      name: of the module.
 
     >>> extension("rlds_kit.spec") is None
     True
@@ -19,6 +20,6 @@ def extension(package: str) -> ModuleType | None:
     if os.environ.get("RLDS_KIT_PURE") == "1":
         return None
     try:
-        return importlib.import_module(f"{package}._native")
+        return importlib.import_module(f"{package}.{name}")
     except ImportError:  # there was no compiler when this was installed
         return None

@@ -131,7 +131,7 @@ def _columns_of(path: str, steps: np.ndarray, values: Values, spec: specs.Spec |
     buffer = RowBuffer(len(steps), _BUFFER_BYTES, ArrayPool(0))
     branch = Branch(path, spec)
     for step, value in zip(steps.tolist(), values, strict=True):
-        buffer.add(step, branch.leaves(value), leaves.Leaves())
+        buffer.add(step, branch.leaves(value), leaves.Leaves([], []))
     return buffer.seal()
 
 

@@ -73,7 +73,7 @@ class Branch:
         Raises:
           UnsupportedTypeError: something inside cannot be recorded.
         """
-        found = Leaves()
+        found = Leaves([], [])
         self.collect(value, found)
         return found
 

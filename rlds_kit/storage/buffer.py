@@ -9,6 +9,7 @@ from rlds_kit.errors import UnsupportedTypeError
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import dtypes, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.array_form import put_row
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey
@@ -24,21 +25,19 @@ class ArrayBuffer:
         self.rows: list[int] = []
         self._expected_rows, self._pool = expected_rows, pool
         self._dense: np.ndarray | None = None
-        self._capacity = self._row_bytes = 0
-        self._shape: tuple[int, ...] = ()
+        self._row_bytes = 0
         self._items: list[np.ndarray] | None = None
 
     def append(self, row: int, item: np.ndarray) -> int:
         """Copies `item`; returns how many bytes that took."""
         dense, count = self._dense, len(self.rows)
-        if dense is not None and count < self._capacity and item.shape == self._shape:  # as nearly always
-            dense[count] = item
+        if dense is not None and put_row(dense, count, item):  # as nearly always
             self.rows.append(row)
             return self._row_bytes
         if self._items is not None:
             self._items.append(np.array(item, order="C"))
         else:
-            self._append_first(item)
+            self._append_other(item)
         self.rows.append(row)
         return item.nbytes
 
@@ -51,11 +50,11 @@ class ArrayBuffer:
         elif self._items is not None:
             del self._items[len(self.rows) :]
 
-    def _append_first(self, item: np.ndarray) -> None:
-        """Of all, of another shape, or beyond the memory there is."""
+    def _append_other(self, item: np.ndarray) -> None:
+        """The first of all, one of another shape, one beyond the memory there is, or one that is not contiguous."""
         count = len(self.rows)
         if self._dense is None:
-            self._shape, self._row_bytes = item.shape, item.nbytes
+            self._row_bytes = item.nbytes
             self._dense = self._pool.take((max(_FIRST_CAPACITY, self._expected_rows), *item.shape), item.dtype)
         if item.shape != self._dense.shape[1:]:
             self._items = [*self._dense[:count].copy(), np.array(item, order="C")]
@@ -63,7 +62,6 @@ class ArrayBuffer:
             return
         if count == len(self._dense):
             self._dense = np.concatenate((self._dense, np.empty_like(self._dense)))
-        self._capacity = len(self._dense)
         self._dense[count] = item
 
     def release(self) -> None:

@@ -1,7 +1,7 @@
 """Checks that a row's declared fields fit the spec, and takes the whole row apart into leaves."""
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,8 +10,10 @@ from rlds_kit.errors import SpecError
 from rlds_kit.spec.validate import require
 from rlds_kit.step import ACTION, FLAGS
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.array_form import example_of, is_alike
 from rlds_kit.storage.branch import Branch
 from rlds_kit.storage.leaf import ColumnKey, Leaves, escape
+from rlds_kit.storage.row_form import RowForm, fits_by_form, fitting_types, form_of
 
 MAX_LEAVES: Final = 1024
 """A dynamic field with more leaves than this is stored as one, so that columns stay few."""
@@ -27,8 +29,7 @@ class DeclaredFields:
         self._fields: dict[str, _Declared | _Dynamic] = {
             name: _Declared(name, spec) for name, spec in declared.fields.items()
         }
-        self._observed: _Side = {}
-        self._acted: _Side = {}
+        self._observed, self._acted = _Side(), _Side()
         self._met: list[tuple[_Side, str]] = []
 
     def leaves(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> tuple[Leaves, Leaves]:
@@ -38,7 +39,8 @@ class DeclaredFields:
           SpecError: a declared field does not fit, every problem is listed with its place; or one is on both sides.
           UnsupportedTypeError: a value cannot be recorded.
         """
-        self._met = []
+        if self._met:
+            self._met = []
         try:
             return self._leaves(observed, self._observed), self._leaves(acted, self._acted)
         except BaseException:
@@ -48,21 +50,28 @@ class DeclaredFields:
     def forget(self) -> None:
         """Gives back the names that the last row was the first to have: it is not recorded."""
         for side, name in self._met:
-            side.pop(name, None)
+            side.fields.pop(name, None)
 
-    def _leaves(self, fields: Mapping[str, Any], known: "_Side") -> Leaves:
-        found = Leaves()
-        for name, item in fields.items():
-            field = known.get(name)
+    def _leaves(self, row: Mapping[str, Any], side: "_Side") -> Leaves:
+        known = None if side.form is None else side.form.leaves(row)
+        return self._collect(row, side) if known is None else known
+
+    def _collect(self, row: Mapping[str, Any], side: "_Side") -> Leaves:
+        """Looks at each value."""
+        found, met = Leaves([], []), len(self._met)
+        for name, item in row.items():
+            field = side.fields.get(name)
             if field is None:
-                self._met.append((known, name))
-                field = known[name] = self._meet(name)
+                self._met.append((side, name))
+                field = side.fields[name] = self._meet(name)
             field.collect(item, found)
+        if met == len(self._met):  # names that come for the first time may be given back
+            side.look(row, found)
         return found
 
     def _meet(self, name: str) -> "_Declared | _Dynamic":
         """A field that comes on a side for the first time."""
-        if name in self._observed or name in self._acted:
+        if name in self._observed.fields or name in self._acted.fields:
             raise SpecError(
                 f"{name}: expected a name of its own for what belongs to the action, but an observation of this "
                 "episode has a field of the same name; rename one of them"
@@ -79,20 +88,19 @@ class _Declared:
     def __init__(self, name: str, spec: specs.Spec) -> None:
         self._name, self._spec, self._branch = name, spec, Branch(escape(name), spec)
         self._takes_any = name == ACTION
-        self._takes_floats = _is_float(spec)
+        self._fitting = fitting_types(spec) - {int}
         self._known: tuple[object, ...] | None = None
         self._array: ColumnKey | None = None
-        self._shape: tuple[int, ...] = ()
+        self._example = np.empty(0)
 
     def collect(self, item: Any, found: Leaves) -> None:  # any recordable value
         """Adds the leaves of a value that fits."""
         kind = type(item)
-        array = self._array if kind is np.ndarray else None
-        if array is not None and item.shape == self._shape and (item.dtype is array.dtype or item.dtype == array.dtype):
-            found.keys.append(array)
+        if kind is np.ndarray and self._array is not None and is_alike(item, self._example):
+            found.keys.append(self._array)
             found.items.append(item)
             return
-        if kind is float and self._takes_floats:
+        if kind in self._fitting:
             self._branch.collect(item, found)
             return
         begin = len(found.keys)
@@ -106,13 +114,19 @@ class _Declared:
             self._check(item, list(found)[begin:])
 
     def _check(self, item: object, leaves: list[tuple[ColumnKey, Any]]) -> None:
-        # Arrays of a shape and dtype that fitted before fit again: nothing else about an array is checked.
-        signature = tuple((key, value.shape) for key, value in leaves if key.kind == pb.ARRAY)
-        if len(signature) != len(leaves) or self._known != signature:
+        # Arrays of a shape and dtype that fitted before fit again: nothing else about them is checked, but where the
+        # shape is ().
+        signature = tuple((key, value.shape) for key, value in leaves if key.kind == pb.ARRAY and key.rank)
+        is_whole = len(signature) == len(leaves)
+        if not is_whole or self._known != signature:
             require(self._spec, item, self._name)
-            self._known = signature
-        if type(item) is np.ndarray and len(leaves) == 1:
-            self._array, self._shape = leaves[0][0], item.shape
+            self._known = signature if is_whole else None
+        if type(item) is np.ndarray and is_whole and len(leaves) == 1:
+            self._array, self._example = leaves[0][0], example_of(item)
+
+    def fits_by_form(self, item: Any) -> bool:
+        """Whether values of the form of one that fits do fit."""
+        return self._takes_any or fits_by_form(self._spec, item)
 
 
 class _Dynamic:
@@ -122,6 +136,11 @@ class _Dynamic:
         if name in FLAGS:
             raise SpecError(f"{name}: expected another name for this field: the flag is derived from the episode")
         self._branch = Branch(escape(name))
+
+    def fits_by_form(self, item: object) -> bool:
+        """Whether values of the form of one that fits do fit: any does."""
+        del item
+        return True
 
     def collect(self, item: object, found: Leaves) -> None:
         """Adds the leaves of a value."""
@@ -135,10 +154,24 @@ class _Dynamic:
             self._branch.add_tree(item, found)
 
 
-_Side: TypeAlias = dict[str, _Declared | _Dynamic]
-"""The fields that rows have had, of what was observed or of what was done."""
+class _Side:
+    """What rows have had so far, of what was observed or of what was done.
 
+    Attributes:
+      fields: by name.
+      form: of rows that need no look at each value.
+    """
 
-def _is_float(spec: specs.Spec) -> bool:
-    """Whether every Python float fits: so it is with most rewards and discounts."""
-    return isinstance(spec, specs.Array) and spec.shape == () and spec.dtype == np.float64
+    def __init__(self) -> None:
+        self.fields: dict[str, _Declared | _Dynamic] = {}
+        self.form: RowForm | None = None
+        self._keys: list[ColumnKey] = []
+        self._looked_at: list[ColumnKey] | None = None
+
+    def look(self, row: Mapping[str, Any], found: Leaves) -> None:
+        """Remembers the form of a row which the form before was not of, if it is like the last such row."""
+        if found.keys == self._keys != self._looked_at:
+            self._looked_at = found.keys
+            if all(self.fields[name].fits_by_form(item) for name, item in row.items()):
+                self.form = form_of(row, found)
+        self._keys = found.keys

@@ -38,9 +38,8 @@ class Leaves:
 
     __slots__ = ("items", "keys")
 
-    def __init__(self) -> None:
-        self.keys: list[ColumnKey] = []
-        self.items: list[Any] = []
+    def __init__(self, keys: list[ColumnKey], items: list[Any]) -> None:
+        self.keys, self.items = keys, items
 
     def __iter__(self) -> Iterator[tuple[ColumnKey, Any]]:
         return zip(self.keys, self.items, strict=True)

@@ -151,7 +151,7 @@ class RowBuffer:
         return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
 
     def _layout(self, side: _Side, leaves: Leaves) -> _Layout:
-        if side.run is not None and side.run.layout.keys == leaves.keys:  # nearly always the same objects
+        if side.run is not None and (side.run.layout.keys is leaves.keys or side.run.layout.keys == leaves.keys):
             return side.run.layout
         identities = tuple(map(id, leaves.keys))
         layout = self._layouts.get(identities)

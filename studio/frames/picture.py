@@ -11,7 +11,7 @@ import numpy as np
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.frames.header import Codec
-from rlds_kit.studio.frames.png import encode_flat
+from rlds_kit.studio.frames.png import encode_flat, encode_palette
 
 with needs("studio"):
     from PIL import Image
@@ -65,6 +65,7 @@ class Encoder:
     def __init__(self) -> None:
         self._is_flat, self._left = False, 0
         self._shape: tuple[int, ...] = ()
+        self._most = 0
 
     def encode(self, picture: Picture, quality: Quality) -> Encoded:
         """Encodes a picture.
@@ -76,19 +77,23 @@ class Encoder:
         Raises:
           ValueError: it is no picture.
         """
+        if self._is_flat and self._left:  # as games nearly always are, and then nothing but C looks at the picture
+            data = encode_palette(picture, self._shape[0], self._shape[1])
+            if data is not None:
+                return self._flat(data)
         if picture is None:
             return Encoded(Codec.NOTHING, b"")
         if isinstance(picture, str):
             return Encoded(Codec.TEXT, picture.encode())
-        is_like_before = self._left and picture.dtype is _UINT8 and picture.shape == self._shape
-        if not (is_like_before and picture.flags.c_contiguous):
-            picture = self._looked_at(picture)
+        checked = self._looked_at(picture)
+        if self._is_flat:
+            return self._flat(encode_flat(checked))
         self._left -= 1
-        if not self._is_flat:
-            return _encode_fine(picture, quality)
-        data = encode_flat(picture)
-        if len(data) * _FLAT_SHARE > picture.size:
-            self._left = 0  # it is flat no more
+        return _encode_fine(checked, quality)
+
+    def _flat(self, data: bytes) -> Encoded:
+        """The PNG of a picture that was flat. The next one may be so no more if it takes too many bytes."""
+        self._left = 0 if len(data) > self._most else self._left - 1
         return Encoded(Codec.PNG, data)
 
     def _looked_at(self, picture: np.ndarray) -> np.ndarray:
@@ -96,6 +101,7 @@ class Encoder:
         checked = _checked(picture)
         if not self._left or checked.shape != self._shape:
             self._is_flat, self._shape, self._left = _is_flat(checked), checked.shape, _LOOK_EVERY
+            self._most = checked.size // _FLAT_SHARE
         return checked
 
 

@@ -30,11 +30,14 @@ def encode_flat(picture: np.ndarray) -> bytes:
     True
     """
     height, width = picture.shape[:2]
-    if native is not None and picture.ndim == 3:
-        data: bytes | None = native.encode_palette(picture, height, width)
-        if data is not None:
-            return data
-    return _encode(picture, height, width)
+    data = encode_palette(picture, height, width)
+    return _encode(picture, height, width) if data is None else data
+
+
+def encode_palette(picture: np.ndarray | str | None, height: int, width: int) -> bytes | None:
+    """Encodes a picture of that size with up to 256 colours; None if it is another one, or C is not there."""
+    data: bytes | None = None if native is None else native.encode_palette(picture, height, width)
+    return data
 
 
 def _encode(picture: np.ndarray, height: int, width: int) -> bytes:

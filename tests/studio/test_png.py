@@ -1,7 +1,9 @@
 """Flat pictures: what is shown are the pixels that were drawn, with the C extension and without it."""
 
 import io
+import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,10 +85,51 @@ def test_the_extension_makes_fewer_bytes(implementation: object) -> None:
         assert len(with_palette) < len(png.encode_flat(picture))
 
 
-@pytest.mark.parametrize("size", [(0, 4), (4, 0), (-2, -2), (2, 3), (2**62, 4), (4, 2**62)])
-def test_the_extension_checks_its_arguments(implementation: object, size: tuple[int, int]) -> None:
-    """A size that is not that of the bytes is refused."""
+@given(pictures())
+def test_checksums_are_right(picture: np.ndarray) -> None:
+    """Of each chunk, and of what was compressed: a browser is more particular than Pillow."""
+    data, at, body = png.encode_flat(picture), 8, b""
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big")
+        name, chunk = data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
+        assert zlib.crc32(name + chunk) == int.from_bytes(data[at + 8 + size : at + 12 + size], "big")
+        body += chunk if name == b"IDAT" else b""
+        at += 12 + size
+    unpacker = zlib.decompressobj()
+    assert unpacker.decompress(body)
+    assert unpacker.eof
+    assert not unpacker.unused_data
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        None,
+        "text",
+        np.zeros((4, 3, 3), np.uint8),
+        np.zeros((3, 4), np.uint8),
+        np.zeros((3, 4, 4), np.uint8),
+        np.zeros((3, 4, 3), np.int8),
+        np.zeros((3, 8, 3), np.uint8)[:, ::2],
+        np.zeros((1, 3, 4, 3), np.uint8),
+    ],
+)
+def test_another_picture_than_was_said_has_no_palette(picture: np.ndarray | str | None) -> None:
+    """Nor has one of another dtype, or one that does not lie in one piece."""
+    assert png.encode_palette(picture, 3, 4) is None
+
+
+@pytest.mark.parametrize("size", [(0, 4), (4, 0), (0, 0)])
+def test_an_empty_picture_has_no_palette(size: tuple[int, int]) -> None:
+    """There is nothing to encode."""
+    assert png.encode_palette(np.zeros((*size, 3), np.uint8), *size) is None
+
+
+def test_the_extension_checks_its_arguments(implementation: object) -> None:
+    """A size is two numbers."""
     if implementation is None or native is None:
         pytest.skip("the C extension is absent: no compiler when this was installed, or RLDS_KIT_PURE=1")
-    with pytest.raises(ValueError, match=r"expected .* rows of .* pixels"):
-        native.encode_palette(bytes(12), *size)
+    picture: Any = np.zeros((3, 4, 3), np.uint8)
+    for size in ((), (3,), ("3", 4), (3, None), (2**70, 4)):
+        with pytest.raises((TypeError, OverflowError)):
+            native.encode_palette(picture, *size)

@@ -1,0 +1,123 @@
+/* What is done with every row, in a fraction of the time that Python takes: row_form.py and array_form.py beside this
+ * file say what that is, and do without it.
+ *
+ * An array's shape and dtype are read here where they stand. To ask for them in Python makes objects, and between two
+ * steps of a slow environment the processor forgets the code that makes them: that takes longer than to copy a frame. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <string.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+/* Whether an array, from its dimension `first` on, has the dtype and the shape of another. */
+static int has_form_of(PyArrayObject *array, int first, PyArrayObject *other) {
+  int rank = PyArray_NDIM(other);
+  if (PyArray_NDIM(array) != rank + first) return 0;
+  for (int i = 0; i < rank; ++i)
+    if (PyArray_DIM(array, i + first) != PyArray_DIM(other, i)) return 0;
+  return PyArray_DESCR(array) == PyArray_DESCR(other) || PyArray_EquivTypes(PyArray_DESCR(array), PyArray_DESCR(other));
+}
+
+static int check_arrays(PyObject *first, PyObject *second) {
+  if (PyArray_Check(first) && PyArray_Check(second)) return 1;
+  PyErr_Format(PyExc_TypeError, "expected two arrays, got %R and %R", Py_TYPE(first), Py_TYPE(second));
+  return 0;
+}
+
+static PyObject *is_alike(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *array, *example;
+  if (!PyArg_UnpackTuple(args, "is_alike", 2, 2, &array, &example) || !check_arrays(array, example)) return NULL;
+  return PyBool_FromLong(has_form_of((PyArrayObject *)array, 0, (PyArrayObject *)example));
+}
+
+/* Keeps the interpreter's lock: to get it back from a thread that compresses may take longer than to copy a frame. */
+static PyObject *put_row(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *number, *of, *what;
+  if (!PyArg_UnpackTuple(args, "put_row", 3, 3, &of, &number, &what) || !check_arrays(of, what)) return NULL;
+  PyArrayObject *rows = (PyArrayObject *)of, *array = (PyArrayObject *)what;
+  Py_ssize_t row = PyLong_AsSsize_t(number);
+  if (row == -1 && PyErr_Occurred()) return NULL;
+  if (!has_form_of(rows, 1, array) || row < 0 || row >= PyArray_DIM(rows, 0)) Py_RETURN_FALSE;
+  if (!PyArray_CHKFLAGS(rows, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE) || !PyArray_IS_C_CONTIGUOUS(array) ||
+      PyDataType_REFCHK(PyArray_DESCR(rows)))
+    Py_RETURN_FALSE;
+  memmove(PyArray_BYTES(rows) + row * PyArray_NBYTES(array), PyArray_BYTES(array), (size_t)PyArray_NBYTES(array));
+  Py_RETURN_TRUE;
+}
+
+static int is_same_name(PyObject *key, PyObject *name) {
+  return key == name || (PyUnicode_CheckExact(key) && PyUnicode_Compare(key, name) == 0);
+}
+
+static int fits_64_bits(PyObject *number) {
+  int overflow;
+  PyLong_AsLongLongAndOverflow(number, &overflow);
+  return !overflow;
+}
+
+/* Adds the values below `value` to `items`. Returns 1; 0 if it is made otherwise than `form` says; -1: an error. No code
+ * in Python runs meanwhile, so nothing changes under our hands. */
+static int take(PyObject *form, PyObject *value, PyObject *items) {
+  if (PyTuple_Check(form)) {
+    PyObject *key, *below;
+    Py_ssize_t place = 0, at = 0;
+    if (!PyDict_CheckExact(value) || 2 * PyDict_Size(value) != PyTuple_Size(form)) return 0;
+    while (PyDict_Next(value, &place, &key, &below)) {
+      if (!is_same_name(key, PyTuple_GetItem(form, at))) return 0;
+      int taken = take(PyTuple_GetItem(form, at + 1), below, items);
+      if (taken != 1) return taken;
+      at += 2;
+    }
+    return 1;
+  }
+  if (PyBytes_Check(form)) { /* what stands for an empty dict */
+    if (!PyDict_CheckExact(value) || PyDict_Size(value)) return 0;
+    value = form;
+  } else if (PyType_Check(form)) {
+    if (Py_TYPE(value) != (PyTypeObject *)form) return 0;
+    if (PyLong_CheckExact(value) && !fits_64_bits(value)) return 0;
+  } else if (!PyArray_CheckExact(value) || !PyArray_Check(form) ||
+             !has_form_of((PyArrayObject *)value, 0, (PyArrayObject *)form)) {
+    return 0;
+  }
+  return PyList_Append(items, value) ? -1 : 1;
+}
+
+static PyObject *values(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *form, *row;
+  if (!PyArg_UnpackTuple(args, "values", 2, 2, &form, &row)) return NULL;
+  PyObject *items = PyList_New(0);
+  if (!items) return NULL;
+  int taken = take(form, row, items);
+  if (taken == 1) return items;
+  Py_DECREF(items);
+  if (taken < 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+static int prepare(PyObject *module) {
+  (void)module;
+  import_array1(-1);
+  return 0;
+}
+
+static PyMethodDef methods[] = {
+    {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
+    {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
+    {"values", values, METH_VARARGS, "Return all values of a row, given its form; None if it is made otherwise."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, prepare}, {0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_rows", "What row_form.py and array_form.py leave to C.", 0, methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__rows(void) { return PyModuleDef_Init(&module); }
