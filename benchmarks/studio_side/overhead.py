@@ -1,8 +1,10 @@
 """What the studio adds to a step in its worker: recording it and encoding the picture."""
 
+import contextlib
 import multiprocessing
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,7 +28,8 @@ class Overhead:
     """Of the steps of some sessions in one worker.
 
     Attributes:
-      milliseconds: that each step took, less the median of what the environment alone takes for a step and a picture.
+      milliseconds: that each step took, less the median of what the environment alone takes for a step and a picture;
+        every other turn is the environment's alone.
       picture: bytes of the last one.
     """
 
@@ -41,7 +44,8 @@ def overhead(environment: str, sessions: int, rounds: int, rate: float | None = 
       environment: its id.
       sessions: how many take turns.
       rounds: steps of each that are measured.
-      rate: steps a second of each; None: the next one follows at once, and finds the processor's caches warm.
+      rate: turns a second, of which every other one is the studio's; None: the next one follows at once, and finds the
+        processor's caches warm.
     """
     ours, theirs = multiprocessing.Pipe()
     worker = process.start(_tell, theirs, environment, sessions, rounds, rate)
@@ -57,43 +61,48 @@ def _tell(pipe: "Connection[Any, Any]", environment: str, sessions: int, rounds:
 
 def _overhead(environment: str, sessions: int, rounds: int, rate: float | None) -> Overhead:
     period = 0.0 if rate is None else 1 / rate
-    alone = sorted(_alone(environment, sessions, rounds, period))[sessions * rounds // 2]
-    look, taken = requests.Look(), []
+    alone, played = [], []
     with tempfile.TemporaryDirectory() as folder:
-        spec = EnvironmentSpec(environment)
-        stages = [Stage(requests.Open(spec, str(Path(folder) / str(number)))) for number in range(sessions)]
-        for stage in stages:
-            stage.reset(requests.Reset(look, seed=1))
-        for number in range(WARM + rounds):
-            begun = time.perf_counter()
-            for stage in stages:
-                begin = time.perf_counter()
-                stepped = stage.step(requests.Step(look, {SEAT: number % 3}, PLAY))
-                taken.append((time.perf_counter() - begin - alone) * 1e3)
-            _rest(period - (time.perf_counter() - begun))
+        envs = [gymnasium.make(environment) for _ in range(sessions)]
+        stages = [_stage(environment, Path(folder) / str(number)) for number in range(sessions)]
+        for env in envs:
+            env.reset(seed=1)
+        for number in range(WARM + rounds):  # by turns: how fast the machine is changes within seconds
+            with _paced(period):
+                alone += [
+                    _seconds(lambda action, env=env: (env.step(action), env.render()), number % 3) for env in envs
+                ]
+            with _paced(period):
+                played += [_seconds(stage.step, _request(number % 3)) for stage in stages]
+        picture = stages[-1].show(requests.Look())
         for stage in stages:
             stage.finish(requests.Finish({}))
             stage.close()
-    return Overhead(taken[WARM * sessions :], len(stepped.picture.data))
+    base = sorted(alone[WARM * sessions :])[rounds * sessions // 2]
+    return Overhead([(each - base) * 1e3 for each in played[WARM * sessions :]], len(picture.data))
 
 
-def _alone(environment: str, sessions: int, rounds: int, period: float) -> list[float]:
-    """Seconds that steps and pictures of the environments take without a studio, at the same rate."""
-    taken = []
-    envs = [gymnasium.make(environment) for _ in range(sessions)]
-    for env in envs:
-        env.reset(seed=1)
-    for number in range(rounds):
-        begun = time.perf_counter()
-        for env in envs:
-            begin = time.perf_counter()
-            env.step(number % 3)
-            env.render()
-            taken.append(time.perf_counter() - begin)
-        _rest(period - (time.perf_counter() - begun))
-    return taken
+def _stage(environment: str, folder: Path) -> Stage:
+    stage = Stage(requests.Open(EnvironmentSpec(environment), str(folder)))
+    stage.reset(requests.Reset(requests.Look(), seed=1))
+    return stage
 
 
-def _rest(seconds: float) -> None:
-    if seconds > 0:
-        time.sleep(seconds)
+def _request(action: int) -> requests.Step:
+    return requests.Step(requests.Look(), {SEAT: action}, PLAY)
+
+
+def _seconds(do: Callable[[Any], object], what: Any) -> float:
+    begin = time.perf_counter()
+    do(what)
+    return time.perf_counter() - begin
+
+
+@contextlib.contextmanager
+def _paced(period: float) -> Iterator[None]:
+    """Takes as long as that, if what is done within takes less."""
+    begun = time.perf_counter()
+    yield
+    rest = period - (time.perf_counter() - begun)
+    if rest > 0:
+        time.sleep(rest)
