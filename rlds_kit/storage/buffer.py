@@ -45,9 +45,7 @@ class ArrayBuffer:
         """Takes back what was appended for `row` and later ones."""
         while self.rows and self.rows[-1] >= row:
             self.rows.pop()
-        if self._dense is not None:
-            self._items = None
-        elif self._items is not None:
+        if self._items is not None:
             del self._items[len(self.rows) :]
 
     def _append_other(self, item: np.ndarray) -> None:
@@ -57,8 +55,8 @@ class ArrayBuffer:
             self._row_bytes = item.nbytes
             self._dense = self._pool.take((max(_FIRST_CAPACITY, self._expected_rows), *item.shape), item.dtype)
         if item.shape != self._dense.shape[1:]:
-            self._items = [*self._dense[:count].copy(), np.array(item, order="C")]
-            self._dense = None
+            items = [*self._dense[:count].copy(), np.array(item, order="C")]
+            self._dense, self._items = None, items  # at once: no signal comes in between
             return
         if count == len(self._dense):
             self._dense = np.concatenate((self._dense, np.empty_like(self._dense)))

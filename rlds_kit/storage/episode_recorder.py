@@ -129,6 +129,7 @@ class EpisodeRecorder:
         with self._intake.lock:
             if self._leaving is not None:
                 self.cut()
+            self._buffer.settle(self.rows)
             if self._started:
                 self._intake.put(Discard(self.id.bytes, self.rows))
             self._close()
@@ -170,27 +171,35 @@ class EpisodeRecorder:
     def _add(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> None:
         leaves, rows = self._fields.leaves(observed, acted), self.rows
         try:
-            self._take(*leaves)
+            while not self._take(*leaves):
+                leaves = self._fields.leaves(observed, acted)
         except BaseException:
             if self.rows == rows:
                 self._fields.forget()
             raise
 
-    def _take(self, observed: Leaves, acted: Leaves) -> None:
+    def _take(self, observed: Leaves, acted: Leaves) -> bool:
+        """Takes a row; False if the handler of a signal, which runs in this thread, flushed or closed meanwhile."""
         with self._intake.lock:
             self._check()  # again: another thread may have closed the recorder meanwhile
             if self._leaving is not None:
                 self.cut()
-            before = self._buffer.nbytes
+            buffer, rows = self._buffer, self.rows
+            before = buffer.nbytes
             if self.oldest is None:
                 self.oldest = time.monotonic()
-            self._buffer.add(self.rows, observed, acted)
-            self.rows += 1  # an interrupt before this takes all of the row back
-            self._intake.took(1, self._buffer.nbytes - before)
+            buffer.add(rows, observed, acted)
+            # An interrupt before this takes all of the row back; and no signal comes between the questions and the sum.
+            self.rows += 1 if buffer.attempt is not None and buffer is self._buffer and not self._ended else 0
+            if self.rows == rows:
+                buffer.settle(rows)
+                return False
+            self._intake.took(1, buffer.nbytes - before)
             policy = self._intake.policy
             if policy.is_full(self.rows - self._last_block.stop, self._buffer.nbytes):
                 self.cut()
             self._intake.after_row()
+            return True
 
     def _finish(self, end: pb.EpisodeEnd) -> None:
         if self.rows:

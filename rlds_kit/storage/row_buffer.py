@@ -1,6 +1,6 @@
 """The rows of an open episode that are not on disk yet."""
 
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_pool import ArrayPool
@@ -74,8 +74,9 @@ class _Side:
 
     def spread(self) -> None:
         """Gives what waits to its columns."""
-        if self.run is not None and self.run.rows:
-            self.run.spread()
+        run = self.run
+        if run is not None and run.rows:
+            run.spread()
         self.run = None
 
     def drop_from(self, row: int, layout: _Layout) -> None:
@@ -88,6 +89,10 @@ class _Side:
             del self.run.items[len(self.run.rows) :]
 
 
+_Attempt: TypeAlias = tuple[int, int, _Layout, _Layout]
+"""A row that is being added, the bytes without it, and the layouts of its two sides."""
+
+
 class RowBuffer:
     """The columns of one open episode since its last block.
 
@@ -95,6 +100,10 @@ class RowBuffer:
       expected_rows: how many rows it is likely to get.
       max_bytes: how many bytes it gets at most, but for the last row.
       pool: where to get memory.
+
+    Attributes:
+      nbytes: that it holds.
+      attempt: the row that was added last, whole or not; None if that was settled since.
     """
 
     def __init__(self, expected_rows: int, max_bytes: int, pool: ArrayPool) -> None:
@@ -102,7 +111,7 @@ class RowBuffer:
         self._columns: dict[ColumnKey, Buffer] = {}
         self._layouts: dict[tuple[int, ...], _Layout] = {}
         self._observed, self._acted = _Side(), _Side()
-        self._attempt: tuple[int, int, _Layout, _Layout] | None = None
+        self.attempt: _Attempt | None = None
         self._rows, self._max_bytes, self._pool = expected_rows, max_bytes, pool
 
     def add(self, row: int, observed: Leaves, acted: Leaves) -> None:
@@ -116,27 +125,35 @@ class RowBuffer:
         Raises:
           UnsupportedTypeError: a dtype is not one that is recorded.
         """
-        if self._attempt is not None and self._attempt[0] >= row:
+        if self.attempt is not None and self.attempt[0] >= row:
             self.settle(row)
         # Whatever can fail comes first; then only an interrupt (Ctrl-C, SIGTERM) can come between two columns.
         here, before = self._layout(self._observed, observed), self._layout(self._acted, acted)
-        nbytes = self.nbytes
-        self._attempt = (row, nbytes, here, before)
-        nbytes += self._observed.add(row, here, observed.items)
-        if before.keys:
-            nbytes += self._acted.add(row - 1, before, acted.items)
-        self.nbytes = nbytes
+        self.attempt = attempt = (row, self.nbytes, here, before)
+        try:
+            nbytes = self._observed.add(row, here, observed.items)
+            if before.keys:
+                nbytes += self._acted.add(row - 1, before, acted.items)
+        except Exception:
+            if self.attempt is attempt:
+                raise
+        if self.attempt is attempt:
+            self.nbytes += nbytes
+        else:  # the handler of a signal had `settle` called
+            self._take_back(attempt)
 
     def settle(self, rows: int) -> None:
         """Takes back the last `add` if it was interrupted: if the episode has no more than `rows` rows without it."""
-        if self._attempt is None:
+        if self.attempt is None:
             return
-        row, nbytes, here, before = self._attempt
-        if row >= rows:
-            self._observed.drop_from(row, here)
-            self._acted.drop_from(row - 1, before)
-            self.nbytes = nbytes
-        self._attempt = None
+        if self.attempt[0] >= rows:
+            self._take_back(self.attempt)
+        self.attempt = None
+
+    def _take_back(self, attempt: _Attempt) -> None:
+        row, self.nbytes, here, before = attempt
+        self._observed.drop_from(row, here)
+        self._acted.drop_from(row - 1, before)
 
     def release(self) -> None:
         """Gives the memory back; columns that `seal` returned must not be used any more."""
@@ -151,8 +168,9 @@ class RowBuffer:
         return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
 
     def _layout(self, side: _Side, leaves: Leaves) -> _Layout:
-        if side.run is not None and (side.run.layout.keys is leaves.keys or side.run.layout.keys == leaves.keys):
-            return side.run.layout
+        run = side.run
+        if run is not None and (run.layout.keys is leaves.keys or run.layout.keys == leaves.keys):
+            return run.layout
         identities = tuple(map(id, leaves.keys))
         layout = self._layouts.get(identities)
         if layout is None:

@@ -40,7 +40,7 @@ class WriterThread:
         self._closing = False
         self._last_ticket = self._synced_ticket = 0
         self._next_tick = time.monotonic() + (interval or 0) / 2
-        self._ended = threading.Event()
+        self._is_over = False
         self._thread = threading.Thread(target=self._run, name="rlds_kit writer", daemon=True)
         self._thread.start()
 
@@ -86,8 +86,9 @@ class WriterThread:
         with self._monitor:
             self._closing = True
             self._monitor.notify_all()
-        self._ended.wait()  # first: until Python 3.13 an interrupted join takes the thread for ended
-        self._thread.join()
+            # Lets go of the monitor, also where the handler of a signal came in between while this thread held it.
+            self._monitor.wait_for(lambda: self._is_over)
+        self._thread.join()  # not only: until Python 3.13 an interrupted join takes the thread for ended
 
     def _run(self) -> None:
         try:
@@ -99,7 +100,9 @@ class WriterThread:
         except BaseException as error:  # noqa: BLE001  whatever it is, the caller must hear of it
             self._fail(error)
         finally:
-            self._ended.set()
+            with self._monitor:
+                self._is_over = True
+                self._monitor.notify_all()
 
     def _next_job(self) -> Job | None:
         """Waits for a job; None when closing and nothing is left. Cuts waiting rows when their time has come."""

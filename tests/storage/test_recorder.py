@@ -2,6 +2,7 @@
 
 import linecache
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -570,8 +572,8 @@ INTERRUPTED_FILES: Final = (
 
 
 @contextmanager
-def _interrupt_at(number: int) -> Iterator[list[str]]:
-    """Ctrl-C before the `number`-th line that the caller's side executes; yields what was interrupted."""
+def _interrupt_at(number: int, handle: Callable[..., object] = signal.default_int_handler) -> Iterator[list[str]]:
+    """A signal before the `number`-th line that the caller's side executes; yields what was interrupted."""
     struck: list[str] = []
     lines = iter(range(number + 1))
 
@@ -579,7 +581,7 @@ def _interrupt_at(number: int) -> Iterator[list[str]]:
         # A `with` of a lock written in C cannot be interrupted half way; a line of Python can.
         if event == "line" and not struck and not _is_with(frame) and next(lines, None) == number:
             struck.append(f"{frame.f_code.co_name} line {frame.f_lineno}")
-            raise KeyboardInterrupt
+            handle(signal.SIGINT, frame)
         return local
 
     def trace(frame: FrameType, _: str, __: Any) -> Any:
@@ -654,6 +656,43 @@ def test_an_interrupted_last_row_costs_no_other(tmp_path: Path, last: int) -> No
         assert_whole(rlds_kit.open(tmp_path / str(number)), [episode.given] if len(episode.given) else [])
         number += 1
     assert number > 50
+
+
+def _heedless(deed: Callable[[], None], *_: object) -> None:
+    """As the handler of a signal."""
+    deed()
+
+
+@pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("handle", ["flush", "close", "end", "discard"])
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_the_handler_of_a_signal_may_use_the_recorder(tmp_path: Path, first: int, handle: str) -> None:
+    """In the middle of `append`, which then adds the row or says that it did not, and waits for nothing for ever."""
+    number, struck = 0, ["begin"]
+    while struck:
+        with Recorder(tmp_path / str(number), DECLARED, policy=FlushPolicy.manual()) as recorder:
+            episode = GivingRecorder(recorder)
+            for row in range(first):
+                episode.append(*_interrupted_row(row))
+            deeds: dict[str, Callable[[], None]] = {
+                "flush": recorder.flush,
+                "close": recorder.close,
+                "end": partial(episode.episode.end, EpisodeEnd.INTERRUPTED),
+                "discard": episode.episode.discard,
+            }
+            with _interrupt_at(number, partial(_heedless, deeds[handle])) as struck:
+                try:
+                    episode.episode.append(*_interrupted_row(first))
+                except RecordingError:
+                    assert struck
+                    assert handle != "flush"
+            if episode.episode.rows > first:
+                episode.given.add(*_interrupted_row(first))
+        episode.given.ending = EpisodeEnd.INTERRUPTED
+        is_kept = len(episode.given) and (handle != "discard" or not struck)
+        assert_whole(rlds_kit.open(tmp_path / str(number)), [episode.given] if is_kept else [])
+        number += 1
+    assert number > 30
 
 
 @pytest.mark.usefixtures("no_fsync")
