@@ -9,7 +9,6 @@ import re
 import sysconfig
 from pathlib import Path
 
-import numpy as np
 from setuptools import Extension, find_packages, setup
 
 ROOMS = ("logger", "tfds_builders", "studio", "transformations", "trials")
@@ -23,11 +22,20 @@ rooms = [f"rlds_kit.{room}{sub}" for room in ROOMS for sub in ("", *(f".{name}" 
 
 # One abi3 wheel serves every CPython from 3.11 on. Free-threaded builds have no limited API and use the Python twin.
 pure = os.environ.get("RLDS_KIT_PURE") == "1" or bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
+def numpy_headers() -> list[str]:
+    """Where NumPy's C interface is described; only what is compiled needs it."""
+    import numpy as np
+
+    return [np.get_include()]
+
+
 native = [
     Extension(
         f"rlds_kit.{module}",
         [source],
-        include_dirs=[np.get_include()],
+        include_dirs=[] if pure else numpy_headers(),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
         py_limited_api=True,
         optional=True,  # no compiler, no extension: the Python twin passes the same tests

@@ -31,12 +31,12 @@ from studio_side.processes import serving
 BEGIN: Final = "<!-- begin: benchmarks/studio.py -->"
 END: Final = "<!-- end: benchmarks/studio.py -->"
 STEPS: Final = (
-    ("210 x 160, Atari, one session, sixty a second", SMALL, 1, FPS),
+    ("210 x 160, Atari, one session, sixty turns a second", SMALL, 1, FPS),
     ("210 x 160, Atari, one session, step upon step", SMALL, 1, None),
-    ("210 x 160, Atari, twelve sessions, sixty a second each", SMALL, 12, FPS),
-    ("640 x 640, camera, one session, sixty a second", LARGE, 1, FPS),
+    ("210 x 160, Atari, twelve sessions, sixty turns a second each", SMALL, 12, FPS),
+    ("640 x 640, camera, one session, sixty turns a second", LARGE, 1, FPS),
 )
-"""Title, environment, sessions, and steps a second of each; None: as many as it takes."""
+"""Title, environment, sessions, and turns a second of each, half of them steps; None: as many as it takes."""
 MOST_MS: Final = {SMALL: 0.2, LARGE: 1.3}
 """That a step may take more, in the median."""
 SESSIONS: Final = (8, 16, 20, 24)

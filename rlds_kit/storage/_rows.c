@@ -51,7 +51,7 @@ static PyObject *put_row(PyObject *self, PyObject *args) {
 }
 
 static int is_same_name(PyObject *key, PyObject *name) {
-  return key == name || (PyUnicode_CheckExact(key) && PyUnicode_Compare(key, name) == 0);
+  return key == name || (PyUnicode_CheckExact(key) && PyUnicode_CheckExact(name) && PyUnicode_Compare(key, name) == 0);
 }
 
 static int fits_64_bits(PyObject *number) {
@@ -61,15 +61,17 @@ static int fits_64_bits(PyObject *number) {
 }
 
 /* Adds the values below `value` to `items`. Returns 1; 0 if it is made otherwise than `form` says; -1: an error. No code
- * in Python runs meanwhile, so nothing changes under our hands. */
+ * in Python runs meanwhile, so nothing changes under our hands: examples have no dtypes with names to compare. */
 static int take(PyObject *form, PyObject *value, PyObject *items) {
   if (PyTuple_Check(form)) {
     PyObject *key, *below;
     Py_ssize_t place = 0, at = 0;
     if (!PyDict_CheckExact(value) || 2 * PyDict_Size(value) != PyTuple_Size(form)) return 0;
     while (PyDict_Next(value, &place, &key, &below)) {
-      if (!is_same_name(key, PyTuple_GetItem(form, at))) return 0;
-      int taken = take(PyTuple_GetItem(form, at + 1), below, items);
+      PyObject *name = PyTuple_GetItem(form, at), *further = name ? PyTuple_GetItem(form, at + 1) : NULL;
+      if (!further) return -1;
+      if (!is_same_name(key, name)) return 0;
+      int taken = take(further, below, items);
       if (taken != 1) return taken;
       at += 2;
     }

@@ -115,7 +115,9 @@ class Branch:
             self._collect_numpy(pb.SCALAR, value, found)
         elif isinstance(value, Mapping) and value:
             self._collect_mapping(value, found)
-        elif isinstance(value, tuple | list) and isinstance(self._spec, specs.Tuple | specs.List) and value:
+        elif isinstance(value, tuple) and isinstance(self._spec, specs.Tuple) and value:  # noqa: SIM114  for mypy
+            self._collect_items(value, self._spec, found)
+        elif isinstance(value, list) and isinstance(self._spec, specs.List) and value:
             self._collect_items(value, self._spec, found)
         elif isinstance(value, int):
             self.collect(int(value), found)

@@ -7,16 +7,21 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.errors import SpecError
+from rlds_kit.spec.by_form import fits_by_form, fitting_types
 from rlds_kit.spec.validate import require
 from rlds_kit.step import ACTION, FLAGS
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_form import example_of, is_alike
 from rlds_kit.storage.branch import Branch
 from rlds_kit.storage.leaf import ColumnKey, Leaves, escape
-from rlds_kit.storage.row_form import RowForm, fits_by_form, fitting_types, form_of
+from rlds_kit.storage.row_form import RowForm, form_of
 
 MAX_LEAVES: Final = 1024
 """A dynamic field with more leaves than this is stored as one, so that columns stay few."""
+MANY: Final = 16
+"""Rows that are looked at, and are like the last such one, before their form is found out: that takes a while."""
+AGAIN: Final = 256
+"""Such rows before it is found out again: there was none, or other rows came."""
 
 
 class DeclaredFields:
@@ -88,7 +93,7 @@ class _Declared:
     def __init__(self, name: str, spec: specs.Spec) -> None:
         self._name, self._spec, self._branch = name, spec, Branch(escape(name), spec)
         self._takes_any = name == ACTION
-        self._fitting = fitting_types(spec) - {int}
+        self._fitting = fitting_types(spec) - {int}  # of which some take more than 64 bits
         self._known: tuple[object, ...] | None = None
         self._array: ColumnKey | None = None
         self._example = np.empty(0)
@@ -114,9 +119,8 @@ class _Declared:
             self._check(item, list(found)[begin:])
 
     def _check(self, item: object, leaves: list[tuple[ColumnKey, Any]]) -> None:
-        # Arrays of a shape and dtype that fitted before fit again: nothing else about them is checked, but where the
-        # shape is ().
-        signature = tuple((key, value.shape) for key, value in leaves if key.kind == pb.ARRAY and key.rank)
+        # Arrays of a shape and dtype that fitted before fit again, in dicts of the same keys, but for the shape ().
+        signature = tuple((key, value.shape) for key, value in leaves if _is_known_by_form(key))
         is_whole = len(signature) == len(leaves)
         if not is_whole or self._known != signature:
             require(self._spec, item, self._name)
@@ -154,6 +158,11 @@ class _Dynamic:
             self._branch.add_tree(item, found)
 
 
+def _is_known_by_form(key: ColumnKey) -> bool:
+    """Whether a leaf is an array, and not in a tuple or list, which may be given in place of each other."""
+    return key.kind == pb.ARRAY and key.rank > 0 and "/(" not in key.path and "/[" not in key.path
+
+
 class _Side:
     """What rows have had so far, of what was observed or of what was done.
 
@@ -166,12 +175,16 @@ class _Side:
         self.fields: dict[str, _Declared | _Dynamic] = {}
         self.form: RowForm | None = None
         self._keys: list[ColumnKey] = []
-        self._looked_at: list[ColumnKey] | None = None
+        self._alike = 0
 
     def look(self, row: Mapping[str, Any], found: Leaves) -> None:
-        """Remembers the form of a row which the form before was not of, if it is like the last such row."""
-        if found.keys == self._keys != self._looked_at:
-            self._looked_at = found.keys
-            if all(self.fields[name].fits_by_form(item) for name, item in row.items()):
-                self.form = form_of(row, found)
-        self._keys = found.keys
+        """Remembers the form of a row that had to be looked at, if many such rows were like the one before."""
+        if found.keys != self._keys:
+            self._keys = found.keys
+            return
+        self._alike += 1
+        if self._alike < MANY:
+            return
+        self._alike = MANY - AGAIN
+        if all(self.fields[name].fits_by_form(item) for name, item in row.items()):
+            self.form = form_of(row, found) or self.form

@@ -5,12 +5,12 @@ they fit what was declared, then holds for the next one, too; and the C extensio
 is of the same form. Without the extension rows have no form that is remembered, and each is looked at.
 """
 
+import operator
 from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit import spec as specs
 from rlds_kit.extension import extension
 from rlds_kit.storage.array_form import example_of
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
@@ -20,8 +20,7 @@ native: Final = extension("rlds_kit.storage", "_rows")
 _KEPT: Final = frozenset((bool, int, float, complex, str, bytes, type(None))) | {
     np.dtype(code).type for code in "?bhilqBHILQefdFD"
 }
-"""Types that say all of a value but the value; of a NumPy date, for instance, the unit is missing."""
-_PYTHON: Final = {np.dtype(kind): kind for kind in (bool, int, float, complex)}
+"""Types whose values go to one column; those of NumPy's dates do not, because each has a unit."""
 
 
 class RowForm:
@@ -57,59 +56,29 @@ def form_of(row: Mapping[str, Any], leaves: Leaves) -> RowForm | None:
         return None
     try:
         form = _form_of_dict(row)
-    except _HasNoneError:
+    except (_FormlessError, RecursionError):  # a row is nested deeper than this function goes
         return None
     found = native.values(form, row)
-    is_whole = found is not None and len(found) == len(leaves) and all(map(_is_same, found, leaves.items))
+    is_whole = found is not None and len(found) == len(leaves) and all(map(operator.is_, found, leaves.items))
     return RowForm(form, leaves.keys) if is_whole else None
 
 
-def fitting_types(spec: specs.Spec) -> frozenset[type]:
-    """Types of numbers that fit a spec whatever they are; int: as far as 64 bits hold them.
-
-    >>> fitting_types(specs.Array((), np.float64)) == {float, np.float64}
-    True
-    """
-    if not isinstance(spec, specs.Array) or spec.shape != () or spec.dtype.kind not in "biufc":
-        return frozenset()
-    native_order = spec.dtype.newbyteorder("=")
-    return frozenset((spec.dtype.type, _PYTHON.get(native_order, spec.dtype.type)))
-
-
-def fits_by_form(spec: specs.Spec, item: Any) -> bool:
-    """Whether every value of the same form as one that fits a spec fits it, too.
-
-    >>> fits_by_form(specs.Array((), np.int8), 3), fits_by_form(specs.Array((), np.int64), 3)
-    (False, True)
-    """
-    kind = type(item)
-    if kind is dict and isinstance(spec, specs.Dict):
-        return all(name in spec.fields and fits_by_form(spec.fields[name], below) for name, below in item.items())
-    if kind is np.ndarray:
-        return bool(item.ndim)  # one of shape () may be of another dtype, if that holds the value
-    return kind in fitting_types(spec) or (kind is str and isinstance(spec, specs.Text))
-
-
-class _HasNoneError(Exception):
-    """A value is of a kind that its type does not describe."""
+class _FormlessError(Exception):
+    """A value, or one below it, has no form."""
 
 
 def _form(value: Any) -> Any:
     kind = type(value)
     if kind is dict:
         return _form_of_dict(value) if value else EMPTY_DICT
-    if kind is np.ndarray:
-        return example_of(value)
+    if kind is np.ndarray and value.dtype.names is None and not value.dtype.hasobject:
+        return example_of(value)  # to compare names of structured dtypes may run code in Python, and C relies on none
     if kind not in _KEPT:
-        raise _HasNoneError
+        raise _FormlessError
     return kind
 
 
 def _form_of_dict(value: Mapping[Any, Any]) -> tuple[Any, ...]:
     if type(value) is not dict or any(type(name) is not str for name in value):
-        raise _HasNoneError
+        raise _FormlessError
     return tuple(part for name, item in value.items() for part in (name, _form(item)))
-
-
-def _is_same(value: object, item: object) -> bool:
-    return value is item

@@ -11,7 +11,7 @@ import numpy as np
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.frames.header import Codec
-from rlds_kit.studio.frames.png import encode_flat, encode_palette
+from rlds_kit.studio.frames.png import encode_flat, encode_palette, encode_plain
 
 with needs("studio"):
     from PIL import Image
@@ -77,7 +77,8 @@ class Encoder:
         Raises:
           ValueError: it is no picture.
         """
-        if self._is_flat and self._left:  # as games nearly always are, and then nothing but C looks at the picture
+        is_tried = bool(self._is_flat and self._left)
+        if is_tried:  # as games nearly always are, and then nothing but C looks at the picture
             data = encode_palette(picture, self._shape[0], self._shape[1])
             if data is not None:
                 return self._flat(data)
@@ -87,7 +88,8 @@ class Encoder:
             return Encoded(Codec.TEXT, picture.encode())
         checked = self._looked_at(picture)
         if self._is_flat:
-            return self._flat(encode_flat(checked))
+            has_no_palette = is_tried and checked is picture
+            return self._flat(encode_plain(checked) if has_no_palette else encode_flat(checked))
         self._left -= 1
         return _encode_fine(checked, quality)
 

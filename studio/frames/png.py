@@ -31,7 +31,7 @@ def encode_flat(picture: np.ndarray) -> bytes:
     """
     height, width = picture.shape[:2]
     data = encode_palette(picture, height, width)
-    return _encode(picture, height, width) if data is None else data
+    return encode_plain(picture) if data is None else data
 
 
 def encode_palette(picture: np.ndarray | str | None, height: int, width: int) -> bytes | None:
@@ -40,8 +40,9 @@ def encode_palette(picture: np.ndarray | str | None, height: int, width: int) ->
     return data
 
 
-def _encode(picture: np.ndarray, height: int, width: int) -> bytes:
-    """Without a palette."""
+def encode_plain(picture: np.ndarray) -> bytes:
+    """Encodes a picture, as `encode_flat` does, without a palette."""
+    height, width = picture.shape[:2]
     rows = np.zeros((height, picture[0].size + 1), np.uint8)  # each begins with its filter: 0 is none
     rows[:, 1:] = picture.reshape(height, -1)
     head = _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _COLOR[picture.ndim], 0, 0, 0))

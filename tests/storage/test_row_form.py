@@ -2,6 +2,8 @@
 
 import doctest
 import enum
+import inspect
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,12 @@ from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
 from rlds_kit.errors import SpecError, UnsupportedTypeError
+from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import row_form
-from rlds_kit.storage.declared import DeclaredFields
+from rlds_kit.storage.branch import Branch
+from rlds_kit.storage.declared import AGAIN, MANY, DeclaredFields
 from rlds_kit.storage.leaf import Leaves
+from rlds_kit.storage.row_form import form_of
 from tests.storage import strategies
 
 DECLARED = specs.Dict(
@@ -24,6 +29,7 @@ DECLARED = specs.Dict(
     }
 )
 WIDE = 2**64
+ENOUGH = MANY + 3
 
 
 class Color(enum.IntEnum):
@@ -110,14 +116,14 @@ ODD: list[Any] = [
 @given(st.lists(st.dictionaries(st.sampled_from("xy"), st.sampled_from(ODD), max_size=2), min_size=3, max_size=9))
 def test_rows_become_what_they_become_when_each_value_is_looked_at(rows: list[dict[str, Any]]) -> None:
     """Columns and the very objects, whatever came before."""
-    thrice = [row for row in rows for _ in range(3)]
-    assert taken(thrice) == looked_at(thrice)
+    again = [row for row in rows for _ in range(MANY + 2)]
+    assert taken(again) == looked_at(again)
 
 
 @given(st.lists(strategies.values, min_size=1, max_size=3))
 def test_any_recordable_value_becomes_what_it_becomes_when_looked_at(items: list[Any]) -> None:
     """Alone and below a name."""
-    rows = [row for item in items for row in [{"x": item, "y": {"z": item}}] * 3]
+    rows = [row for item in items for row in [{"x": item, "y": {"z": item}}] * (MANY + 3)]
     assert [[key for key, _ in row] for row in taken(rows)] == [[key for key, _ in row] for row in looked_at(rows)]
 
 
@@ -125,19 +131,19 @@ def test_any_recordable_value_becomes_what_it_becomes_when_looked_at(items: list
 def test_a_value_of_another_form_goes_to_its_own_column(odd: Any) -> None:
     """After rows of one form, and before more of them."""
     plain = {"x": {"n": 3, "array": np.zeros(2)}}
-    rows: list[dict[str, Any]] = [plain, plain, plain, {"x": {"n": odd, "array": np.zeros(2)}}, plain, {"x": odd}]
+    rows: list[dict[str, Any]] = [*[plain] * ENOUGH, {"x": {"n": odd, "array": np.zeros(2)}}, plain, {"x": odd}]
     assert taken(rows) == looked_at(rows)
 
 
 def test_rows_of_one_form_are_not_looked_at() -> None:
-    """Once there were three of them."""
+    """Once there were many of them."""
     row = {"x": {"n": 3, "empty": {}}, "frame": np.zeros((2, 2))}
-    form = form_after([row, row, row])
+    form = form_after([row] * ENOUGH)
     assert isinstance(form.leaves({"x": {"n": 4, "empty": {}}, "frame": np.ones((2, 2))}), Leaves)
     assert form.leaves({"x": {"n": 4}, "frame": np.ones((2, 2))}) is None
 
 
-@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("count", [1, 2, ENOUGH])
 @pytest.mark.parametrize(
     ("odd", "problem"),
     [
@@ -173,7 +179,7 @@ def test_what_does_not_fit_is_refused_after_any_number_of_rows(count: int, odd: 
 def test_a_value_that_is_not_held_is_refused_after_any_number_of_rows(spec: specs.Spec, fit: Any, odd: Any) -> None:
     """A type says nothing of it."""
     fields = DeclaredFields(specs.Dict({"observation": spec}))
-    for _ in range(4):
+    for _ in range(ENOUGH):
         fields.leaves({"observation": fit}, {})
     with pytest.raises(SpecError, match="observation"):
         fields.leaves({"observation": odd}, {})
@@ -198,18 +204,66 @@ _SEEN = specs.Dict({"image": specs.Array((2,), np.uint8), "mission": specs.Text(
 )
 def test_what_fits_by_its_type_has_a_form(spec: specs.Spec, item: Any) -> None:
     """Rewards of MuJoCo, and observations that are numbers, text, or dicts, among them."""
-    assert form_after([{"observation": item}] * 3) is not None
-    assert form_after([{"observation": item}] * 3, specs.Dict({"observation": spec})) is not None
+    assert form_after([{"observation": item}] * ENOUGH) is not None
+    assert form_after([{"observation": item}] * ENOUGH, specs.Dict({"observation": spec})) is not None
 
 
 def test_a_row_that_was_refused_has_no_form() -> None:
     """Its names may be those of the other side then."""
     fields = DeclaredFields(specs.Dict({}))
     row = {"x": 1}
-    for _ in range(3):
+    for _ in range(ENOUGH):
         fields.leaves(row, {})
         fields.forget()
     fields.leaves({}, row)
+
+
+@pytest.mark.parametrize("given", [[np.zeros(2)], (np.zeros(2), np.zeros(2)), np.zeros(2)])
+def test_what_is_no_such_tuple_is_refused_after_any_number_of_rows(given: Any) -> None:
+    """A list may hold the same arrays."""
+    fields = DeclaredFields(specs.Dict({"observation": specs.Tuple((specs.Array((2,), np.float64),))}))
+    for _ in range(3):
+        fields.leaves({"observation": (np.zeros(2),)}, {})
+        with pytest.raises(SpecError, match="observation"):
+            fields.leaves({"observation": given}, {})
+
+
+def test_an_action_that_is_no_tuple_stays_what_it_is() -> None:
+    """What the agent did is data."""
+    branch = Branch("action", specs.Tuple((specs.Array((), np.int64),)))
+    assert [key.path for key, _ in branch.leaves((1,))] == ["action/(0)"]
+    assert [key.kind for key, _ in branch.leaves([1])] == [pb.TREE]
+
+
+def test_rows_of_another_form_get_theirs_in_time() -> None:
+    """After many more rows."""
+    fields = DeclaredFields(specs.Dict({}))
+    rows: list[dict[str, Any]] = [{"x": 1}, {"x": {"y": 1.0}}]
+    for row, count in zip(rows, (ENOUGH, AGAIN + ENOUGH), strict=True):
+        for _ in range(count):
+            fields.leaves(row, {})
+        assert fields._observed.form is not None
+        assert fields._observed.form.leaves(row) is not None
+
+
+def test_a_row_that_is_nested_deeply_has_no_form() -> None:
+    """It is recorded as it was before there were forms."""
+    row: dict[str, Any] = {"x": 1}
+    for _ in range(20):
+        row = {"x": row}
+    leaves = Branch("info").leaves(row)
+
+    def below(depth: int) -> Any:
+        return below(depth - 1) if depth else form_of(row, leaves)
+
+    depth = sys.getrecursionlimit() - len(inspect.stack())
+    assert any(below(depth - room) is None for room in range(30, 70))
+
+
+def test_structured_dtypes_have_no_form() -> None:
+    """To compare their names may run code, and what C looks at must stay what it is."""
+    row = {"x": np.zeros(2, [("a", "i4")])}
+    assert form_of(row, Leaves([], [])) is None
 
 
 @pytest.mark.parametrize("arguments", [(), (1,), (np.zeros(1), 1), (1, np.zeros(1))])
@@ -220,6 +274,16 @@ def test_the_extension_checks_its_arguments(arguments: tuple[Any, ...]) -> None:
         row_form.native.is_alike(*arguments)
     with pytest.raises(TypeError, match="expected"):
         row_form.native.put_row(*arguments[:1], 0, *arguments[1:])
+
+
+@pytest.mark.parametrize("form", [("a",), (1, int), ("a", int, "b")])
+def test_a_form_that_is_none_changes_nothing(form: Any) -> None:
+    """It is refused, or no row is of it."""
+    assert row_form.native is not None
+    try:
+        assert row_form.native.values(form, {"a": 1}) is None
+    except IndexError:
+        assert len(form) % 2
 
 
 def test_examples() -> None:
