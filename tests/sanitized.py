@@ -20,7 +20,7 @@ name, path, *tests = sys.argv[1:]
 spec = importlib.util.spec_from_file_location(name, path)
 sys.modules[name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(sys.modules[name])
-sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+sys.exit(pytest.main(["-q", "-x", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
 """
 
 

@@ -68,6 +68,14 @@ def test_large_pictures_come_back(colors: int, repeated: int) -> None:
     np.testing.assert_array_equal(decoded(png.encode_flat(twice)), twice)
 
 
+@pytest.mark.parametrize("colors", [2, 16, 256])
+def test_noise_comes_back(colors: int) -> None:
+    """It takes the most bytes: few of them are like any before."""
+    numbers = np.random.default_rng(colors).integers(0, colors, (150, 250)) * (255 // (colors - 1))
+    picture = np.stack([numbers, numbers, numbers], axis=2).astype(np.uint8)
+    np.testing.assert_array_equal(decoded(png.encode_flat(picture)), picture)
+
+
 def test_gray_pictures_come_back() -> None:
     """They need no palette."""
     picture = np.arange(35, dtype=np.uint8).reshape(5, 7)
