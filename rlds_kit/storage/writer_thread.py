@@ -88,7 +88,7 @@ class WriterThread:
             self._monitor.notify_all()
             # Lets go of the monitor, also where the handler of a signal came in between while this thread held it.
             self._monitor.wait_for(lambda: self._is_over)
-        self._thread.join()  # not only: until Python 3.13 an interrupted join takes the thread for ended
+        self._thread.join()  # last: until Python 3.13 an interrupted join takes the thread for ended
 
     def _run(self) -> None:
         try:

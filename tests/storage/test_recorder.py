@@ -606,6 +606,24 @@ def _interrupted_row(row: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
     return {"observation": np.full(2, row, np.float32), "info": info}, {"reward": float(row)} if row else None
 
 
+def _append_struck(
+    episode: GivingRecorder,
+    row: int,
+    number: int,
+    handle: Callable[..., object] = signal.default_int_handler,
+    refusals: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
+) -> list[str]:
+    """Appends a row with a signal in the middle, after which it may be refused; returns what was interrupted."""
+    with _interrupt_at(number, handle) as struck:
+        try:
+            episode.episode.append(*_interrupted_row(row))
+        except refusals:
+            assert struck
+    if episode.episode.rows > row:
+        episode.given.add(*_interrupted_row(row))
+    return struck
+
+
 @pytest.mark.usefixtures("no_fsync")
 @pytest.mark.parametrize("block_rows", [2, 64])
 @pytest.mark.parametrize("first", [1, 2])
@@ -618,13 +636,7 @@ def test_an_interrupt_in_the_middle_of_a_row_leaves_whole_rows(tmp_path: Path, f
             episode = GivingRecorder(recorder)
             for row in range(first):
                 episode.append(*_interrupted_row(row))
-            with _interrupt_at(number) as struck:
-                try:
-                    episode.episode.append(*_interrupted_row(first))
-                except KeyboardInterrupt:
-                    assert struck
-            if episode.episode.rows > first:
-                episode.given.add(*_interrupted_row(first))
+            struck = _append_struck(episode, first, number)
             for row in range(first + 1, first + 4):
                 episode.append(*_interrupted_row(row))
             episode.end(EpisodeEnd.TERMINATED)
@@ -645,13 +657,7 @@ def test_an_interrupted_last_row_costs_no_other(tmp_path: Path, last: int) -> No
             episode = GivingRecorder(recorder)
             for row in range(last):
                 episode.append(*_interrupted_row(row))
-            with _interrupt_at(number) as struck:
-                try:
-                    episode.episode.append(*_interrupted_row(last))
-                except KeyboardInterrupt:
-                    assert struck
-            if episode.episode.rows > last:
-                episode.given.add(*_interrupted_row(last))
+            struck = _append_struck(episode, last, number)
         episode.given.ending = EpisodeEnd.INTERRUPTED
         assert_whole(rlds_kit.open(tmp_path / str(number)), [episode.given] if len(episode.given) else [])
         number += 1
@@ -680,14 +686,8 @@ def test_the_handler_of_a_signal_may_use_the_recorder(tmp_path: Path, first: int
                 "end": partial(episode.episode.end, EpisodeEnd.INTERRUPTED),
                 "discard": episode.episode.discard,
             }
-            with _interrupt_at(number, partial(_heedless, deeds[handle])) as struck:
-                try:
-                    episode.episode.append(*_interrupted_row(first))
-                except RecordingError:
-                    assert struck
-                    assert handle != "flush"
-            if episode.episode.rows > first:
-                episode.given.add(*_interrupted_row(first))
+            refusals = () if handle == "flush" else (RecordingError,)
+            struck = _append_struck(episode, first, number, partial(_heedless, deeds[handle]), refusals)
         episode.given.ending = EpisodeEnd.INTERRUPTED
         is_kept = len(episode.given) and (handle != "discard" or not struck)
         assert_whole(rlds_kit.open(tmp_path / str(number)), [episode.given] if is_kept else [])
