@@ -10,8 +10,10 @@ from typing import Final
 
 import numpy as np
 
-FREE_BYTES: Final = 256 << 20
+FREE_BYTES: Final = 512 << 20
 """So much memory stays when nobody uses it."""
+LARGEST: Final = 4
+"""Times what is asked for, which memory that is used again may have."""
 
 
 class Rooms:
@@ -23,7 +25,7 @@ class Rooms:
 
     def __init__(self, limit: int = FREE_BYTES) -> None:
         self._limit = limit
-        self._free: dict[int, list[mmap.mmap]] = {}
+        self._free: list[mmap.mmap] = []  # what came back last is the last, and the likeliest to be in a cache
         self._lent: dict[int, int] = {}  # bytes, by something that no two have at the same time
 
     def array(self, size: int) -> np.ndarray:
@@ -44,25 +46,26 @@ class Rooms:
     @property
     def free_bytes(self) -> int:
         """What nobody uses now."""
-        return sum(size * len(rooms) for size, rooms in [*self._free.items()])
+        return sum(map(len, [*self._free]))
 
     def _take(self, size: int) -> mmap.mmap:
-        try:
-            return self._free[size].pop()  # no lock: another process may be forked while a thread holds it
-        except (KeyError, IndexError):
-            return _fresh(size)
+        """The smallest that fits, of those that came back last: episodes differ in length, and so do their arrays."""
+        while fitting := [room for room in reversed([*self._free]) if size <= len(room) <= size * LARGEST]:
+            room = min(fitting, key=len)
+            with contextlib.suppress(ValueError):  # no lock: another process may be forked while a thread holds it
+                self._free.remove(room)
+                return room
+        return _fresh(size)
 
     def _give(self, room: mmap.mmap) -> None:
-        """Takes memory back, in place of sizes that nobody asked for lately."""
+        """Takes memory back, in place of what nobody asked for lately."""
         del self._lent[id(room)]
-        mine = self._free.pop(len(room), [])
-        if len(room) * (len(mine) + 1) <= self._limit:
-            mine.append(room)
-            for size in [*self._free]:
-                if self.free_bytes + len(room) * len(mine) <= self._limit:
-                    break
-                self._free.pop(size, None)
-        self._free[len(room)] = mine
+        if len(room) > self._limit:
+            return
+        self._free.append(room)
+        while self.free_bytes > self._limit:
+            with contextlib.suppress(IndexError):  # another thread was faster
+                self._free.pop(0)
 
 
 def _fresh(size: int) -> mmap.mmap:

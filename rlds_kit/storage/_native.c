@@ -16,6 +16,36 @@
 #define FOR_EACH_CPU
 #endif
 
+/* Writing past the cache needs rows that begin at a multiple of WIDTH bytes. */
+#if defined(__x86_64__) && defined(__linux__)
+#include <emmintrin.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define WIDTH 16
+#define LARGE (2 << 20) /* about what a core has of its own */
+
+static void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i += WIDTH)
+    _mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
+  _mm_sfence(); /* other threads see it from here on */
+}
+
+/* Whether that is faster. Not in memory that nobody touched yet: the system clears it, which brings it into the cache. */
+static int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width) {
+  if (size < LARGE || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;
+  uintptr_t last = (uintptr_t)rows + (uintptr_t)size - 1, page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  unsigned char is_there = 0;
+  return mincore((void *)(last - last % page), 1, &is_there) == 0 && is_there & 1;
+}
+#else
+static void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) { memcpy(to, from, (size_t)count); }
+
+static int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width) {
+  (void)rows, (void)size, (void)width;
+  return 0;
+}
+#endif
+
 #define GROUP 64
 #define STRIDE 256
 
@@ -72,34 +102,54 @@ static uint8_t *encode(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, 
   return values;
 }
 
-/* Undoes `encode`; returns the end of the values that were used, NULL if there are too few or a bit has no byte. */
-static const uint8_t *decode(const uint8_t *bits, const uint8_t *values, const uint8_t *end, Py_ssize_t count,
-                             Py_ssize_t width, uint8_t *rows) {
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    uint8_t *row = rows + i * width;
-    if (i)
-      memcpy(row, row - width, (size_t)width);
-    else
-      memset(row, 0, (size_t)width);
-    for (Py_ssize_t at = 0; at < width; at += 8) {
-      if (width - at >= GROUP) {
-        uint64_t group;
-        memcpy(&group, bits, 8);
-        if (group == 0) {
-          bits += 8;
-          at += GROUP - 8;
-          continue;
-        }
-      }
-      unsigned mask = *bits++;
-      for (Py_ssize_t j = 0; mask; ++j, mask >>= 1) {
-        if (!(mask & 1)) continue;
-        if (at + j >= width || values == end) return NULL;
-        row[at + j] ^= *values++;
+/* What is left to read of an encoded payload. */
+typedef struct {
+  const uint8_t *bits, *values, *end;
+} Encoded;
+
+/* Makes the row before, which is in `row`, the next one; returns 0 if there are too few values or a bit has no byte. */
+static int decode_row(Encoded *from, Py_ssize_t width, uint8_t *row) {
+  const uint8_t *bits = from->bits, *values = from->values;
+  for (Py_ssize_t at = 0; at < width; at += 8) {
+    if (width - at >= GROUP) {
+      uint64_t group;
+      memcpy(&group, bits, 8);
+      if (group == 0) {
+        bits += 8;
+        at += GROUP - 8;
+        continue;
       }
     }
+    unsigned mask = *bits++;
+    for (Py_ssize_t j = 0; mask; ++j, mask >>= 1) {
+      if (!(mask & 1)) continue;
+      if (at + j >= width || values == from->end) return 0;
+      row[at + j] ^= *values++;
+    }
   }
-  return values;
+  from->bits = bits, from->values = values;
+  return 1;
+}
+
+/* Undoes `encode`, each row upon a copy of the row before; returns 0 if there are too few values, or too many. */
+static int decode(Encoded from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows) {
+  memset(rows, 0, (size_t)width);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (i) memcpy(rows + i * width, rows + (i - 1) * width, (size_t)width);
+    if (!decode_row(&from, width, rows + i * width)) return 0;
+  }
+  return from.values == from.end;
+}
+
+/* `decode` for many rows in memory that was used before. A cache does not hold them, so a core would fetch every line of
+ * it only to overwrite it: here rows are put together in `row`, and written past the cache. */
+static int decode_past_cache(Encoded from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+  memset(row, 0, (size_t)width);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!decode_row(&from, width, row)) return 0;
+    write_past_cache(rows + i * width, row, width);
+  }
+  return from.values == from.end;
 }
 
 /* PREDICT: the lines of images less what is expected of them. */
@@ -262,10 +312,13 @@ static PyObject *unsparse_xor(PyObject *self, PyObject *args) {
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
   if (check_sizes(rows.len, count, width)) {
     Py_ssize_t bitmap = count * ((width + 7) / 8);
-    const uint8_t *bits = stored.buf, *end = bits + stored.len;
+    const uint8_t *bits = stored.buf;
+    const Encoded from = {bits, bits + bitmap, bits + stored.len};
     if (stored.len >= bitmap) {
       Py_BEGIN_ALLOW_THREADS
-      is_right = decode(bits, bits + bitmap, end, count, width, rows.buf) == end;
+      uint8_t *row = is_past_cache_better(rows.buf, rows.len, width) ? malloc((size_t)width) : NULL;
+      is_right = row ? decode_past_cache(from, count, width, rows.buf, row) : decode(from, count, width, rows.buf);
+      free(row);
       Py_END_ALLOW_THREADS
     }
     if (!is_right) PyErr_SetString(PyExc_ValueError, "the bitmap and the values do not fit together");

@@ -55,9 +55,30 @@ def test_sizes_that_nobody_asks_for_any_more_make_room() -> None:
     assert rooms.array(3 * SIZE).ctypes.data == place
 
 
+def test_memory_of_another_size_is_used_again() -> None:
+    """Episodes differ in length: the smallest that fits is taken, and none that is more than four times too large."""
+    rooms = Rooms()
+    arrays = [rooms.array(times * SIZE) for times in (9, 3, 2)]
+    places = {len(array) // SIZE: array.ctypes.data for array in arrays}
+    del arrays
+    first, second, third = rooms.array(SIZE), rooms.array(SIZE), rooms.array(SIZE)
+    assert (first.ctypes.data, second.ctypes.data) == (places[2], places[3])
+    assert third.ctypes.data != places[9]
+    assert rooms.free_bytes == 9 * SIZE
+
+
+def test_what_came_back_last_is_taken_first() -> None:
+    """It is the likeliest to be in a cache."""
+    rooms = Rooms()
+    one, other = rooms.array(SIZE), rooms.array(SIZE)
+    place = one.ctypes.data
+    del other, one
+    assert rooms.array(SIZE).ctypes.data == place
+
+
 @given(st.integers(SIZE, 1 << 24))
 def test_little_is_wasted(size: int) -> None:
-    """At most an eighth."""
+    """At most an eighth of memory that is new."""
     rooms = Rooms()
     array = rooms.array(size)
     assert array.nbytes == size

@@ -65,6 +65,22 @@ def test_sparse_xor_of_anything_is_refused_alike(stored: bytes, count: int, widt
     assert results[0] == results[1]
 
 
+@given(st.sampled_from([1 << 12, (1 << 12) + 1, (1 << 12) + 16]), st.integers(0, 255), st.sampled_from([0, 1, 16, 64]))
+def test_many_rows_are_undone_in_memory_that_was_used_before(width: int, seed: int, offset: int) -> None:
+    """Large rows are written past the cache, unless they or their memory are of odd sizes; what is damaged is refused."""
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(rng.integers(0, 256, (1, width), np.uint8), 600, axis=0)
+    rows[rng.integers(0, 600, 50), rng.integers(0, width, 50)] += 1
+    stored = filters.sparse_xor(rows)
+    room = np.full(offset + rows.size, 7, np.uint8)
+    out = room[offset:].reshape(rows.shape)
+    filters.unsparse_xor(stored, out)
+    assert np.array_equal(out, rows)
+    for other in (stored[:-1], np.concatenate((stored, [np.uint8(1)]))):
+        with pytest.raises(ValueError, match="do not fit together"):
+            filters.unsparse_xor(other, out)
+
+
 @pytest.mark.parametrize("number", [*sorted(filters.APPLY), 8, 99])
 def test_stored_bytes_of_another_size_are_refused(number: int) -> None:
     """One byte too few or too many is a ValueError, which a column turns into a FormatError."""
