@@ -67,7 +67,7 @@ def test_sparse_xor_of_anything_is_refused_alike(stored: bytes, count: int, widt
 
 @given(st.sampled_from([1 << 12, (1 << 12) + 1, (1 << 12) + 16]), st.integers(0, 255), st.sampled_from([0, 1, 16, 64]))
 def test_many_rows_are_undone_in_memory_that_was_used_before(width: int, seed: int, offset: int) -> None:
-    """Large rows are written past the cache, unless they or their memory are of odd sizes; what is damaged is refused."""
+    """Large rows are written past the cache, unless they or their memory are of odd sizes; damage is refused."""
     rng = np.random.default_rng(seed)
     rows = np.repeat(rng.integers(0, 256, (1, width), np.uint8), 600, axis=0)
     rows[rng.integers(0, 600, 50), rng.integers(0, width, 50)] += 1
