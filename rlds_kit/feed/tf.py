@@ -23,7 +23,7 @@ SMALL_EPISODE_BYTES: Final = 32 << 20
 """Of all values of an episode, decoded: so many of several episodes may be in memory at once."""
 EPISODES_AHEAD: Final = 2
 STRETCHES_AT_ONCE: Final = 2
-STRETCHES_AHEAD: Final = 4
+STRETCHES_AHEAD: Final = 1
 """Of an episode that is read bit by bit: what comes after takes steps in batches, and waits for all of one at once."""
 FRAME_BYTES: Final = 1 << 14
 """Values of this size are worth some work on a stretch of them that saves a copy of each."""
