@@ -73,7 +73,7 @@ def test_many_rows_are_undone_in_memory_that_was_used_before(width: int, seed: i
     rows[rng.integers(0, 600, 50), rng.integers(0, width, 50)] += 1
     stored = filters.sparse_xor(rows)
     room = np.full(offset + rows.size, 7, np.uint8)
-    out = room[offset:].reshape(rows.shape)
+    out: Rows = room[offset:].reshape(600, width)
     filters.unsparse_xor(stored, out)
     assert np.array_equal(out, rows)
     for other in (stored[:-1], np.concatenate((stored, [np.uint8(1)]))):
