@@ -11,7 +11,7 @@ ALIGNMENT: Final = 64
 """Bytes: of a cache line, and of the widest registers."""
 LARGE_BYTES: Final = 1 << 16
 """Smaller arrays are left to NumPy; larger ones are in memory that is used again."""
-LENT_BYTES: Final = 128 << 20
+LENT_BYTES: Final = 256 << 20
 """As long as less is in use, parts of arrays may be handed out in place of copies of them.
 
 Threads look before they take memory, so a bit more may be.

@@ -29,7 +29,7 @@ END: Final = "end"
 """How an episode ended: the value of its `EpisodeEnd`; empty while it is being recorded."""
 VALID: Final = "valid"
 """Which values of a field are defined."""
-STRETCH_BYTES: Final = 16 << 20
+STRETCH_BYTES: Final = 12 << 20
 """About how many bytes of decoded steps are read at once where an episode is read bit by bit."""
 
 Stretch: TypeAlias = dict[Leaf, tuple[np.ndarray, np.ndarray]]

@@ -20,52 +20,67 @@ class Rooms:
     """Memory for large arrays. Safe to use from several threads, and where the process forks.
 
     Args:
-      limit: how many bytes stay when nobody uses them.
+      limit: how many bytes stay that nobody uses. Threads that give memory back at the same time may exceed it, until
+        the next does.
     """
 
     def __init__(self, limit: int = FREE_BYTES) -> None:
         self._limit = limit
-        self._free: list[mmap.mmap] = []  # what came back last is the last, and the likeliest to be in a cache
-        self._lent: dict[int, int] = {}  # bytes, by something that no two have at the same time
+        self._free: dict[int, list[mmap.mmap]] = {}  # by size; that of what came back last is the last
+        self._lent: dict[int, int] = {}  # what was asked for, by something that no two have at the same time
+        self._spare: dict[int, int] = {}  # what is larger than that, where it is
 
     def array(self, size: int) -> np.ndarray:
         """Memory with anything in it, `[size]` uint8; it comes back when no view of it is left."""
         # Few kinds of sizes, at most an eighth too large, so that what is given back fits others.
         step = 1 << max(0, size.bit_length() - 4)
-        room = self._take(-(-size // step) * step)
+        needed = -(-size // step) * step
+        room = self._take(needed)
         array = np.frombuffer(room, np.uint8, size)
-        self._lent[id(room)] = len(room)
+        self._lent[id(room)] = needed
+        if len(room) > needed:
+            self._spare[id(room)] = len(room) - needed
         weakref.finalize(array, self._give, room).atexit = False
         return array
 
     @property
     def lent_bytes(self) -> int:
-        """What is in use now."""
+        """What was asked for and is in use now."""
         return sum([*self._lent.values()])
+
+    @property
+    def spare_bytes(self) -> int:
+        """What nobody uses of memory that is lent: it is larger than what was asked for."""
+        return sum([*self._spare.values()])
 
     @property
     def free_bytes(self) -> int:
         """What nobody uses now."""
-        return sum(map(len, [*self._free]))
+        return sum(size * len(rooms) for size, rooms in self._free.copy().items())
 
-    def _take(self, size: int) -> mmap.mmap:
-        """The smallest that fits, of those that came back last: episodes differ in length, and so do their arrays."""
-        while fitting := [room for room in reversed([*self._free]) if size <= len(room) <= size * LARGEST]:
-            room = min(fitting, key=len)
-            with contextlib.suppress(ValueError):  # no lock: another process may be forked while a thread holds it
-                self._free.remove(room)
-                return room
-        return _fresh(size)
+    def _take(self, needed: int) -> mmap.mmap:
+        """The smallest that fits: episodes differ in length, and so do their arrays."""
+        fitting = (size for size in sorted(self._free) if needed <= size <= needed * LARGEST)
+        for size in fitting:
+            with contextlib.suppress(KeyError, IndexError):
+                return self._free[size].pop()  # no lock: another process may be forked while a thread holds it
+        return _fresh(needed)
 
     def _give(self, room: mmap.mmap) -> None:
-        """Takes memory back, in place of what nobody asked for lately."""
+        """Takes memory back, in place of sizes that nobody gave back lately."""
         del self._lent[id(room)]
-        if len(room) > self._limit:
-            return
-        self._free.append(room)
-        while self.free_bytes > self._limit:
-            with contextlib.suppress(IndexError):  # another thread was faster
-                self._free.pop(0)
+        self._spare.pop(id(room), None)
+        mine = self._free.pop(len(room), [])
+        mine.append(room)
+        self._free[len(room)] = mine
+        over = self.free_bytes + self.spare_bytes - self._limit
+        for size in [*self._free]:
+            rooms = self._free.get(size, [])
+            count = min(len(rooms), -(-over // size)) if over > 0 else 0
+            del rooms[:count]
+            over -= count * size
+            if not rooms:
+                self._free.pop(size, None)
 
 
 def _fresh(size: int) -> mmap.mmap:

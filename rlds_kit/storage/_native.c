@@ -30,7 +30,8 @@ static void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count)
   _mm_sfence(); /* other threads see it from here on */
 }
 
-/* Whether that is faster. Not in memory that nobody touched yet: the system clears it, which brings it into the cache. */
+/* Whether that is likely to be faster. Not in memory that nobody touched yet: the system clears it, which brings it into
+ * the cache. The last page stands for all: rows are written from the first to the last. */
 static int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width) {
   if (size < LARGE || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;
   uintptr_t last = (uintptr_t)rows + (uintptr_t)size - 1, page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -312,9 +313,9 @@ static PyObject *unsparse_xor(PyObject *self, PyObject *args) {
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
   if (check_sizes(rows.len, count, width)) {
     Py_ssize_t bitmap = count * ((width + 7) / 8);
-    const uint8_t *bits = stored.buf;
-    const Encoded from = {bits, bits + bitmap, bits + stored.len};
     if (stored.len >= bitmap) {
+      const uint8_t *bits = stored.buf;
+      const Encoded from = {bits, bits + bitmap, bits + stored.len};
       Py_BEGIN_ALLOW_THREADS
       uint8_t *row = is_past_cache_better(rows.buf, rows.len, width) ? malloc((size_t)width) : NULL;
       is_right = row ? decode_past_cache(from, count, width, rows.buf, row) : decode(from, count, width, rows.buf);

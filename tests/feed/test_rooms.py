@@ -67,6 +67,20 @@ def test_memory_of_another_size_is_used_again() -> None:
     assert rooms.free_bytes == 9 * SIZE
 
 
+def test_what_is_larger_than_needed_counts_as_free() -> None:
+    """Small arrays that are kept, in the memory of large ones, waste no more than was said."""
+    rooms, kept = Rooms(8 * SIZE), []
+    for _ in range(20):
+        large = rooms.array(4 * SIZE)
+        del large
+        kept.append(rooms.array(SIZE))
+        assert rooms.free_bytes + rooms.spare_bytes <= 8 * SIZE
+    assert rooms.lent_bytes == 20 * SIZE
+    kept.clear()
+    assert (rooms.lent_bytes, rooms.spare_bytes) == (0, 0)
+    assert rooms.free_bytes <= 8 * SIZE
+
+
 def test_what_came_back_last_is_taken_first() -> None:
     """It is the likeliest to be in a cache."""
     rooms = Rooms()
