@@ -75,12 +75,12 @@ class Rooms:
         self._free[len(room)] = mine
         over = self.free_bytes + self.spare_bytes - self._limit
         for size in [*self._free]:
+            if over <= 0:
+                break
             rooms = self._free.get(size, [])
-            count = min(len(rooms), -(-over // size)) if over > 0 else 0
+            count = min(len(rooms), -(-over // size))
             del rooms[:count]
             over -= count * size
-            if not rooms:
-                self._free.pop(size, None)
 
 
 def _fresh(size: int) -> mmap.mmap:
