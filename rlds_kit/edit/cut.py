@@ -105,7 +105,7 @@ class _Block(NamedTuple):
             pairs,
         )
 
-    def _payload(self, entry: pb.Column) -> bytes:
+    def _payload(self, entry: pb.Column) -> bytes | memoryview:
         return shard_file.read_payload(self.episode.shard.file(), self.position, self.base + entry.offset, entry.length)
 
 

@@ -120,8 +120,11 @@ def read_leaf(leaf: Leaf, stacks: Mapping[str, Stack], begin: int, end: int) -> 
       `[end - begin, *leaf.shape]`, in the leaf's dtype unless that would change a value, and `[end - begin]` bool,
       which rows have one.
     """
+    below = f"{leaf.path}/"
     here = {
-        path: stack for path, stack in stacks.items() if f"{path}/".startswith(f"{leaf.path}/") and not stack.is_empty
+        path: stack
+        for path, stack in stacks.items()
+        if (path == leaf.path or path.startswith(below)) and not stack.is_empty
     }
     if not here:
         return None

@@ -169,3 +169,17 @@ def unframe(raw: Buffer, begin: int) -> bytes:
         for boundary in range(first_boundary, len(view), BLOCK_SIZE)
     )
     return b"".join((view[skipped:first_boundary], *rest))
+
+
+def scattered(room: memoryview, begin: int, end: int) -> Iterator[memoryview]:
+    """Yield where to read the file bytes `[begin, end)` to: their payload fills `room`, block headers go aside."""
+    aside, done = memoryview(bytearray(BLOCK_HEADER_SIZE)), 0
+    while begin < end:
+        within = begin % BLOCK_SIZE
+        if within < BLOCK_HEADER_SIZE:
+            piece = aside[: min(BLOCK_HEADER_SIZE - within, end - begin)]
+        else:
+            piece = room[done : done + min(BLOCK_SIZE - within, end - begin)]
+            done += len(piece)
+        yield piece
+        begin += len(piece)

@@ -188,8 +188,8 @@ static void subtract(const uint8_t *a, const uint8_t *b, Py_ssize_t count, uint8
 }
 
 FOR_EACH_CPU
-static void add(const uint8_t *a, Py_ssize_t count, uint8_t *to) {
-  for (Py_ssize_t i = 0; i < count; ++i) to[i] = (uint8_t)(to[i] + a[i]);
+static void add(const uint8_t *a, const uint8_t *b, Py_ssize_t count, uint8_t *to) {
+  for (Py_ssize_t i = 0; i < count; ++i) to[i] = (uint8_t)(a[i] + b[i]);
 }
 
 /* The sum of absolute differences. */
@@ -257,17 +257,26 @@ static void encode_images(const Image *image, const uint8_t *rows, Py_ssize_t co
   }
 }
 
-/* Undoes `encode_images` where the lines are; returns 0 if a mode does not exist. */
-static int decode_images(const Image *image, const uint8_t *modes, Py_ssize_t count, uint8_t *rows, uint8_t *scratch) {
-  Py_ssize_t size = image->lines * image->width;
-  for (Py_ssize_t i = 0; i < count; ++i, rows += size) {
-    const uint8_t *before = i ? rows - size : NULL;
-    for (Py_ssize_t y = 0; y < image->lines; ++y) {
-      int mode = *modes++;
-      if (mode > ABOVE) return 0;
-      add(predict_line(image, rows, before, y, mode, scratch), image->width, rows + y * image->width);
-    }
+/* What `encode_images` made of rows. */
+typedef struct {
+  const uint8_t *modes, *left;
+} Images;
+
+/* Makes the next row, from the row before; returns 0 if a mode does not exist. */
+static int decode_image(const Image *image, Images *from, const uint8_t *before, uint8_t *row, uint8_t *scratch) {
+  for (Py_ssize_t y = 0; y < image->lines; ++y, from->left += image->width) {
+    int mode = *from->modes++;
+    if (mode > ABOVE) return 0;
+    add(from->left, predict_line(image, row, before, y, mode, scratch), image->width, row + y * image->width);
   }
+  return 1;
+}
+
+/* Undoes `encode_images`; returns 0 if a mode does not exist. */
+static int decode_images(const Image *image, Images from, Py_ssize_t count, uint8_t *rows, uint8_t *scratch) {
+  Py_ssize_t size = image->lines * image->width;
+  for (Py_ssize_t i = 0; i < count; ++i, rows += size)
+    if (!decode_image(image, &from, i ? rows - size : NULL, rows, scratch)) return 0;
   return 1;
 }
 
@@ -366,12 +375,13 @@ static PyObject *predict(PyObject *self, PyObject *args) {
 
 static PyObject *unpredict(PyObject *self, PyObject *args) {
   (void)self;
-  Py_buffer modes, rows;
+  Py_buffer modes, left, rows;
   Py_ssize_t count;
   Image image;
-  if (!PyArg_ParseTuple(args, "y*w*nnnn", &modes, &rows, &count, &image.lines, &image.width, &image.pixel)) return NULL;
+  if (!PyArg_ParseTuple(args, "y*y*w*nnnn", &modes, &left, &rows, &count, &image.lines, &image.width, &image.pixel))
+    return NULL;
   int is_right = 0;
-  if (check_image(rows.len, count, &image)) {
+  if (check_image(rows.len, count, &image) && check_sizes(left.len, count, rows.len / count)) {
     uint8_t *scratch = calloc((size_t)image.width, 3);
     if (!scratch) {
       PyErr_NoMemory();
@@ -379,14 +389,16 @@ static PyObject *unpredict(PyObject *self, PyObject *args) {
       PyErr_Format(PyExc_ValueError, "expected a mode for each of %zd lines, got %zd", count * image.lines, modes.len);
     } else {
       image.zeros = scratch + 2 * image.width;
+      const Images from = {modes.buf, left.buf};
       Py_BEGIN_ALLOW_THREADS
-      is_right = decode_images(&image, modes.buf, count, rows.buf, scratch);
+      is_right = decode_images(&image, from, count, rows.buf, scratch);
       Py_END_ALLOW_THREADS
       if (!is_right) PyErr_SetString(PyExc_ValueError, "a line is predicted in a way that does not exist");
     }
     free(scratch);
   }
   PyBuffer_Release(&modes);
+  PyBuffer_Release(&left);
   PyBuffer_Release(&rows);
   if (!is_right) return NULL;
   Py_RETURN_NONE;
@@ -396,7 +408,7 @@ static PyMethodDef methods[] = {
     {"sparse_xor", sparse_xor, METH_VARARGS, "Return bitmap and values of `rows` (a buffer) in `count` rows."},
     {"unsparse_xor", unsparse_xor, METH_VARARGS, "Write the `count` rows of `stored` into the buffer `rows`."},
     {"predict", predict, METH_VARARGS, "Return modes and residuals of `rows` in `count` images."},
-    {"unpredict", unpredict, METH_VARARGS, "Turn residuals in the buffer `rows` back into rows, given the modes."},
+    {"unpredict", unpredict, METH_VARARGS, "Write the `count` rows of modes and residuals into the buffer `rows`."},
     {NULL, NULL, 0, NULL},
 };
 

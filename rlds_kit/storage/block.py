@@ -62,7 +62,7 @@ def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: Filt
     return assemble(pb.BlockHeader(episode_id=episode_id, first_row=rows.start, end_row=rows.stop), pairs)
 
 
-def assemble(header: pb.BlockHeader, pairs: Sequence[tuple[pb.Column, bytes]]) -> bytes:
+def assemble(header: pb.BlockHeader, pairs: Sequence[tuple[pb.Column, bytes | memoryview]]) -> bytes:
     """The record of a block whose columns are encoded already; sets their offsets and adds them to `header`."""
     offset, payloads = 0, []
     for column, payload in pairs:

@@ -21,10 +21,10 @@ from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of, unpredict
 
-_IN_PLACE_BYTES: Final = 1 << 14
+_LARGE_BYTES: Final = 1 << 14
 """Smaller columns are decompressed faster in one call than through a reader."""
-_FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR, pb.PREDICT})
-"""Those that leave every element where it was, behind the modes of `PREDICT`."""
+_FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
+"""Those that leave every element where it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,11 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
     """
     _check_sum(layout, payload, place)
     try:
-        if layout.codec == pb.ZSTD and layout.filter in _FILTERS_IN_PLACE and out.nbytes >= _IN_PLACE_BYTES:
+        is_large = layout.codec == pb.ZSTD and out.nbytes >= _LARGE_BYTES
+        if is_large and layout.filter in _FILTERS_IN_PLACE:
             _decompress_into(layout, payload, out, until)
+        elif is_large and layout.filter == pb.PREDICT and until < len(out):
+            _unpredict_first(layout, payload, out, until)
         else:
             filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out)
     except (ValueError, OverflowError, zstandard.ZstdError) as error:
@@ -212,16 +215,29 @@ def _dense(layout: ColumnLayout, stored: np.ndarray, count: int) -> np.ndarray:
 
 def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
     """Large columns are copied once less, and decompressed no further than is wanted."""
-    lines = lines_of(layout.shape).height if layout.filter == pb.PREDICT else 0
-    if layout.decoded_length != len(out) * lines + out.nbytes:
-        raise ValueError(f"{len(out) * lines + out.nbytes} bytes were expected, {layout.decoded_length} announced")
-    modes, wanted = np.empty(len(out) * lines, np.uint8), out[:until]
+    _require_length(layout, out.nbytes)
+    wanted = out[:until]
     out[until:] = 0
-    decompress_into(payload, modes.data, wanted.reshape(-1).data, is_all=until >= len(out))
+    decompress_into(payload, wanted.reshape(-1).data, is_all=until >= len(out))
     if layout.filter == pb.XOR:
         filters.unxor(wanted, wanted)
-    elif layout.filter == pb.PREDICT:
-        unpredict(modes[: len(wanted) * lines], wanted, layout.shape)
+
+
+def _unpredict_first(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
+    """The same for the first of many images: noise takes longest to decompress."""
+    height = lines_of(layout.shape).height
+    modes = len(out) * height
+    _require_length(layout, modes + out.nbytes)
+    wanted = out[:until]
+    out[until:] = 0
+    stored = np.empty(modes + wanted.nbytes, np.uint8)
+    decompress_into(payload, stored.data, is_all=False)
+    unpredict(stored[: until * height], stored[modes:].reshape(len(wanted), out.shape[1]), layout.shape, wanted)
+
+
+def _require_length(layout: ColumnLayout, size: int) -> None:
+    if layout.decoded_length != size:
+        raise ValueError(f"{size} bytes were expected, {layout.decoded_length} announced")
 
 
 def _as_dtype(stored: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -21,16 +21,16 @@ def compressor(level: int) -> zstandard.ZstdCompressor:
     return compressors[level]
 
 
-def decompress_into(compressed: bytes | memoryview, *outs: memoryview, is_all: bool) -> None:
-    """Fills `outs`, one after the other, with what was compressed, or with the beginning of it.
+def decompress_into(compressed: bytes | memoryview, out: memoryview, *, is_all: bool) -> None:
+    """Fills `out` with what was compressed, or with the beginning of it.
 
     Raises:
-      ValueError: there is less, or more although `outs` are to have all.
+      ValueError: there is less, or more although `out` is to have all.
       zstandard.ZstdError: the bytes are not zstd's.
     """
     with decompressor().stream_reader(compressed) as reader:  # asked for nothing, it makes an error of it
-        if any(reader.readinto(out) != len(out) for out in outs if len(out)) or (is_all and reader.read(1)):
-            raise ValueError(f"{sum(map(len, outs))} bytes were announced, but not so many came")
+        if (len(out) and reader.readinto(out) != len(out)) or (is_all and reader.read(1)):
+            raise ValueError(f"{len(out)} bytes were announced, but not so many came")
 
 
 def decompressor() -> zstandard.ZstdDecompressor:

@@ -51,6 +51,11 @@ def fields(names: Iterable[str]) -> Wanted:
     >>> fields(["observation"])("observation/pixels"), fields(["observation"])("observation_valid")
     (True, False)
     """
+    return _fields(tuple(names))
+
+
+@functools.lru_cache
+def _fields(names: tuple[str, ...]) -> Wanted:
     chosen = [elements(name) for name in names]
 
     @functools.lru_cache  # every block has the same few paths

@@ -158,8 +158,7 @@ def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) ->
             undelta(unshuffle(stored.reshape(out.shape), itemsize), itemsize, out)
         case pb.PREDICT if itemsize == 1:
             modes = len(out) * predict.lines_of(shape).height
-            out[...] = stored[modes:].reshape(out.shape)
-            predict.unpredict(stored[:modes], out, shape)
+            predict.unpredict(stored[:modes], stored[modes:].reshape(out.shape), shape, out)
         case _:
             raise ValueError(
                 f"filter {number} of elements of {itemsize} bytes is not known to this version; "

@@ -99,34 +99,36 @@ class _Closest:
             self.below[closer] = below[closer]
 
 
-def unpredict(modes: np.ndarray, rows: Rows, shape: tuple[int, ...]) -> None:
-    """The inverse of `predict`, in place.
+def unpredict(modes: np.ndarray, left: Rows, shape: tuple[int, ...], out: Rows) -> None:
+    """The inverse of `predict`.
 
     Args:
       modes: uint8, one a line.
-      rows: what was left of them.
+      left: what was left of the rows.
       shape: of a value.
+      out: where the rows go, which may be where `left` is.
 
     Raises:
       ValueError: there is no such mode, or there are too few or too many.
     """
-    if native is not None and rows.flags.c_contiguous and rows.size:
-        native.unpredict(np.ascontiguousarray(modes).data, rows.reshape(-1).data, len(rows), *lines_of(shape))
+    if native is not None and out.flags.c_contiguous and out.size:
+        given = (np.ascontiguousarray(each).reshape(-1).data for each in (modes, left))
+        native.unpredict(*given, out.reshape(-1).data, len(out), *lines_of(shape))
     else:
-        unpredict_twin(modes, rows, shape)
+        unpredict_twin(modes, left, shape, out)
 
 
-def unpredict_twin(modes: np.ndarray, rows: Rows, shape: tuple[int, ...]) -> None:
+def unpredict_twin(modes: np.ndarray, left: Rows, shape: tuple[int, ...], out: Rows) -> None:
     """`unpredict` in NumPy."""
     lines = lines_of(shape)
-    if modes.size != len(rows) * lines.height or (modes > ABOVE).any():
+    if modes.size != len(out) * lines.height or (modes > ABOVE).any():
         raise ValueError("a line is predicted in a way that does not exist, or not every line is")
-    images = rows.reshape(len(rows), lines.height, lines.width)
+    images = out.reshape(len(out), lines.height, lines.width)
     before = nothing = np.zeros(images.shape[1:], np.uint8)
-    for image, chosen in zip(images, modes.reshape(images.shape[:2]).tolist(), strict=True):
+    for image, rest, chosen in zip(images, left.reshape(images.shape), modes.reshape(images.shape[:2]), strict=True):
         above = nothing[0]
-        for y, mode in enumerate(chosen):
-            image[y] += _expected(mode, y, above, before, lines.pixel)
+        for y, mode in enumerate(chosen.tolist()):
+            np.add(rest[y], _expected(mode, y, above, before, lines.pixel), out=image[y])
             above = image[y]
         before = image
 

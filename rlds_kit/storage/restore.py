@@ -104,7 +104,7 @@ class Stack:
             return None
         if not self._fits(column.key, column.shape) or self._dense is None or is_big_endian(column.dtype):
             return None
-        if self._present[first:last].any():
+        if np.count_nonzero(self._present[first:last]):  # takes a tenth of the time of `any`
             return None
         self._present[first:last] = True
         return self._dense[first:last].reshape(last - first, -1).view(np.uint8)
@@ -119,7 +119,7 @@ class Stack:
     @property
     def is_empty(self) -> bool:
         """Whether no row has a value: columns that cover the rows may still have none in them."""
-        return not self._present.any()
+        return not np.count_nonzero(self._present)
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """The stacked values, and which rows have one.
@@ -129,7 +129,7 @@ class Stack:
           have no common dtype and shape. And `[end - begin]` bool.
         """
         if self._dense is not None and not self._others:
-            if not self._present.all():
+            if np.count_nonzero(self._present) < len(self._present):
                 self._dense[~self._present] = np.zeros((), self._dense.dtype)  # of text that is the empty one
             return self._dense, self._present
         parts = [*self._first_parts(), *self._others]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
+import numpy as np
+
 from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.remote.path import RemotePath
 from rlds_kit.riegeli import blocks, codec, simple, varint
@@ -22,6 +24,9 @@ T = TypeVar("T")
 
 FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
 """Of a chunk: its header, and what is fairly sure to have a block's."""
+
+_MAX_VIEWS: Final = 1024
+"""Parts of memory that one read can fill, on every system that can at all."""
 
 
 def _descriptor(path: Path) -> int:
@@ -69,6 +74,15 @@ class ShardFile:
             with self._lock:
                 os.lseek(self._descriptor, begin, os.SEEK_SET)
                 return os.read(self._descriptor, size)
+
+    def payload(self, begin: int, end: int, size: int) -> bytes | memoryview:
+        """The payload among the file bytes `[begin, end)`, `size` bytes; fewer only at the end of the file."""
+        if self.remote is None and hasattr(os, "preadv") and end - begin > blocks.BLOCK_SIZE:
+            room = np.empty(size, np.uint8).data
+            views = [*blocks.scattered(room, begin, end)]
+            if len(views) <= _MAX_VIEWS and os.preadv(self._descriptor, views, begin) == end - begin:
+                return room
+        return blocks.unframe(self.read(begin, end - begin), begin)
 
     def sound(self, read: Callable[[], T], is_sound: Callable[[T], bool] = lambda _: True) -> T:
         """What `read` makes of the file; if it is elsewhere and damaged, of bytes that are fetched anew, once."""
@@ -180,13 +194,13 @@ def _block_prefix(file: ShardFile, position: int) -> BlockPrefix:
         if short.needed > header.decoded_data_size:
             raise DamagedError(f"{file.place(position)}: the block header is longer than its block") from short
         try:
-            prefix = block.parse_prefix(read_payload(file, position, base, short.needed), file.place(position))
+            prefix = block.parse_prefix(bytes(read_payload(file, position, base, short.needed)), file.place(position))
         except PrefixTooShortError as again:
             raise DamagedError(f"{file.place(position)}: the block header's size makes no sense") from again
     return BlockPrefix(prefix.header, base + prefix.payload_base)
 
 
-def read_payload(file: ShardFile, position: int, offset: int, size: int) -> bytes:
+def read_payload(file: ShardFile, position: int, offset: int, size: int) -> bytes | memoryview:
     """`size` bytes at payload offset `offset` of the chunk at `position`; not checked.
 
     Raises:
@@ -196,7 +210,7 @@ def read_payload(file: ShardFile, position: int, offset: int, size: int) -> byte
         return b""
     begin = blocks.physical(position, offset)
     end = blocks.physical(position, offset + size - 1) + 1
-    data = blocks.unframe(file.read(begin, end - begin), begin)
+    data = file.payload(begin, end, size)
     if len(data) != size:
         raise DamagedError(f"{file.place(position)}: the file ends before the chunk does; run `rlds-kit repair`")
     return data

@@ -119,7 +119,7 @@ def good_columns(file: ShardFile, block: SurveyedBlock) -> tuple[int, ...]:
     )
 
 
-def _payload(file: ShardFile, block: SurveyedBlock, base: int, header: pb.Column) -> bytes | None:
+def _payload(file: ShardFile, block: SurveyedBlock, base: int, header: pb.Column) -> bytes | memoryview | None:
     try:
         payload = read_payload(file, block.position, base + header.offset, header.length)
     except DamagedError:
@@ -189,7 +189,7 @@ def record(file: ShardFile, piece: Piece, episode_id: bytes, choose: FilterChoic
 
 def _pair(
     file: ShardFile, piece: Piece, header: pb.Column, base: int, choose: FilterChoice
-) -> list[tuple[pb.Column, bytes]]:
+) -> list[tuple[pb.Column, bytes | memoryview]]:
     """A column of the copy: none if nothing is left of it."""
     block = piece.block.header
     shift = piece.first - block.first_row

@@ -37,7 +37,7 @@ def frames(shape: tuple[int, ...], seed: int) -> np.ndarray:
     images = random.integers(0, 5, (ROWS, *shape), np.uint8)
     images[::8] = random.integers(0, 256, images[::8].shape, np.uint8)
     chosen = random.integers(0, ABOVE + 1, ROWS * height, np.uint8)
-    unpredict_twin(chosen, images.reshape(ROWS, -1), shape)
+    unpredict_twin(chosen, images.reshape(ROWS, -1), shape, images.reshape(ROWS, -1))
     return images
 
 

@@ -133,7 +133,8 @@ def payloads(directory: Path) -> list[bytes]:
     for block in episode.blocks:
         base = read_block_prefix(file, block.position).payload_base
         found += [
-            read_payload(file, block.position, base + column.offset, column.length) for column in block.header.columns
+            bytes(read_payload(file, block.position, base + column.offset, column.length))
+            for column in block.header.columns
         ]
     return found
 

@@ -63,14 +63,15 @@ def _column(frames: np.ndarray, rows: list[int] | None = None) -> Column:
 
 @given(images())
 def test_images_come_back(frames: np.ndarray) -> None:
-    """C undoes what Python did, Python what C did, and nobody changes what was given."""
+    """C undoes what Python did, Python what C did, elsewhere and in place, and nobody changes what was given."""
     shape, rows = frames.shape[1:], _as_rows(frames.copy())
     for stored in (predict.predict(rows, shape), predict.predict_twin(rows, shape)):
         for undo in (predict.unpredict, predict.unpredict_twin):
             count = len(rows) * lines_of(shape).height
-            out = stored[count:].reshape(rows.shape).copy()
-            undo(stored[:count], out, shape)
-            assert np.array_equal(out, _as_rows(frames))
+            left = stored[count:].reshape(rows.shape).copy()
+            for out in (np.empty_like(rows), left):
+                undo(stored[:count], left, shape, out)
+                assert np.array_equal(out, _as_rows(frames))
     assert np.array_equal(rows, _as_rows(frames))
 
 
@@ -87,9 +88,9 @@ def test_any_modes_are_undone_alike(frames: np.ndarray, data: st.DataObject) -> 
     shape, lines = frames.shape[1:], lines_of(frames.shape[1:])
     count = len(frames) * lines.height
     modes = np.array(data.draw(st.lists(st.integers(0, ABOVE), min_size=count, max_size=count)), np.uint8)
-    results = [_as_rows(frames).copy() for _ in range(2)]
-    predict.unpredict(modes, results[0], shape)
-    predict.unpredict_twin(modes, results[1], shape)
+    results = [np.empty_like(_as_rows(frames)) for _ in range(2)]
+    predict.unpredict(modes, _as_rows(frames), shape, results[0])
+    predict.unpredict_twin(modes, _as_rows(frames), shape, results[1])
     stored = modes.tobytes() + frames.tobytes()
     independent = independent_reader.unfilter(pb.PREDICT, stored, len(frames), frames[0].size, 1, shape)
     assert results[0].tobytes() == results[1].tobytes() == independent
@@ -104,7 +105,7 @@ def test_modes_that_do_not_exist_are_refused(frames: np.ndarray, mode: int, more
         modes[data.draw(st.integers(0, len(modes) - 1))] = mode
     for undo in (predict.unpredict, predict.unpredict_twin):
         with pytest.raises(ValueError, match="line"):
-            undo(modes, _as_rows(frames).copy(), shape)
+            undo(modes, _as_rows(frames), shape, np.empty_like(_as_rows(frames)))
 
 
 @given(images(), st.data())
