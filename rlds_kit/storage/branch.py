@@ -41,6 +41,8 @@ _INT64_MIN: Final = values.INT64_MIN
 _INT64_MAX: Final = values.INT64_MAX
 _MOST: Final = 4096
 """Items and columns that are remembered of a place: keys of infos may be different ones at every step."""
+_DEEPEST: Final = 100
+"""Most containers that a value may stand in. Many functions call themselves for what is inside, and Python ends that."""
 
 
 class Branch:
@@ -49,6 +51,7 @@ class Branch:
     Args:
       path: of the place.
       spec: what was declared to be there; None: nothing was.
+      depth: how many containers it is in.
 
     Attributes:
       plain: by type the column of what is kept as it is, as far as it was found out.
@@ -58,10 +61,10 @@ class Branch:
     ['info/lives', 'info/a~1b/t']
     """
 
-    __slots__ = ("_below", "_columns", "_numpy", "_path", "_spec", "plain")
+    __slots__ = ("_below", "_columns", "_depth", "_numpy", "_path", "_spec", "plain")
 
-    def __init__(self, path: str, spec: specs.Spec | None = None) -> None:
-        self._path, self._spec = path, spec
+    def __init__(self, path: str, spec: specs.Spec | None = None, depth: int = 0) -> None:
+        self._path, self._spec, self._depth = path, spec, depth
         self.plain: dict[type, ColumnKey] = {}
         self._numpy: dict[type, ColumnKey] = {}
         self._columns: dict[ColumnKey, ColumnKey] = {}
@@ -72,6 +75,7 @@ class Branch:
 
         Raises:
           UnsupportedTypeError: something inside cannot be recorded.
+          SpecError: more containers stand in one another than can be read back.
         """
         found = Leaves([], [])
         self.collect(value, found)
@@ -166,9 +170,15 @@ class Branch:
             branch.collect(item, found)
 
     def _grow(self, key: str | int, element: str, spec: specs.Spec | None) -> "Branch":
+        if self._depth == _DEEPEST:
+            field, _, rest = self._path.partition("/")
+            raise SpecError(
+                f"{field}: expected at most {_DEEPEST} containers in one another, there are more at {rest[:40]!r}...; "
+                "flatten the value"
+            )
         if len(self._below) >= _MOST:
             self._below.clear()
-        branch = self._below[key] = Branch(f"{self._path}/{element}", spec)
+        branch = self._below[key] = Branch(f"{self._path}/{element}", spec, self._depth + 1)
         return branch
 
     def _column(self, kind: Kind) -> ColumnKey:

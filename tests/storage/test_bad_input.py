@@ -156,6 +156,29 @@ def test_a_missing_description_stops_nobody(tmp_path: Path) -> None:
     assert (tmp_path / "dataset.json").exists()
 
 
+# Values.
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {"x": 1}
+    for _ in range(depth - 1):
+        value = {"a": value}
+    return value
+
+
+def test_a_dict_that_is_nested_too_deeply_is_refused_and_the_others_are_kept(tmp_path: Path) -> None:
+    """A hundred levels come back; of more the row is refused in time, where they had stopped the recorder."""
+    with Recorder(tmp_path, specs.Dict({})) as recorder:
+        episode = GivingRecorder(recorder)
+        episode.append({"info": _nested(100)})
+        for depth in (101, 150, 350, 400):
+            with pytest.raises(SpecError, match=r"info: expected at most 100 containers .* flatten the value"):
+                episode.append({"info": _nested(depth)}, {"reward": 0.0})
+        episode.append({"info": _nested(99)}, {"reward": 1.0})
+        episode.end(EpisodeEnd.TERMINATED)
+    assert_whole(rlds_kit.open(tmp_path), [episode.given])
+
+
 # Shards.
 
 
