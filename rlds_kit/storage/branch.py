@@ -42,7 +42,7 @@ _INT64_MAX: Final = values.INT64_MAX
 _MOST: Final = 4096
 """Items and columns that are remembered of a place: keys of infos may be different ones at every step."""
 _DEEPEST: Final = 100
-"""Most containers that a value may stand in. Many functions call themselves for what is inside, and Python ends that."""
+"""Most containers that a value may stand in. Functions call themselves for what is inside: Python ends that."""
 
 
 class Branch:
