@@ -25,8 +25,8 @@ T = TypeVar("T")
 FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
 """Of a chunk: its header, and what is fairly sure to have a block's."""
 
-_MAX_VIEWS: Final = 1024
-"""Parts of memory that one read can fill, on every system that can at all."""
+_MAX_SCATTERED: Final = 31 << 20
+"""One read can fill 1,024 parts of memory on every system that can at all: two for each block of the file."""
 
 
 def _descriptor(path: Path) -> int:
@@ -56,6 +56,8 @@ class ShardFile:
 
     def read(self, begin: int, size: int) -> bytes:
         """Up to `size` bytes at file position `begin`; fewer only at the end of the file."""
+        if size >= _MAX_SCATTERED:  # a header may claim any size: no memory is asked for that cannot be filled
+            size = max(0, min(size, self.size() - begin))
         if self.remote is not None:
             return self.remote.read_at(begin, size)
         raw = self._read(begin, size)
@@ -77,10 +79,9 @@ class ShardFile:
 
     def payload(self, begin: int, end: int, size: int) -> bytes | memoryview:
         """The payload among the file bytes `[begin, end)`, `size` bytes; fewer only at the end of the file."""
-        if self.remote is None and hasattr(os, "preadv") and end - begin > blocks.BLOCK_SIZE:
+        if self.remote is None and hasattr(os, "preadv") and blocks.BLOCK_SIZE < end - begin < _MAX_SCATTERED:
             room = np.empty(size, np.uint8).data
-            views = [*blocks.scattered(room, begin, end)]
-            if len(views) <= _MAX_VIEWS and os.preadv(self._descriptor, views, begin) == end - begin:
+            if os.preadv(self._descriptor, [*blocks.scattered(room, begin, end)], begin) == end - begin:
                 return room
         return blocks.unframe(self.read(begin, end - begin), begin)
 
