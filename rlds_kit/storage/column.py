@@ -247,6 +247,8 @@ def _as_dtype(stored: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
 
 def _decompress(layout: ColumnLayout, payload: bytes | memoryview) -> np.ndarray:
     if layout.codec == pb.ZSTD:
+        if (announced := zstandard.frame_content_size(payload)) not in (-1, layout.decoded_length):
+            raise ValueError(f"{layout.decoded_length} bytes were announced, the frame announces {announced}")
         payload = decompressor().decompress(payload, max_output_size=layout.decoded_length)
     elif layout.codec != pb.STORED:
         raise ValueError(f"codec {layout.codec} is not known to this version")

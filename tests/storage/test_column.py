@@ -87,6 +87,8 @@ def _signed(payload: bytes, **fields: Any) -> tuple[pb.Column, bytes]:
 
 
 BOMB = zstandard.ZstdCompressor().compress(bytes(10_000_000))
+HOLLOW = b"\x28\xb5\x2f\xfd\xe0" + (1 << 45).to_bytes(8, "little") + b"\x01\0\0"
+"""A frame that announces 32 TiB, and ends."""
 FAULTS: dict[str, tuple[pb.Column, bytes]] = {
     "unknown dtype": _signed(b"", dtype="float128"),
     "object dtype": _signed(b"", dtype="object"),
@@ -111,6 +113,9 @@ FAULTS: dict[str, tuple[pb.Column, bytes]] = {
     ),
     "no zstd": _signed(b"not a frame", dtype="int8", count=2, decoded_length=2, codec=pb.ZSTD),
     "a bomb": _signed(BOMB, dtype="int8", count=2, decoded_length=2, codec=pb.ZSTD),
+    "a frame that announces more than there is": _signed(
+        HOLLOW, dtype="int8", count=2, decoded_length=2, codec=pb.ZSTD
+    ),
     "rank is not that of the shape": _signed(b"ab", dtype="int8", count=2, decoded_length=2, rank=3),
     "half a number": _signed(b"abc", dtype="int16", count=1, decoded_length=3),
 }
