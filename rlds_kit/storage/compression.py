@@ -14,10 +14,13 @@ _local = threading.local()
 
 
 def compressor(level: int) -> zstandard.ZstdCompressor:
-    """One per thread: they are not safe to share, and slow to make."""
+    """One per thread: they are not safe to share, and slow to make.
+
+    A frame says how large its content is: then it is decompressed to where it goes, and not copied there.
+    """
     compressors: dict[int, zstandard.ZstdCompressor] = _local.__dict__.setdefault("compressors", {})
     if level not in compressors:
-        compressors[level] = zstandard.ZstdCompressor(level=level, write_content_size=False)
+        compressors[level] = zstandard.ZstdCompressor(level=level)
     return compressors[level]
 
 
