@@ -133,8 +133,8 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
         is_large = layout.codec == pb.ZSTD and out.nbytes >= _LARGE_BYTES
         if is_large and layout.filter in _FILTERS_IN_PLACE:
             _decompress_into(layout, payload, out, until)
-        elif is_large and layout.filter == pb.PREDICT and until < len(out):
-            _unpredict_first(layout, payload, out, until)
+        elif is_large and layout.filter == pb.PREDICT:
+            _unpredict_into(layout, payload, out, until)
         else:
             filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out)
     except (ValueError, OverflowError, zstandard.ZstdError) as error:
@@ -223,16 +223,19 @@ def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Row
         filters.unxor(wanted, wanted)
 
 
-def _unpredict_first(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
-    """The same for the first of many images: noise takes longest to decompress."""
+def _unpredict_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
+    """The same for images, whose modes come before them: noise takes longest to decompress."""
     height = lines_of(layout.shape).height
-    modes = len(out) * height
+    modes, wanted = len(out) * height, out[:until]
     _require_length(layout, modes + out.nbytes)
-    wanted = out[:until]
     out[until:] = 0
-    stored = np.empty(modes + wanted.nbytes, np.uint8)
-    decompress_into(payload, stored.data, is_all=False)
-    unpredict(stored[: until * height], stored[modes:].reshape(len(wanted), out.shape[1]), layout.shape, wanted)
+    if until < len(out):
+        stored = np.empty(modes + wanted.nbytes, np.uint8)
+        decompress_into(payload, stored.data, is_all=False)
+    else:
+        stored = _decompress(layout, payload)
+    left = stored[modes:].reshape(len(wanted), out.shape[1])
+    unpredict(stored[: len(wanted) * height], left, layout.shape, wanted)
 
 
 def _require_length(layout: ColumnLayout, size: int) -> None:
@@ -249,7 +252,7 @@ def _decompress(layout: ColumnLayout, payload: bytes | memoryview) -> np.ndarray
     if layout.codec == pb.ZSTD:
         if (announced := zstandard.frame_content_size(payload)) not in (-1, layout.decoded_length):
             raise ValueError(f"{layout.decoded_length} bytes were announced, the frame announces {announced}")
-        payload = decompressor().decompress(payload, max_output_size=layout.decoded_length)
+        payload = decompressor().decompress(payload, max_output_size=layout.decoded_length, allow_extra_data=False)
     elif layout.codec != pb.STORED:
         raise ValueError(f"codec {layout.codec} is not known to this version")
     if len(payload) != layout.decoded_length:

@@ -2,6 +2,7 @@
 
 import doctest
 import math
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,9 @@ def test_the_first_rows_of_a_block_are_decoded_alone(until: int) -> None:
     assert np.array_equal(out[:until], _as_rows(frames)[:until])
 
 
-@pytest.mark.parametrize("change", ["no such mode", "a byte too few", "a byte too many", "other elements"])
+@pytest.mark.parametrize(
+    "change", ["no such mode", "a byte too few", "a byte too many", "other elements", "bytes behind the frame"]
+)
 def test_a_large_column_that_contradicts_itself_is_refused(change: str) -> None:
     """Decoding in place checks what it is given, too."""
     frames = np.random.default_rng(0).integers(0, 256, (8, 64, 64), np.uint8)
@@ -167,11 +170,30 @@ def test_a_large_column_that_contradicts_itself_is_refused(change: str) -> None:
         case "other elements":
             header.dtype = "int16"
     payload = zstandard.ZstdCompressor(level=FAST_LEVEL).compress(bytes(plain))
+    if change == "bytes behind the frame":
+        payload += b"behind"
     header.codec, header.length, header.decoded_length = pb.ZSTD, len(payload), len(plain)
     header.xxh3 = xxhash.xxh3_64_intdigest(payload)
     layout = layout_of(header, "here")
     with pytest.raises(FormatError, match="here: column x"):
         columns.decode_into(layout, payload, "here", np.zeros((8, layout.row_bytes), np.uint8), 8)
+
+
+def test_memory_is_not_taken_for_more_than_there_can_be() -> None:
+    """Images that claim, and bring, 64 MiB for three small rows are refused before anything is decompressed."""
+    header, _ = columns.encode(
+        _column(np.zeros((3, 100, 200), np.uint8) + np.arange(200, dtype=np.uint8)), PredictAll()
+    )
+    payload = zstandard.ZstdCompressor(level=FAST_LEVEL).compress(bytes(1 << 26))
+    header.filter, header.codec, header.length, header.decoded_length = pb.PREDICT, pb.ZSTD, len(payload), 1 << 26
+    header.xxh3 = xxhash.xxh3_64_intdigest(payload)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match="60300 bytes were expected, 67108864 announced"):
+            columns.decode_into(layout_of(header, "here"), payload, "here", np.zeros((3, 20_000), np.uint8), 3)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
 
 
 def _camera(count: int, noise: float) -> np.ndarray:
