@@ -75,7 +75,7 @@ class Branch:
 
         Raises:
           UnsupportedTypeError: something inside cannot be recorded.
-          SpecError: more containers stand in one another than can be read back.
+          SpecError: too many containers stand in one another.
         """
         found = Leaves([], [])
         self.collect(value, found)

@@ -25,8 +25,9 @@ T = TypeVar("T")
 FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
 """Of a chunk: its header, and what is fairly sure to have a block's."""
 
-_MAX_SCATTERED: Final = 31 << 20
-"""One read can fill 1,024 parts of memory on every system that can at all: two for each block of the file."""
+_LARGE_READ: Final = 31 << 20
+"""A smaller one fills fewer than 1,024 parts of memory, two for each block of the file, as every system allows that can
+at all. A larger one is first held against the file's size."""
 
 
 def _descriptor(path: Path) -> int:
@@ -56,7 +57,7 @@ class ShardFile:
 
     def read(self, begin: int, size: int) -> bytes:
         """Up to `size` bytes at file position `begin`; fewer only at the end of the file."""
-        if size >= _MAX_SCATTERED:  # a header may claim any size: no memory is asked for that cannot be filled
+        if size >= _LARGE_READ:  # a header may claim any size: no memory is asked for that cannot be filled
             size = max(0, min(size, self.size() - begin))
         if self.remote is not None:
             return self.remote.read_at(begin, size)
@@ -79,7 +80,7 @@ class ShardFile:
 
     def payload(self, begin: int, end: int, size: int) -> bytes | memoryview:
         """The payload among the file bytes `[begin, end)`, `size` bytes; fewer only at the end of the file."""
-        if self.remote is None and hasattr(os, "preadv") and blocks.BLOCK_SIZE < end - begin < _MAX_SCATTERED:
+        if self.remote is None and hasattr(os, "preadv") and blocks.BLOCK_SIZE < end - begin < _LARGE_READ:
             room = np.empty(size, np.uint8).data
             if os.preadv(self._descriptor, [*blocks.scattered(room, begin, end)], begin) == end - begin:
                 return room
