@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from side_by_side.stopwatch import checksum
 
 Batch = Mapping[str, np.ndarray]
 """Fields `[n, ...]`; they are views or copies as the system gives them."""
@@ -69,10 +68,10 @@ def speed(batches: Iterator[Batch], seconds: float) -> dict[str, Any]:
 
 
 def touch(batch: Batch) -> int:
-    """Reads a little of every page, so that nothing can stay lazy; returns the number of elements."""
+    """Reads a byte of every page, so that nothing can stay lazy; returns the number of elements."""
     for name, field in batch.items():
         if name.endswith("observation"):
-            checksum(field)
+            np.ascontiguousarray(field).reshape(-1).view(np.uint8)[:: resource.getpagesize()].sum()
     return len(next(iter(batch.values())))
 
 

@@ -29,7 +29,7 @@ END: Final = "end"
 """How an episode ended: the value of its `EpisodeEnd`; empty while it is being recorded."""
 VALID: Final = "valid"
 """Which values of a field are defined."""
-STRETCH_BYTES: Final = 12 << 20
+STRETCH_BYTES: Final = 24 << 20
 """About how many bytes of decoded steps are read at once where an episode is read bit by bit."""
 
 Stretch: TypeAlias = dict[Leaf, tuple[np.ndarray, np.ndarray]]
@@ -169,8 +169,8 @@ class WholeEpisodes:
         """`[n + 1]` int64: where an episode may be cut into stretches so that no block is decoded twice."""
         entry = self.source.entries[number]
         limit = max(1, STRETCH_BYTES // self.row_bytes)
-        cuts = entry.first_row[1:][np.diff(entry.first_row // limit) > 0]
-        return np.unique(np.concatenate([[0], cuts, [entry.rows]])).astype(np.int64)
+        cuts = entry.first_row[1:][np.diff(entry.first_row // limit) > 0].tolist()
+        return np.array([0, *cuts, entry.rows] if entry.rows else [0], np.int64)
 
 
 def with_step_index(source: Source) -> Source:

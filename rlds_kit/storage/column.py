@@ -53,7 +53,7 @@ class Column:
 
     def between(self, begin: int, end: int) -> "Column":
         """The part of the column in rows `[begin, end)`, without copying."""
-        first, last = np.searchsorted(self.rows, (begin, end)).tolist()
+        first, last = self._position(begin), self._position(end)
         if first == 0 and last == len(self.rows):
             return self
         if self.shapes is None:
@@ -61,6 +61,13 @@ class Column:
         ends = np.concatenate(([0], np.cumsum(self.shapes.prod(axis=1, dtype=np.int64))))
         values = self.values[ends[first] : ends[last]]
         return Column(self.key, self.rows[first:last], values, self.shapes[first:last])
+
+    def _position(self, row: int) -> int:
+        """Of the first value in `row` or after it."""
+        count = len(self.rows)
+        if count and self.rows[-1] - self.rows[0] == count - 1:  # no gaps, as almost always: a search takes longer
+            return min(max(row - int(self.rows[0]), 0), count)
+        return int(np.searchsorted(self.rows, row))
 
 
 def storage_dtype(key: ColumnKey) -> np.dtype[Any]:

@@ -15,6 +15,9 @@ from rlds_kit.storage.leaf import ColumnKey
 MAX_DECODED_BYTES: Final = 1 << 31
 """A column that claims more is refused before anything is allocated."""
 
+MOST_FILTERED: Final = 2
+"""Times as large as its rows is what the worst filter makes of them: a byte more for each, of rows of one byte."""
+
 STORAGE_DTYPES: Final[dict[int, np.dtype[Any]]] = {
     pb.BOOL: np.dtype(np.bool_),
     pb.INT: np.dtype(np.int64),
@@ -102,6 +105,9 @@ def layout_of(header: pb.Column, place: object) -> ColumnLayout:
         for size in (header.count * max(8, row_bytes), header.decoded_length):
             if size > MAX_DECODED_BYTES:
                 raise ValueError(f"{header.path} claims {size} bytes; at most {MAX_DECODED_BYTES} are allowed")
+        at_most = (header.count + 7) // 8 + MOST_FILTERED * header.count * row_bytes
+        if header.decoded_length > at_most and not header.ragged:
+            raise ValueError(f"{header.decoded_length} bytes are announced; {header.count} rows need {at_most} at most")
         if header.first_row + header.count >= 1 << 63:
             raise ValueError(f"row {header.first_row} is no row")
         if len(shape) != (0 if header.ragged else header.rank):

@@ -1,5 +1,6 @@
 """Columns: what is stored comes back, and what no writer wrote is refused."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ from hypothesis import strategies as st
 
 from rlds_kit import DamagedError, FormatError
 from rlds_kit.storage import column as columns
+from rlds_kit.storage import filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
-from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.compression import FAST_LEVEL
+from rlds_kit.storage.filter_choice import Choice, FilterChoice
+from rlds_kit.storage.filters import Rows, Shape
 from rlds_kit.storage.leaf import ColumnKey
 from tests.storage import strategies
 from tests.storage.truth import same
@@ -112,6 +116,13 @@ FAULTS: dict[str, tuple[pb.Column, bytes]] = {
         b"\0\0\0\x80" * 3 + b"", dtype="int8", count=1, rank=3, ragged=True, decoded_length=12
     ),
     "no zstd": _signed(b"not a frame", dtype="int8", count=2, decoded_length=2, codec=pb.ZSTD),
+    "a bomb that says so": _signed(BOMB, dtype="int8", count=2, decoded_length=10_000_000, codec=pb.ZSTD),
+    "a bomb in rows without bytes": _signed(
+        BOMB, dtype="int8", count=2, rank=1, shape=(0,), decoded_length=10_000_000, codec=pb.ZSTD
+    ),
+    "a bomb behind a bitmap": _signed(
+        BOMB, dtype="int8", count=2, partial=True, decoded_length=10_000_000, codec=pb.ZSTD
+    ),
     "a bomb": _signed(BOMB, dtype="int8", count=2, decoded_length=2, codec=pb.ZSTD),
     "a frame that announces more than there is": _signed(
         HOLLOW, dtype="int8", count=2, decoded_length=2, codec=pb.ZSTD
@@ -125,8 +136,36 @@ FAULTS: dict[str, tuple[pb.Column, bytes]] = {
 def test_a_column_that_contradicts_itself_is_refused(fault: str) -> None:
     """Whatever a broken writer signs, the reader says so, and allocates nothing that was not announced in bytes."""
     header, payload = FAULTS[fault]
-    with pytest.raises(FormatError, match="here: column x"):
-        columns.decode(layout_of(header, "here"), payload, "here")
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match="here: column x"):
+            columns.decode(layout_of(header, "here"), payload, "here")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+class Always(FilterChoice):
+    """Chooses one filter for everything."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
+        """That filter."""
+        return Choice(self._number, FAST_LEVEL)
+
+
+@pytest.mark.parametrize("number", sorted(filters.APPLY.keys() - {pb.REPEAT}))
+def test_no_filter_makes_more_of_rows_than_a_reader_allows(number: int) -> None:
+    """The worst of each, rows of one byte that nothing shortens, is read back, also where rows are missing."""
+    values = np.random.default_rng(0).integers(1, 256, 100, np.uint8)
+    for rows in (np.arange(100), np.arange(0, 300, 3)):
+        column = Column(ColumnKey("x", pb.ARRAY, np.dtype(np.uint8), 0), rows, values)
+        header, payload = columns.encode(column, Always(number))
+        assert header.filter == number
+        assert same(columns.decode(layout_of(header, "here"), payload, "here").values, values)
 
 
 def test_rows_that_are_all_equal_are_stored_once() -> None:
