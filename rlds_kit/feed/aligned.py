@@ -21,13 +21,16 @@ Threads look before they take memory, so a bit more may be.
 _rooms = Rooms()
 
 
-def is_little_lent() -> bool:
+def is_little_lent(share: float = 1.0) -> bool:
     """Whether what keeps a part of an array may keep all of it: less than `LENT_BYTES` of large arrays are in use.
+
+    Args:
+      share: of that limit, for what may wait better than others.
 
     >>> is_little_lent()
     True
     """
-    return _rooms.lent_bytes < LENT_BYTES
+    return _rooms.lent_bytes < LENT_BYTES * share
 
 
 def aligned(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 from rlds_kit.errors import SpecError
 from rlds_kit.feed.aligned import is_little_lent
 from rlds_kit.feed.columns import Column, plain_batch, without_lists
+from rlds_kit.feed.episodes import STRETCH_BYTES
 from rlds_kit.feed.extras import needs
 from rlds_kit.feed.step_arrays import StepArrays
 from rlds_kit.loader.nests import map_arrays
@@ -19,12 +20,14 @@ from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.rlds_types import STEPS
 
 PREFETCHED_BATCHES: Final = 2
-SMALL_EPISODE_BYTES: Final = 32 << 20
-"""Of all values of an episode, decoded: so many of several episodes may be in memory at once."""
-EPISODES_AHEAD: Final = 2
+SMALL_EPISODES_AT_ONCE: Final = 2
+"""Those of one stretch."""
+LARGE_EPISODES_AHEAD: Final = 1
 STRETCHES_AT_ONCE: Final = 2
 STRETCHES_AHEAD: Final = 1
-"""Of an episode that is read bit by bit: what comes after takes steps in batches, and waits for all of one at once."""
+"""Of a large episode: what comes after takes steps in batches, and waits for all of one at once."""
+READ_AHEAD_SHARE: Final = 0.5
+"""Of the memory that may be lent: what is left is for views of the stretches whose steps are taken."""
 FRAME_BYTES: Final = 1 << 14
 """Values of this size are worth some work on a stretch of them that saves a copy of each."""
 
@@ -32,7 +35,8 @@ FRAME_BYTES: Final = 1 << 14
 def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
     """Episodes as RLDS shapes them, each with a dataset of its steps.
 
-    Where no episode is large, threads read them whole, a few ahead; else each is read stretch by stretch.
+    Each is read stretch by stretch, the first one with the episode, by threads, so that nobody waits for it when the
+    episode before ends. While much is in use, as when somebody keeps episodes to shuffle them, the first waits, too.
 
     Args:
       arrays: of their steps.
@@ -49,19 +53,17 @@ def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def small_episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
-        whole = tf.data.Dataset.from_tensors(reader.stretch(number, bounds[0], bounds[-1]))
-        return {STEPS: _counted(reader.one_by_one(whole), bounds[-1]), **facts}
+        return {STEPS: _counted(reader.one_by_one(reader.stretches(number, bounds)), bounds[-1]), **facts}
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-    def episode(number: Any) -> dict[str, Any]:
+    def large_episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
-        stretches = tf.data.Dataset.from_tensor_slices((bounds[:-1], bounds[1:])).map(
-            lambda begin, end: reader.stretch(number, begin, end), num_parallel_calls=STRETCHES_AT_ONCE
-        )
-        return {STEPS: _counted(reader.one_by_one(stretches.prefetch(STRETCHES_AHEAD)), bounds[-1]), **facts}
+        stretches = reader.stretches(number, bounds, at_once=STRETCHES_AT_ONCE).prefetch(STRETCHES_AHEAD)
+        return {STEPS: _counted(reader.one_by_one(stretches), bounds[-1]), **facts}
 
-    made = small_episode if arrays.table.largest <= SMALL_EPISODE_BYTES else episode
-    return _numbers(arrays, numbers).map(made, num_parallel_calls=EPISODES_AHEAD)
+    if arrays.table.largest <= STRETCH_BYTES:
+        return _numbers(arrays, numbers).map(small_episode, num_parallel_calls=SMALL_EPISODES_AT_ONCE)
+    return _numbers(arrays, numbers).map(large_episode, num_parallel_calls=LARGE_EPISODES_AHEAD)
 
 
 def dense_episodes(arrays: StepArrays, *, numbers: Any = None, parallel_calls: int | None = None) -> Any:
@@ -90,7 +92,7 @@ def dense_episodes(arrays: StepArrays, *, numbers: Any = None, parallel_calls: i
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def episode(number: Any) -> dict[str, Any]:
         bounds, facts = reader.head(number)
-        return {STEPS: reader.stretch(number, bounds[0], bounds[-1]).rows, **facts}
+        return {STEPS: reader.stretch(number, 0, bounds[-1]).rows, **facts}
 
     calls = tf.data.AUTOTUNE if parallel_calls is None else parallel_calls
     return _numbers(arrays, numbers).map(episode, num_parallel_calls=calls)
@@ -135,7 +137,7 @@ class _Reader:
         self.arrays = arrays
 
     def head(self, number: Any) -> tuple[Any, dict[str, Any]]:
-        """Where an episode may be cut into stretches, `[n + 1]` int64, and what is said of all of it."""
+        """Where stretches of an episode begin and end that are not read with it, `[n + 1]` int64, and its facts."""
         import tensorflow as tf
 
         examples = self.arrays.table.fact_columns
@@ -145,7 +147,18 @@ class _Reader:
         return tf.ensure_shape(bounds, [None]), dict(zip(examples, shaped, strict=True))
 
     def _head(self, number: np.int64) -> list[np.ndarray]:
-        return self.arrays.head(int(number))
+        bounds, *facts = self.arrays.head(int(number))
+        return [bounds[1:] if len(bounds) > 1 and is_little_lent(READ_AHEAD_SHARE) else bounds, *facts]
+
+    def stretches(self, number: Any, bounds: Any, *, at_once: int | None = None) -> Any:
+        """A dataset of the stretches of an episode; those between `bounds` are read when they are taken."""
+        import tensorflow as tf
+
+        first = tf.data.Dataset.from_tensors(self.stretch(number, 0, bounds[0]))
+        others = tf.data.Dataset.from_tensor_slices((bounds[:-1], bounds[1:]))
+        return first.concatenate(
+            others.map(lambda begin, end: self.stretch(number, begin, end), num_parallel_calls=at_once)
+        )
 
     def stretch(self, number: Any, begin: Any, end: Any) -> "_Stretch":
         """The steps `[begin, end)` of an episode."""

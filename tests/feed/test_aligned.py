@@ -60,8 +60,8 @@ def test_views_and_copies_are_the_same_steps(tmp_path: Path, monkeypatch: pytest
     dataset = _frames(tmp_path, lengths=(70, 1, 33), side=128)
     monkeypatch.setattr("rlds_kit.feed.aligned.LENT_BYTES", lent)
     monkeypatch.setattr("rlds_kit.feed.episodes.STRETCH_BYTES", 1 << 18)
-    for limit in (0, 1 << 30):  # stretch by stretch, and whole
-        monkeypatch.setattr("rlds_kit.feed.tf.SMALL_EPISODE_BYTES", limit)
+    for limit in (0, 1 << 30):  # as if episodes were large, and small
+        monkeypatch.setattr("rlds_kit.feed.tf.STRETCH_BYTES", limit)
         for made, episode in zip(dataset.as_tf_dataset(), dataset.episodes, strict=True):
             steps = list(made["steps"].as_numpy_iterator())
             assert np.array_equal([step["observation"] for step in steps], episode["observation"])
@@ -81,6 +81,24 @@ def test_step_that_is_kept_does_not_keep_its_episode(
     gc.collect()
     assert len(kept) == 16
     assert most <= rooms.lent_bytes <= most + (5 << 20)  # a few episodes of 1 MiB are read ahead
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 30])
+@pytest.mark.parametrize(("lent", "least"), [(0, 0), (8 << 20, 4 << 20), (1 << 30, 16 << 20)])
+def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int, least: int, limit: int
+) -> None:
+    """A shuffle of episodes, large or small, holds about half of what may be lent; the steps are the same."""
+    rooms = Rooms(0)
+    monkeypatch.setattr("rlds_kit.feed.aligned._rooms", rooms)
+    monkeypatch.setattr("rlds_kit.feed.aligned.LENT_BYTES", lent)
+    monkeypatch.setattr("rlds_kit.feed.episodes.STRETCH_BYTES", 1 << 20)
+    monkeypatch.setattr("rlds_kit.feed.tf.STRETCH_BYTES", limit)
+    kept = list(_frames(tmp_path, lengths=(150,) * 16, side=128).as_tf_dataset())
+    gc.collect()
+    assert least <= rooms.lent_bytes <= min(lent // 2, 16 << 20) + (3 << 20)
+    for episode in kept:
+        assert [int(step["observation"][0, 0]) for step in episode["steps"]] == list(range(150))
 
 
 def _frames(directory: Path, *, lengths: Sequence[int], side: int) -> rlds_kit.Dataset:
