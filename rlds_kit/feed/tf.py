@@ -21,7 +21,7 @@ from rlds_kit.rlds_types import STEPS
 
 PREFETCHED_BATCHES: Final = 2
 SMALL_EPISODES_AT_ONCE: Final = 2
-"""Those of one stretch."""
+"""Episodes of one stretch each."""
 LARGE_EPISODES_AHEAD: Final = 1
 STRETCHES_AT_ONCE: Final = 2
 STRETCHES_AHEAD: Final = 1
@@ -61,7 +61,7 @@ def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
         stretches = reader.stretches(number, bounds, at_once=STRETCHES_AT_ONCE).prefetch(STRETCHES_AHEAD)
         return {STEPS: _counted(reader.one_by_one(stretches), bounds[-1]), **facts}
 
-    if arrays.table.largest <= STRETCH_BYTES:
+    if reader.is_small:
         return _numbers(arrays, numbers).map(small_episode, num_parallel_calls=SMALL_EPISODES_AT_ONCE)
     return _numbers(arrays, numbers).map(large_episode, num_parallel_calls=LARGE_EPISODES_AHEAD)
 
@@ -135,9 +135,18 @@ class _Reader:
 
     def __init__(self, arrays: StepArrays) -> None:
         self.arrays = arrays
+        self.is_small = arrays.table.largest <= STRETCH_BYTES
+        leaves = [leaf for found in arrays.table.layouts.values() for leaf in found]
+        # What is converted is not in memory that is lent: nobody would know how much of it is kept.
+        is_lent = all(leaf.spec is not None and not leaf.is_cast and leaf.dtype.isnative for leaf in leaves)
+        self._reads_ahead = self.is_small or is_lent
 
     def head(self, number: Any) -> tuple[Any, dict[str, Any]]:
-        """Where stretches of an episode begin and end that are not read with it, `[n + 1]` int64, and its facts."""
+        """Bounds of stretches, `[n + 1]` int64, and what is said of an episode.
+
+        Stretches between the bounds are read when their steps are taken, and what is before the first one, if anything,
+        with the episode.
+        """
         import tensorflow as tf
 
         examples = self.arrays.table.fact_columns
@@ -148,7 +157,8 @@ class _Reader:
 
     def _head(self, number: np.int64) -> list[np.ndarray]:
         bounds, *facts = self.arrays.head(int(number))
-        return [bounds[1:] if len(bounds) > 1 and is_little_lent(READ_AHEAD_SHARE) else bounds, *facts]
+        reads_ahead = self._reads_ahead and len(bounds) > 1 and is_little_lent(READ_AHEAD_SHARE)
+        return [bounds[1:] if reads_ahead else bounds, *facts]
 
     def stretches(self, number: Any, bounds: Any, *, at_once: int | None = None) -> Any:
         """A dataset of the stretches of an episode; those between `bounds` are read when they are taken."""

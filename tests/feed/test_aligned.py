@@ -14,6 +14,7 @@ from rlds_kit import spec as specs
 from rlds_kit.feed.aligned import ALIGNMENT, aligned
 from rlds_kit.feed.episodes import WholeEpisodes
 from rlds_kit.feed.rooms import Rooms
+from rlds_kit.feed.step_arrays import StepArrays
 from rlds_kit.logger import EpisodeWriter
 from tests.loader.recording import numbered
 
@@ -99,6 +100,26 @@ def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
     assert least <= rooms.lent_bytes <= min(lent // 2, 16 << 20) + (3 << 20)
     for episode in kept:
         assert [int(step["observation"][0, 0]) for step in episode["steps"]] == list(range(150))
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(0, 0), (1 << 30, 8)])
+def test_nothing_is_read_with_large_episodes_that_are_converted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, expected: int
+) -> None:
+    """How much of it is kept nobody would know; with small ones it is."""
+    monkeypatch.setattr("rlds_kit.feed.tf.STRETCH_BYTES", limit)
+    read, flat = list[int](), StepArrays.flat
+
+    def spy(arrays: StepArrays, number: int, rows: range) -> list[np.ndarray]:
+        read.append(len(rows))
+        return flat(arrays, number, rows)
+
+    monkeypatch.setattr(StepArrays, "flat", spy)
+    dataset = _frames(tmp_path, lengths=(20,) * 8, side=64)
+    kept = list(dataset.as_tf_dataset(dtypes={"observation": np.float32}))
+    assert sum(rows > 0 for rows in read) == expected
+    for episode in kept:
+        assert [float(step["observation"][0, 0]) for step in episode["steps"]] == list(range(20))
 
 
 def _frames(directory: Path, *, lengths: Sequence[int], side: int) -> rlds_kit.Dataset:
