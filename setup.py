@@ -12,6 +12,7 @@ from pathlib import Path
 from setuptools import Extension, find_packages, setup
 
 ROOMS = ("logger", "tfds_builders", "studio", "transformations", "trials")
+FILTERS = ("_native", "past_cache", "predict", "sparse_xor", "split")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 
@@ -34,17 +35,18 @@ def numpy_headers() -> list[str]:
 native = [
     Extension(
         f"rlds_kit.{module}",
-        [source],
+        sources,
+        depends=["rlds_kit/storage/filters.h"],
         include_dirs=[] if pure else numpy_headers(),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
         py_limited_api=True,
         optional=True,  # no compiler, no extension: the Python twin passes the same tests
     )
-    for module, source in (
-        ("riegeli._native", "rlds_kit/riegeli/_native.c"),
-        ("storage._rows", "rlds_kit/storage/_rows.c"),
-        ("storage._native", "rlds_kit/storage/_native.c"),
-        ("studio.frames._native", "studio/frames/_native.c"),
+    for module, sources in (
+        ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
+        ("storage._rows", ["rlds_kit/storage/_rows.c"]),
+        ("storage._native", [f"rlds_kit/storage/{name}.c" for name in FILTERS]),
+        ("studio.frames._native", ["studio/frames/_native.c"]),
     )
 ]
 

@@ -349,9 +349,9 @@ def column(header: Message, payload: bytes) -> Column:
 
 def unfilter(name: int, data: bytes, n: int, row_bytes: int, s: int, shape: tuple[int, ...]) -> bytes:
     """The inverse of a filter."""
-    if name == 7:
+    if name in (7, 8):
         require(s == 1, "elements of one byte")
-        return _predicted(data, n, row_bytes, shape)
+        return _predicted(_joined(data, n, row_bytes, shape) if name == 8 else data, n, row_bytes, shape)
     if name == 5:
         require(len(data) == row_bytes, "one row is stored")
         return data * n
@@ -392,10 +392,50 @@ def _dense(data: bytes, n: int, row_bytes: int) -> bytes:
 SHIFTS = ((0, 0), (0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
+def _line_bytes(shape: tuple[int, ...]) -> int:
+    return shape[-1] * shape[-2] if len(shape) >= 3 and shape[-1] <= 16 else shape[-1] if shape else 1
+
+
+def _joined(data: bytes, n: int, row_bytes: int, shape: tuple[int, ...]) -> bytes:
+    """What PREDICT left, from the parts that PREDICT_SPLIT made of it."""
+    t, modes = n * row_bytes, n * (row_bytes // _line_bytes(shape))
+    m = (t + 7) // 8
+    require(len(data) > modes and data[modes] <= 6, "bits of noise")
+    k = data[modes]
+    high = len(data) - (k + 2) * m
+    at, i, where = modes + 1, 0, []
+    while True:
+        require(at < high, "the gaps end before the fields")
+        gap, at = data[at], at + 1
+        i += gap
+        if gap == 255:
+            continue
+        if i >= t:
+            break
+        where.append(i)
+        i += 1
+    require(i == t and high - at == len(where), "the gaps end with the numbers; there is a value for each")
+    values = dict(zip(where, data[at:high], strict=True))
+    left = bytearray(data[:modes])
+    for i in range(t):
+        s, j = divmod(i, m)
+        z, shift, at = 0, 0, high + 2 * m
+        for w in (4, 2, 1):
+            if k & w:
+                z |= (data[at + s % w * m + j] >> s // w * w) % (1 << w) << shift
+                shift, at = shift + w, at + w * m
+        z |= (data[high + s % 2 * m + j] >> s // 2 * 2) % 4 << k
+        if i in values:
+            require(0 < values[i] < 1 << 6 - k, "value of an exception")
+            z |= values[i] << k + 2
+        left.append(-(z + 1) // 2 % 256 if z % 2 else z // 2)
+    return bytes(left)
+
+
 def _predicted(data: bytes, n: int, row_bytes: int, shape: tuple[int, ...]) -> bytes:
     """The rows that PREDICT left the differences of."""
     c = shape[-1] if len(shape) >= 3 and shape[-1] <= 16 else 1
-    w = shape[-1] * shape[-2] if len(shape) >= 3 and shape[-1] <= 16 else shape[-1] if shape else 1
+    w = _line_bytes(shape)
     h = row_bytes // w
     require(len(data) == n * (h + row_bytes), "rows are complete")
     values = bytearray(data[n * h :])

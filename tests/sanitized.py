@@ -24,14 +24,15 @@ sys.exit(pytest.main(["-q", "-x", "-s", "-p", "no:cacheprovider", "-p", "no:xdis
 """
 
 
-def build(source: Path, folder: Path) -> Path:
-    """Compiles an extension; skips the test where that cannot be."""
+def build(source: Path, folder: Path, *others: str) -> Path:
+    """Compiles an extension, with other files of its folder; skips the test where that cannot be."""
     gcc = shutil.which("gcc")
     if gcc is None or sys.platform != "linux":
         pytest.skip("needs gcc on Linux")
     built = folder / f"{source.stem}.abi3.so"
     headers = [f"-I{sysconfig.get_paths()['include']}", f"-I{np.get_include()}"]
-    subprocess.run([gcc, *_FLAGS, *headers, *_SANITIZE, str(source), "-o", str(built)], check=True)
+    sources = [str(source), *(str(source.with_name(other)) for other in others)]
+    subprocess.run([gcc, *_FLAGS, *headers, *_SANITIZE, *sources, "-o", str(built)], check=True)
     return built
 
 

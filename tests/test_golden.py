@@ -14,11 +14,12 @@ from rlds_kit.layers import layers_pb2
 from rlds_kit.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from tests import independent_reader
-from tests.data import make_v1, make_v1_predict, tiny_shard
+from tests.data import make_v1, make_v1_predict, make_v1_split, tiny_shard
 
 DATASET = make_v1.HOME / "dataset"
 TRUTH = json.loads((make_v1.HOME / "truth.json").read_text("utf-8"))
 IMAGES = make_v1_predict.HOME / "dataset"
+NOISE = make_v1_split.HOME / "dataset"
 CHECKOUT = Path(__file__).parent.parent
 FORMAT = CHECKOUT / "docs" / "format.md"
 PROTOS = [Path(rlds_kit.__file__).parent / name for name in ("storage/rlds_kit.proto", "layers/layers.proto")]
@@ -106,20 +107,26 @@ def test_independent_reader_imports_nothing_of_ours() -> None:
 
 def test_golden_dataset_holds_everything_that_the_format_has() -> None:
     """Every kind, filter, codec, ending, spec and record; partial and ragged columns."""
-    make_v1.check_coverage(DATASET, IMAGES)
+    make_v1.check_coverage(DATASET, IMAGES, NOISE)
 
 
-def test_golden_images_read_to_the_truth() -> None:
-    """Lines that are predicted come back, from both readers, with the same digest; every mode is among them."""
-    truth = json.loads((make_v1_predict.HOME / "truth.json").read_text("utf-8"))
-    (ours,) = rlds_kit.open(IMAGES).episodes
-    (theirs,) = independent_reader.episodes(IMAGES)
+@pytest.mark.parametrize("home", [make_v1_predict.HOME, make_v1_split.HOME])
+def test_golden_images_read_to_the_truth(home: Path) -> None:
+    """Lines that are predicted come back, from both readers, with the same digest."""
+    truth = json.loads((home / "truth.json").read_text("utf-8"))
+    (ours,) = rlds_kit.open(home / "dataset").episodes
+    (theirs,) = independent_reader.episodes(home / "dataset")
 
     assert [_stated(theirs.state())] == truth
     for step, expected in zip(ours.steps, truth[0]["rows"], strict=True):
         assert {name: make_v1.typed(step[name]) for name in expected} == expected
     assert ours.content_digest == theirs.digest()
+
+
+def test_golden_images_have_every_mode_and_every_noise() -> None:
+    """So the test above means all of both filters."""
     assert make_v1_predict.modes(IMAGES) == set(range(28))
+    assert make_v1_split.noises(NOISE) == set(range(7))
 
 
 def test_golden_dataset_opens_after_a_copy(tmp_path: Path) -> None:

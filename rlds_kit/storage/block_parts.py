@@ -8,7 +8,7 @@ from rlds_kit.step import ACTED_FIELDS
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import field_of
 
-HEAVY_BYTES: Final = 256 << 10
+HEAVY_BYTES: Final = 384 << 10
 """Of a compressed block; those of games weigh a tenth of it, those of cameras ten times as much."""
 FEWEST_ROWS: Final = 4
 """However heavy they are: frames compress by what they have in common with the one before."""
@@ -22,7 +22,7 @@ def rows_of_parts(rows: range, row_bytes: float) -> Iterator[range]:
       row_bytes: what a row weighs, compressed.
 
     >>> list(rows_of_parts(range(0, 64), 100.0)), list(rows_of_parts(range(0, 64), 10_000.0))
-    ([range(0, 64)], [range(0, 22), range(22, 44), range(44, 64)])
+    ([range(0, 64)], [range(0, 32), range(32, 64)])
     """
     count = int(max(1, min(len(rows) * row_bytes // HEAVY_BYTES + 1, len(rows) // FEWEST_ROWS)))
     size = max(1, -(-len(rows) // count))

@@ -15,7 +15,7 @@ from rlds_kit.errors import DamagedError, FormatError
 from rlds_kit.storage import dtypes, filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column_layout import STORAGE_DTYPES, ColumnLayout
-from rlds_kit.storage.compression import FAST_LEVEL, compressor, decompress_into, decompressor
+from rlds_kit.storage.compression import FAST_LEVEL, compress, decompress_into, decompressor
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
@@ -142,6 +142,9 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
             _decompress_into(layout, payload, out, until)
         elif is_large and layout.filter == pb.PREDICT:
             _unpredict_into(layout, payload, out, until)
+        elif is_large and layout.filter == pb.PREDICT_SPLIT and layout.dtype.itemsize == 1:
+            out[until:] = 0
+            filters.unpredict_split(_decompress(layout, payload), len(out), layout.shape, out[:until])
         else:
             filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out)
     except (ValueError, OverflowError, zstandard.ZstdError) as error:
@@ -172,23 +175,25 @@ def _shape_bytes(column: Column) -> bytes:
 
 def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice) -> bytes:
     """Filters and compresses, and says in `header` how."""
-    plain: bytes | memoryview = prefix
     level = FAST_LEVEL
     values = dtypes.little_endian(column.values)
+    parts: list[bytes | memoryview]
     if header.ragged or values.size == 0:
-        plain = prefix + values.tobytes()
+        parts = [values.tobytes()]
     else:
         rows = values.view(np.uint8).reshape(len(values), -1)
         choice = choose(column.key, rows, values.dtype, values.shape[1:])
         header.filter, level = choice.filter, choice.level  # type: ignore[assignment]  # the stub's own enum
         filtered = filters.APPLY[header.filter](rows, values.dtype.itemsize, values.shape[1:])
-        plain = prefix + filtered.tobytes() if prefix else filtered.reshape(-1).data
-    header.decoded_length = len(plain)
-    compressed = compressor(level).compress(plain)
-    if len(compressed) < len(plain):
+        parts = [part.reshape(-1).data for part in filtered]
+    if prefix:
+        parts[0] = prefix + parts[0]
+    header.decoded_length = sum(map(len, parts))
+    compressed = compress(parts, level)
+    if len(compressed) < header.decoded_length:
         header.codec = pb.ZSTD
         return compressed
-    return bytes(plain)
+    return b"".join(parts)
 
 
 def _unpack(layout: ColumnLayout, payload: bytes | memoryview) -> Column:

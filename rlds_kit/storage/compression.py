@@ -1,6 +1,7 @@
 """zstd, with compressors that are made once."""
 
 import threading
+from collections.abc import Sequence
 from typing import Final
 
 import zstandard
@@ -22,6 +23,15 @@ def compressor(level: int) -> zstandard.ZstdCompressor:
     if level not in compressors:
         compressors[level] = zstandard.ZstdCompressor(level=level)
     return compressors[level]
+
+
+def compress(parts: Sequence[bytes | memoryview], level: int) -> bytes:
+    """One frame of parts that have little in common: each is compressed in blocks of its own."""
+    if len(parts) == 1:
+        return compressor(level).compress(parts[0])
+    frame = compressor(level).compressobj(size=sum(map(len, parts)))
+    ended = (frame.compress(part) + frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) for part in parts[:-1])
+    return b"".join((*ended, frame.compress(parts[-1]), frame.flush()))
 
 
 def decompress_into(compressed: bytes | memoryview, out: memoryview, *, is_all: bool) -> None:

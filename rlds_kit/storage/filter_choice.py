@@ -4,11 +4,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rlds_kit.storage import filters
+from rlds_kit.storage import filters, split
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compressor
+from rlds_kit.storage.column_layout import MOST_FILTERED
+from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress
 from rlds_kit.storage.filters import Rows, Shape
 from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.predict import lines_of
 
 THOROUGH_RATIO: Final = 8
 """What shrinks to less than an eighth (frames of a game) is worth a closer look; sensor noise is not."""
@@ -22,6 +24,10 @@ class Choice(NamedTuple):
 
     filter: int
     level: int
+
+
+PREDICTION: Final = Choice(pb.PREDICT, NOISE_LEVEL)
+SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
 
 
 class FilterChoice:
@@ -44,14 +50,14 @@ class FilterChoice:
         if choice is None or left == 0:
             choice, left = self._try(rows, dtype, shape), self.TRY_EVERY
         self._chosen[key] = (choice, left - 1)
-        return choice
+        return PREDICTION if choice == SPLIT_PREDICTION and not _may_be_split(rows, shape) else choice
 
     def _try(self, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
 
         def size(choice: Choice, part: Rows) -> int:
-            filtered = filters.APPLY[choice.filter](part, dtype.itemsize, shape)
-            return len(compressor(choice.level).compress(filtered.reshape(-1).data))
+            parts = filters.APPLY[choice.filter](part, dtype.itemsize, shape)
+            return len(compress([each.reshape(-1).data for each in parts], choice.level))
 
         def expected(choice: Choice) -> float:
             """The first row has nothing before it: it is counted once, however few rows the sample has."""
@@ -63,12 +69,19 @@ class FilterChoice:
         best = min(sizes, key=sizes.__getitem__)
         if sizes[best] * THOROUGH_RATIO < rows.nbytes:
             return Choice(best.filter, THOROUGH_LEVEL)
-        prediction = Choice(pb.PREDICT, NOISE_LEVEL)  # takes longer to find than frames of a game take altogether
-        return prediction if _may_be_image(dtype, shape) and expected(prediction) < sizes[best] else best
+        if _may_be_image(dtype, shape):  # predicting takes longer than frames of a game take altogether
+            sizes |= {choice: expected(choice) for choice in (SPLIT_PREDICTION, PREDICTION)}
+        return min(sizes, key=sizes.__getitem__)
 
 
 def _may_be_image(dtype: np.dtype[Any], shape: Shape) -> bool:
     return dtype == np.uint8 and len(shape) > 1
+
+
+def _may_be_split(rows: Rows, shape: Shape) -> bool:
+    """Whether readers are sure to take what that makes: of tiny images it may be more than they expect at most."""
+    modes = len(rows) * lines_of(shape).height
+    return modes + split.at_most(rows.size) <= MOST_FILTERED * rows.size
 
 
 def _all_equal(rows: Rows) -> bool:

@@ -9,12 +9,14 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from rlds_kit.storage import predict
+from rlds_kit.storage import predict, split
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.native import native
 
 Rows: TypeAlias = predict.Rows
 Stored: TypeAlias = predict.Stored
+Parts: TypeAlias = tuple[np.ndarray, ...]
+"""What a filter makes, in parts that have little in common."""
 Shape: TypeAlias = tuple[int, ...]
 
 _NARROW: Final = 256
@@ -68,7 +70,7 @@ def unsparse_xor(stored: Stored, out: Rows) -> None:
       ValueError: the bitmap and the values do not fit together.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unsparse_xor(stored.data, out.reshape(-1).data, len(out))
+        native.unsparse_xor(stored.data, out.reshape(-1).data, len(out), _room(out))
     else:
         unsparse_xor_twin(stored, out)
 
@@ -115,15 +117,58 @@ def undelta(rows: Rows, itemsize: int, out: Rows) -> None:
     np.cumsum(numbers, axis=0, dtype=numbers.dtype, out=out.view(numbers.dtype))
 
 
-APPLY: Final[dict[int, Callable[[Rows, int, Shape], np.ndarray]]] = {
-    pb.IDENTITY: lambda rows, _, __: rows,
-    pb.XOR: lambda rows, _, __: xor(rows),
-    pb.SHUFFLE: lambda rows, itemsize, _: shuffle(rows, itemsize),
-    pb.XOR_SHUFFLE: lambda rows, itemsize, _: shuffle(xor(rows), itemsize),
-    pb.DELTA_SHUFFLE: lambda rows, itemsize, _: shuffle(delta(rows, itemsize), itemsize),
-    pb.REPEAT: lambda rows, _, __: rows[:1],
-    pb.SPARSE_XOR: lambda rows, _, __: sparse_xor(rows),
-    pb.PREDICT: lambda rows, _, shape: predict.predict(rows, shape),
+def predict_split(rows: Rows, shape: Shape) -> Parts:
+    """`predict`, then `split` of what is left."""
+    stored = predict.predict(rows, shape)
+    modes, left = np.split(stored, [stored.size - rows.size])
+    exceptions, high, noise = split.split(left)
+    return np.concatenate((modes, exceptions)), high, noise
+
+
+def unpredict_split(stored: Stored, count: int, shape: Shape, out: Rows) -> None:
+    """The inverse of `predict_split`.
+
+    Args:
+      stored: its parts, one after the other.
+      count: how many rows it was given.
+      shape: of a value.
+      out: where the first of them go.
+
+    Raises:
+      ValueError: it did not make this of so many rows.
+    """
+    if native is not None and out.flags.c_contiguous and out.size:
+        lines = predict.lines_of(shape)
+        native.unpredict_split(stored.data, count, out.reshape(-1).data, len(out), *lines, _room(out))
+    else:
+        unpredict_split_twin(stored, count, shape, out)
+
+
+def unpredict_split_twin(stored: Stored, count: int, shape: Shape, out: Rows) -> None:
+    """`unpredict_split` in NumPy."""
+    height = predict.lines_of(shape).height
+    left = np.empty(out.size, np.uint8)
+    split.unsplit(stored[count * height :], count * out.shape[1], left)
+    predict.unpredict_twin(stored[: len(out) * height], left.reshape(out.shape), shape, out)
+
+
+def _room(rows: Rows) -> int:
+    """Bytes of the array that rows are a part of: with many, what is written first is in no cache when all is read."""
+    while isinstance(rows.base, np.ndarray):
+        rows = rows.base
+    return rows.nbytes
+
+
+APPLY: Final[dict[int, Callable[[Rows, int, Shape], Parts]]] = {
+    pb.IDENTITY: lambda rows, _, __: (rows,),
+    pb.XOR: lambda rows, _, __: (xor(rows),),
+    pb.SHUFFLE: lambda rows, itemsize, _: (shuffle(rows, itemsize),),
+    pb.XOR_SHUFFLE: lambda rows, itemsize, _: (shuffle(xor(rows), itemsize),),
+    pb.DELTA_SHUFFLE: lambda rows, itemsize, _: (shuffle(delta(rows, itemsize), itemsize),),
+    pb.REPEAT: lambda rows, _, __: (rows[:1],),
+    pb.SPARSE_XOR: lambda rows, _, __: (sparse_xor(rows),),
+    pb.PREDICT: lambda rows, _, shape: (predict.predict(rows, shape),),
+    pb.PREDICT_SPLIT: lambda rows, _, shape: predict_split(rows, shape),
 }
 """Each takes rows, and the size of an element and the shape of a value."""
 
@@ -159,6 +204,8 @@ def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) ->
         case pb.PREDICT if itemsize == 1:
             modes = len(out) * predict.lines_of(shape).height
             predict.unpredict(stored[:modes], stored[modes:].reshape(out.shape), shape, out)
+        case pb.PREDICT_SPLIT if itemsize == 1:
+            unpredict_split(stored, len(out), shape, out)
         case _:
             raise ValueError(
                 f"filter {number} of elements of {itemsize} bytes is not known to this version; "

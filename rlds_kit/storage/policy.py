@@ -16,7 +16,7 @@ class FlushPolicy:
 
     Attributes:
       block_rows: a block has at most so many rows of an episode; None: it closes at 64 rows if they have 64 KiB, else
-        when they do, and is cut into parts of about 256 KiB if it weighs more when compressed.
+        when they do, and is cut into parts of about 384 KiB if it weighs more when compressed.
       block_bytes: a block closes when it holds so many bytes before compression.
       interval: seconds after which the background thread writes what waits and makes it durable; None: never.
       each_step: `append` returns when its row is durable.

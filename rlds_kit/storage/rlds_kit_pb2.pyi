@@ -33,6 +33,7 @@ class Filter(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REPEAT: _ClassVar[Filter]
     SPARSE_XOR: _ClassVar[Filter]
     PREDICT: _ClassVar[Filter]
+    PREDICT_SPLIT: _ClassVar[Filter]
 
 class Codec(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -67,6 +68,7 @@ DELTA_SHUFFLE: Filter
 REPEAT: Filter
 SPARSE_XOR: Filter
 PREDICT: Filter
+PREDICT_SPLIT: Filter
 STORED: Codec
 ZSTD: Codec
 UNKNOWN: Ending

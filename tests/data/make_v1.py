@@ -2,9 +2,10 @@
 
 `PYTHONPATH=. python tests/data/make_v1.py` writes it and its truth.
 
-The dataset has every kind, dtype, codec and filter (but `PREDICT`, see `make_v1_predict.py`), and every way in which an
-episode can end; the script fails if one of them is missing. UUIDs and times are fixed, so the same code with the same
-zstd writes the same bytes. The truth is made from what is given to the recorder, not from what is read back.
+The dataset has every kind, dtype, codec and filter (but `PREDICT` and `PREDICT_SPLIT`, see `make_v1_predict.py` and
+`make_v1_split.py`), and every way in which an episode can end; the script fails if one of them is missing. UUIDs and
+times are fixed, so the same code with the same zstd writes the same bytes. The truth is made from what is given to the
+recorder, not from what is read back.
 """
 
 import contextlib
@@ -418,7 +419,7 @@ def main() -> None:
     os.truncate(torn, torn.stat().st_size - TORN)
     lines = [json.dumps(episode, separators=(",", ":")) for episode in truth]
     (HOME / "truth.json").write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
-    check_coverage(directory, HOME.with_name("v1_predict") / "dataset")
+    check_coverage(directory, *(HOME.with_name(name) / "dataset" for name in ("v1_predict", "v1_split")))
 
 
 def check_coverage(*directories: Path) -> None:

@@ -1,0 +1,68 @@
+/* The filters that run over every byte of every frame. filters.py, predict.py and split.py beside this file have the same
+ * functions in NumPy; tests compare them. docs/format.md, "Filters".
+ *
+ * Decoding trusts nothing: the payload comes from files that anyone may have made. */
+
+#ifndef RLDS_KIT_STORAGE_FILTERS_H
+#define RLDS_KIT_STORAGE_FILTERS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Loops that gain from wider registers are compiled for each kind; the choice is made when the library is loaded. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define FOR_EACH_CPU
+#endif
+
+/* Stores that leave the cache to others: past_cache.c */
+
+void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count);
+int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t room);
+
+/* SPARSE_XOR: sparse_xor.c */
+
+uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
+int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
+                  uint8_t *row);
+
+/* PREDICT: predict.c */
+
+typedef struct {
+  Py_ssize_t lines, width, pixel; /* of a row; bytes of a line and of a pixel */
+  const uint8_t *zeros;           /* a line: what stands above the first line and before the first row */
+  uint8_t *scratch;               /* two lines */
+} Image;
+
+/* Where rows go, one after the other. If there is a ring, of two rows that stay in the cache, they are put together there
+ * and written past the cache. */
+typedef struct {
+  uint8_t *rows, *ring;
+} Sink;
+
+void encode_images(const Image *image, const uint8_t *rows, Py_ssize_t count, uint8_t *modes, uint8_t *left);
+int decode_image(const Image *image, const uint8_t *modes, const uint8_t *left, Py_ssize_t row, const Sink *to);
+
+/* What PREDICT_SPLIT does with what is left of images: split.c */
+
+#define MOST_NOISE 6
+
+/* Numbers that are read one after the other. */
+typedef struct {
+  Py_ssize_t length, at;     /* of a stretch; of the next number */
+  int noise;                 /* bits of the low fields */
+  const uint8_t *high, *low; /* the field of width 2 above the noise; those below, of widths 4, 2 and 1 */
+  const uint8_t *gaps, *values, *end;
+  Py_ssize_t exception; /* the first number in the next gap */
+} Numbers;
+
+Py_ssize_t room_for_split(Py_ssize_t total);
+Py_ssize_t split_numbers(const uint8_t *left, Py_ssize_t total, int noise, uint8_t *numbers, uint8_t *to);
+int open_numbers(Numbers *from, const uint8_t *stored, Py_ssize_t size, Py_ssize_t total);
+void read_numbers(Numbers *from, Py_ssize_t count, uint8_t *to);
+
+#endif

@@ -1,0 +1,35 @@
+/* Stores that leave the cache to others, where the processor has some. */
+
+#include "filters.h"
+
+/* They need rows that begin at a multiple of WIDTH bytes. */
+#if defined(__x86_64__) && defined(__linux__)
+#include <emmintrin.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define WIDTH 16
+#define LARGE (2 << 20) /* about what a core has of its own */
+
+void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; i += WIDTH)
+    _mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
+  _mm_sfence(); /* other threads see it from here on */
+}
+
+/* Whether that is likely to be faster for `size` bytes of rows that are a part of a room. Not in a small room, which the
+ * cache holds until somebody reads it. Not in memory that nobody touched yet: the system clears it, which brings it into
+ * the cache. The last page stands for all: rows are written from the first to the last. */
+int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t room) {
+  if (room < LARGE || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;
+  uintptr_t last = (uintptr_t)rows + (uintptr_t)size - 1, page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  unsigned char is_there = 0;
+  return mincore((void *)(last - last % page), 1, &is_there) == 0 && is_there & 1;
+}
+#else
+void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) { memcpy(to, from, (size_t)count); }
+
+int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t room) {
+  (void)rows, (void)size, (void)width, (void)room;
+  return 0;
+}
+#endif

@@ -1,0 +1,118 @@
+/* SPARSE_XOR: which bytes of a row differ from those of the row before it, and by what. */
+
+#include "filters.h"
+
+#define GROUP 64
+#define STRIDE 256
+
+/* Whether STRIDE bytes of a row equal those of the row before it. */
+static inline int is_equal(const uint8_t *row, const uint8_t *previous) {
+  uint64_t any = 0;
+  for (int i = 0; i < STRIDE; i += 8) {
+    uint64_t here, before;
+    memcpy(&here, row + i, 8);
+    memcpy(&before, previous + i, 8);
+    any |= here ^ before;
+  }
+  return any == 0;
+}
+
+/* One byte of bitmap: which of `count` <= 8 bytes differ; their differences go to `values`. */
+static inline uint8_t *encode_byte(const uint8_t *row, const uint8_t *previous, Py_ssize_t count, uint8_t *bits,
+                                   uint8_t *values) {
+  uint64_t here = 0, before = 0;
+  uint8_t differences[8], mask = 0;
+  memcpy(&here, row, (size_t)count);
+  memcpy(&before, previous, (size_t)count);
+  here ^= before;
+  if (here) {
+    memcpy(differences, &here, 8);
+    for (int j = 0; j < 8; ++j) {
+      *values = differences[j]; /* overwritten by the next one if it is zero */
+      values += differences[j] != 0;
+      mask |= (uint8_t)((differences[j] != 0) << j);
+    }
+  }
+  *bits = mask;
+  return values;
+}
+
+/* The bitmap of every row, each in whole bytes, and then the values; returns their end. `zeros` stands before the first
+ * row. `to` has place for one byte more than the worst case, as one is written before it is known whether it counts. */
+FOR_EACH_CPU
+uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to) {
+  uint8_t *bits = to, *values = to + count * ((width + 7) / 8);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const uint8_t *row = rows + i * width, *previous = i ? row - width : zeros;
+    Py_ssize_t at = 0;
+    for (; at + STRIDE <= width; at += STRIDE, bits += STRIDE / 8) {
+      if (is_equal(row + at, previous + at))
+        memset(bits, 0, STRIDE / 8);
+      else
+        for (int j = 0; j < STRIDE; j += 8)
+          values = encode_byte(row + at + j, previous + at + j, 8, bits + j / 8, values);
+    }
+    for (; at < width; at += 8)
+      values = encode_byte(row + at, previous + at, width - at < 8 ? width - at : 8, bits++, values);
+  }
+  return values;
+}
+
+/* What is left to read of an encoded payload. */
+typedef struct {
+  const uint8_t *bits, *values, *end;
+} Encoded;
+
+/* Makes the row before, which is in `row`, the next one; returns 0 if there are too few values or a bit has no byte. */
+static int decode_row(Encoded *from, Py_ssize_t width, uint8_t *row) {
+  const uint8_t *bits = from->bits, *values = from->values;
+  for (Py_ssize_t at = 0; at < width; at += 8) {
+    if (width - at >= GROUP) {
+      uint64_t group;
+      memcpy(&group, bits, 8);
+      if (group == 0) {
+        bits += 8;
+        at += GROUP - 8;
+        continue;
+      }
+    }
+    unsigned mask = *bits++;
+    for (Py_ssize_t j = 0; mask; ++j, mask >>= 1) {
+      if (!(mask & 1)) continue;
+      if (at + j >= width || values == from->end) return 0;
+      row[at + j] ^= *values++;
+    }
+  }
+  from->bits = bits, from->values = values;
+  return 1;
+}
+
+/* Each row upon a copy of the row before; returns 0 if there are too few values, or too many. */
+static int decode_in_place(Encoded from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows) {
+  memset(rows, 0, (size_t)width);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (i) memcpy(rows + i * width, rows + (i - 1) * width, (size_t)width);
+    if (!decode_row(&from, width, rows + i * width)) return 0;
+  }
+  return from.values == from.end;
+}
+
+/* The same for many rows in memory that was used before. A cache does not hold them, so a core would fetch every line of
+ * it only to overwrite it: here rows are put together in `row`, and written past the cache. */
+static int decode_past_cache(Encoded from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+  memset(row, 0, (size_t)width);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!decode_row(&from, width, row)) return 0;
+    write_past_cache(rows + i * width, row, width);
+  }
+  return from.values == from.end;
+}
+
+/* Undoes `encode_sparse`, by way of `row` if that is not NULL; returns 0 if that did not make what is stored. */
+int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
+                  uint8_t *row) {
+  Py_ssize_t bitmap = count * ((width + 7) / 8);
+  if (size < bitmap) return 0;
+  const Encoded from = {stored, stored + bitmap, stored + size};
+  return row ? decode_past_cache(from, count, width, rows, row) : decode_in_place(from, count, width, rows);
+}

@@ -1,0 +1,228 @@
+/* Numbers near zero as bits that are noise and bits that are not: the second half of PREDICT_SPLIT.
+ *
+ * There are eight stretches of numbers. Byte j of a field of width 1 has a bit of number j of each; a field of width 2 has
+ * two bytes for each j, the first for stretches 0, 2, 4 and 6. Loops take eight bytes at a time as one number, as no
+ * register shifts bytes. */
+
+#include "filters.h"
+
+#define FEW 8       /* at most one in so many is out of range */
+#define FAR 255     /* in a gap: so many, and no number after them */
+#define EACH 0x0101010101010101u
+
+/* Eight bytes anywhere. Compilers find wider registers for loops over these, but not for loops that copy them. */
+#if defined(_MSC_VER)
+typedef __unaligned uint64_t Word;
+#else
+typedef uint64_t __attribute__((aligned(1), may_alias)) Word;
+#endif
+
+static Py_ssize_t length_of(Py_ssize_t total) { return total / 8 + (total % 8 != 0); }
+
+/* 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...: eight of them. */
+static inline uint64_t to_zigzag(uint64_t left) {
+  uint64_t sign = left >> 7 & EACH;
+  return (left & 0x7f * EACH) << 1 ^ ((sign << 8) - sign);
+}
+
+static inline uint64_t from_zigzag(uint64_t zigzag) {
+  uint64_t sign = zigzag & EACH;
+  return (zigzag >> 1 & 0x7f * EACH) ^ ((sign << 8) - sign);
+}
+
+/* Where bits of a stretch are: those of each field as words, and by how much they are shifted there. */
+typedef struct {
+  const Word *high, *four, *two, *one;
+  int by_two, by_four, by_one;
+} Stretch;
+
+/* From number `j` of a stretch on. */
+static Stretch find_stretch(const Numbers *from, int stretch, Py_ssize_t j) {
+  const uint8_t *low = from->low + j;
+  Py_ssize_t length = from->length, odd = stretch % 2 * length;
+  const Stretch found = {
+      .high = (const Word *)(from->high + j + odd),
+      .four = (const Word *)(low + stretch % 4 * length),
+      .two = (const Word *)(low + (from->noise & 4) * length + odd),
+      .one = (const Word *)(low + (from->noise & 6) * length),
+      .by_two = stretch / 2 * 2,
+      .by_four = stretch / 4 * 4,
+      .by_one = stretch,
+  };
+  return found;
+}
+
+/* Puts words together; `noise` is known when this is compiled. */
+static inline void join_noise(Stretch from, int noise, Py_ssize_t count, Word *restrict to) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    uint64_t word = (from.high[i] >> from.by_two & 3 * EACH) << noise;
+    if (noise & 4) word |= from.four[i] >> from.by_four & 15 * EACH;
+    if (noise & 2) word |= (from.two[i] >> from.by_two & 3 * EACH) << (noise & 4);
+    if (noise & 1) word |= (from.one[i] >> from.by_one & EACH) << (noise & 6);
+    to[i] = from_zigzag(word);
+  }
+}
+
+FOR_EACH_CPU
+static void join_words(Stretch from, int noise, Py_ssize_t count, Word *to) {
+  switch (noise) {
+    case 0: join_noise(from, 0, count, to); break;
+    case 1: join_noise(from, 1, count, to); break;
+    case 2: join_noise(from, 2, count, to); break;
+    case 3: join_noise(from, 3, count, to); break;
+    case 4: join_noise(from, 4, count, to); break;
+    case 5: join_noise(from, 5, count, to); break;
+    default: join_noise(from, MOST_NOISE, count, to);
+  }
+}
+
+/* `count` numbers of a stretch. */
+static void join_stretch(Stretch from, int noise, Py_ssize_t count, uint8_t *to) {
+  Py_ssize_t words = count / 8, rest = count % 8;
+  join_words(from, noise, words, (Word *)to);
+  if (!rest) return;
+  uint64_t last[5] = {0};
+  memcpy(&last[0], from.high + words, (size_t)rest);
+  if (noise & 4) memcpy(&last[1], from.four + words, (size_t)rest);
+  if (noise & 2) memcpy(&last[2], from.two + words, (size_t)rest);
+  if (noise & 1) memcpy(&last[3], from.one + words, (size_t)rest);
+  from.high = &last[0], from.four = &last[1], from.two = &last[2], from.one = &last[3];
+  join_words(from, noise, 1, &last[4]);
+  memcpy(to + words * 8, &last[4], (size_t)rest);
+}
+
+/* Finds the values behind the gaps; returns 0 if the gaps do not end at `total`, or there is not a right one for each. */
+static int find_values(Numbers *from, Py_ssize_t total) {
+  Py_ssize_t at = 0, count = 0;
+  const uint8_t *gap = from->gaps;
+  for (; gap < from->high && at <= total; ++gap) {
+    at += *gap;
+    if (*gap == FAR) continue;
+    if (at == total) break;
+    ++at, ++count;
+  }
+  if (gap == from->high || at != total || from->high - gap - 1 != count) return 0;
+  from->values = gap + 1, from->end = from->high;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (from->values[i] == 0 || from->values[i] >= 256u >> (from->noise + 2)) return 0;
+  return 1;
+}
+
+/* Begins to read what `split_numbers` made of `total` numbers; returns 0 if it did not make that. */
+int open_numbers(Numbers *from, const uint8_t *stored, Py_ssize_t size, Py_ssize_t total) {
+  Py_ssize_t length = length_of(total);
+  if (size < 1 || stored[0] > MOST_NOISE || (size - 1) / (stored[0] + 2) < length) return 0;
+  from->length = length, from->noise = stored[0], from->at = from->exception = 0;
+  from->high = stored + size - (from->noise + 2) * length, from->low = stored + size - from->noise * length;
+  from->gaps = stored + 1;
+  return find_values(from, total);
+}
+
+/* Adds to `count` numbers from `from->at` on what exceptions among them have above the fields. */
+static void add_exceptions(Numbers *from, Py_ssize_t count, uint8_t *to) {
+  while (from->values < from->end) {
+    Py_ssize_t next = from->exception + *from->gaps;
+    if (*from->gaps != FAR) {
+      uint8_t *number = to + (next - from->at);
+      if (next >= from->at + count) return;
+      *number = (uint8_t)from_zigzag((to_zigzag(*number) | *from->values++ << (from->noise + 2)) & 255);
+      ++next;
+    }
+    from->exception = next, ++from->gaps;
+  }
+}
+
+/* Reads the next numbers; there are so many. */
+void read_numbers(Numbers *from, Py_ssize_t count, uint8_t *to) {
+  Py_ssize_t length = from->length, done = 0;
+  while (done < count) {
+    Py_ssize_t j = (from->at + done) % length, rest = length - j < count - done ? length - j : count - done;
+    join_stretch(find_stretch(from, (int)((from->at + done) / length), j), from->noise, rest, to + done);
+    done += rest;
+  }
+  add_exceptions(from, count, to);
+  from->at += count;
+}
+
+/* `count` words of numbers become zigzag. */
+FOR_EACH_CPU
+static void fill_zigzag(Word *numbers, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) numbers[i] = to_zigzag(numbers[i]);
+}
+
+FOR_EACH_CPU
+static Py_ssize_t count_from(const uint8_t *numbers, Py_ssize_t count, unsigned least) {
+  Py_ssize_t found = 0;
+  while (count > 0) { /* in parts whose counts 32 bits hold */
+    Py_ssize_t size = count < 1 << 16 ? count : 1 << 16;
+    uint32_t here = 0;
+    for (Py_ssize_t i = 0; i < size; ++i) here += numbers[i] >= least;
+    found += here, numbers += size, count -= size;
+  }
+  return found;
+}
+
+/* Writes the gaps before numbers of more than `bits` bits, and what these have above them; returns the ends of both. */
+static void take_exceptions(const uint8_t *numbers, Py_ssize_t total, int bits, uint8_t **gaps, uint8_t **values) {
+  const uint64_t above = (255u << bits & 255u) * EACH;
+  Py_ssize_t next = 0; /* the first one that is in no gap yet */
+  for (Py_ssize_t i = 0; i <= total; ++i) {
+    while (i + 8 <= total && !(*(const Word *)(numbers + i) & above)) i += 8;
+    if (i < total && numbers[i] >> bits == 0) continue;
+    for (; i - next >= FAR; next += FAR) *(*gaps)++ = FAR;
+    *(*gaps)++ = (uint8_t)(i - next);
+    if (i < total) *(*values)++ = (uint8_t)(numbers[i] >> bits);
+    next = i + 1;
+  }
+}
+
+/* The bits from `shift` on of the numbers that share a byte; `width` is known when this is compiled. */
+static inline void fill_bytes(const uint8_t *numbers, Py_ssize_t length, int shift, int width, uint8_t *restrict to) {
+  const uint64_t mask = ((1u << width) - 1) * EACH;
+  Py_ssize_t words = length / 8;
+  for (Py_ssize_t i = 0; i < words; ++i) {
+    uint64_t word = 0;
+    for (int j = 0; j < 8 / width; ++j)
+      word |= (((const Word *)(numbers + j * width * length))[i] >> shift & mask) << j * width;
+    ((Word *)to)[i] = word;
+  }
+  for (Py_ssize_t i = words * 8; i < length; ++i) {
+    unsigned byte = 0;
+    for (int j = 0; j < 8 / width; ++j)
+      byte |= (numbers[j * width * length + i] >> shift & ((1u << width) - 1)) << j * width;
+    to[i] = (uint8_t)byte;
+  }
+}
+
+/* Writes a field; returns its end. */
+FOR_EACH_CPU
+static uint8_t *fill_field(const uint8_t *numbers, Py_ssize_t length, int shift, int width, uint8_t *to) {
+  for (int first = 0; first < width; ++first, numbers += length, to += length) {
+    if (width == 4) fill_bytes(numbers, length, shift, 4, to);
+    else if (width == 2) fill_bytes(numbers, length, shift, 2, to);
+    else fill_bytes(numbers, length, shift, 1, to);
+  }
+  return to;
+}
+
+/* Bytes of zigzag numbers, of the values of exceptions behind them, and of all that is made of them, at most. */
+Py_ssize_t room_for_split(Py_ssize_t total) { return 8 * length_of(total) + 2 * (total / FEW) + total / FAR + 2; }
+
+/* Splits `total` numbers, at least `noise` bits of which are noise, and returns how many bytes it writes. `numbers` and `to`
+ * have `room_for_split`. */
+Py_ssize_t split_numbers(const uint8_t *left, Py_ssize_t total, int noise, uint8_t *numbers, uint8_t *to) {
+  Py_ssize_t length = length_of(total);
+  memcpy(numbers, left, (size_t)total);
+  memset(numbers + total, 0, (size_t)(8 * length - total));
+  fill_zigzag((Word *)numbers, length);
+  while (noise < MOST_NOISE && count_from(numbers, total, 4u << noise) > total / FEW) ++noise;
+  uint8_t *end = to, *values = numbers + 8 * length, *values_end = values;
+  *end++ = (uint8_t)noise;
+  take_exceptions(numbers, total, noise + 2, &end, &values_end);
+  memcpy(end, values, (size_t)(values_end - values));
+  end = fill_field(numbers, length, noise, 2, end + (values_end - values));
+  if (noise & 4) end = fill_field(numbers, length, 0, 4, end);
+  if (noise & 2) end = fill_field(numbers, length, noise & 4, 2, end);
+  if (noise & 1) end = fill_field(numbers, length, noise & 6, 1, end);
+  return end - to;
+}

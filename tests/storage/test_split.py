@@ -1,0 +1,254 @@
+"""PREDICT_SPLIT: images come back, C and Python write and read the same, and what no filter makes is refused."""
+
+import doctest
+from typing import Any
+
+import numpy as np
+import pytest
+import xxhash
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlds_kit import FormatError
+from rlds_kit.storage import column as columns
+from rlds_kit.storage import filters, predict, split
+from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.block_parts import cut
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
+from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL
+from rlds_kit.storage.filter_choice import Choice, FilterChoice
+from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.predict import lines_of
+from tests import independent_reader
+
+SHAPES = st.sampled_from([(1,), (5,), (16,), (3, 3), (4, 4, 3), (3, 2, 16), (2, 70), (9, 16, 3), (32, 33)])
+UNDO = (filters.unpredict_split, filters.unpredict_split_twin)
+
+
+class SplitAll(FilterChoice):
+    """Predicts and splits whatever comes."""
+
+    def __call__(self, *_: object) -> Choice:
+        """The same for every column."""
+        return Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
+
+
+@st.composite
+def numbers(draw: st.DrawFn) -> split.Numbers:
+    """Noise of any strength around zero, with some that are far off."""
+    random = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+    count = draw(st.integers(0, 40) | st.sampled_from([63, 64, 65, 254, 255, 256, 257, 511, 700, 3000]))
+    left = (random.standard_normal(count) * draw(st.sampled_from([0, 0.4, 1, 3, 10, 30, 200]))).round().astype(np.int64)
+    if count:
+        left[random.integers(0, count, draw(st.integers(0, 5)))] = random.integers(-128, 128)
+    return left.astype(np.uint8)
+
+
+@st.composite
+def images(draw: st.DrawFn) -> np.ndarray:
+    """uint8 of any shape: a picture with noise of any strength."""
+    random = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+    shape: tuple[int, ...] = draw(SHAPES)
+    noise = draw(st.sampled_from([0, 0.5, 2, 6, 20, 100]))
+    frames = random.uniform(0, 255, shape) + noise * random.standard_normal((draw(st.integers(1, 6)), *shape))
+    return frames.clip(0, 255).astype(np.uint8)
+
+
+def _as_rows(frames: np.ndarray) -> predict.Rows:
+    return frames.reshape(len(frames), -1)
+
+
+def _column(frames: np.ndarray, rows: list[int] | None = None) -> Column:
+    key = ColumnKey("x", pb.ARRAY, frames.dtype, frames.ndim - 1)
+    return Column(key, np.array(rows or range(len(frames))), frames)
+
+
+def _stored(frames: np.ndarray) -> filters.Stored:
+    return np.concatenate(filters.predict_split(_as_rows(frames), frames.shape[1:]))
+
+
+@given(numbers(), st.integers(0, split.MOST_NOISE), st.data())
+def test_numbers_come_back(left: split.Numbers, noise: int, data: st.DataObject) -> None:
+    """All or the first of them, however many bits are said to be noise; what is given does not change."""
+    before = left.copy()
+    stored = split.split_twin(left, noise)
+    first = np.empty(data.draw(st.integers(0, left.size)), np.uint8)
+    split.unsplit(stored, left.size, first)
+    assert first.tolist() == left[: first.size].tolist()
+    assert left.tolist() == before.tolist()
+
+
+@given(numbers())
+def test_both_implementations_write_the_same(left: split.Numbers) -> None:
+    """The same bits of noise and the same exceptions, in parts that are as long as they must be."""
+    parts = split.split(left)
+    stored = np.concatenate(parts)
+    noise = int(stored[0])
+    assert stored.tolist() == split.split_twin(left, split.noise_of(left)).tolist()
+    assert [part.size for part in parts[1:]] == [2 * -(-left.size // 8), noise * -(-left.size // 8)]
+
+
+@given(numbers(), st.integers(0, split.MOST_NOISE))
+def test_few_numbers_are_exceptions(left: split.Numbers, noise: int) -> None:
+    """So that no column is larger than readers expect at most, whatever is guessed from some of the numbers."""
+    assert split.split_twin(left, noise).size <= split.at_most(left.size)
+
+
+@pytest.mark.parametrize("deviation", [0.3, 0.5, 0.7, 1, 2, 3, 4, 6, 8, 16, 40])
+def test_the_guess_is_a_good_one(deviation: float) -> None:
+    """No other number of bits makes 5 % less of noise, be it weak or strong."""
+    random = np.random.default_rng(0)
+    left = (random.standard_normal(1 << 16) * deviation).round().astype(np.int64).astype(np.uint8)
+    compress = zstandard.ZstdCompressor(level=NOISE_LEVEL).compress
+
+    def size(noise: int) -> int:
+        stored = split.split_twin(left, noise)
+        low = stored.size - int(stored[0]) * (left.size // 8)
+        high = low - 2 * (left.size // 8)
+        return sum(len(compress(part.tobytes())) for part in (stored[:high], stored[high:low], stored[low:]))
+
+    assert size(split.noise_of(left)) < 1.05 * min(map(size, range(split.MOST_NOISE + 1)))
+
+
+@given(images(), st.data())
+def test_images_come_back(frames: np.ndarray, data: st.DataObject) -> None:
+    """All or the first of them, from both implementations and from the reader that was written from the page alone."""
+    shape, rows, stored = frames.shape[1:], _as_rows(frames), _stored(frames)
+    for undo in UNDO:
+        first = np.full((data.draw(st.integers(0, len(rows))), rows.shape[1]), 7, np.uint8)
+        undo(stored, len(rows), shape, first)
+        assert np.array_equal(first, rows[: len(first)])
+    independent = independent_reader.unfilter(pb.PREDICT_SPLIT, stored.tobytes(), len(rows), rows.shape[1], 1, shape)
+    assert independent == frames.tobytes()
+
+
+@pytest.mark.parametrize("offset", [0, 1, 16])
+@pytest.mark.parametrize("width", [64, 65])
+def test_rows_of_a_large_array_come_back(width: int, offset: int) -> None:
+    """They are written past the cache, unless they or their memory are of odd sizes; what is beside them stays."""
+    frames = np.random.default_rng(0).integers(0, 30, (9, 50, width), np.uint8)
+    room = np.full(4 << 20, 7, np.uint8)
+    out = room[offset : offset + frames.size].reshape(9, -1)
+    filters.unpredict_split(_stored(frames), 9, frames.shape[1:], out)
+    assert np.array_equal(out, _as_rows(frames))
+    assert (room[:offset] == 7).all()
+    assert (room[offset + frames.size :] == 7).all()
+
+
+def test_rows_with_gaps_between_them_come_back() -> None:
+    """Where memory is not in one piece."""
+    frames = np.random.default_rng(0).integers(0, 30, (9, 5, 16), np.uint8)
+    out = np.full((9, 100), 7, np.uint8)[:, :80]
+    filters.unpredict_split(_stored(frames), 9, (5, 16), out)
+    assert np.array_equal(out, _as_rows(frames))
+
+
+@given(images(), st.data())
+def test_changed_bytes_are_refused_alike(frames: np.ndarray, data: st.DataObject) -> None:
+    """Or mean the same to both implementations."""
+    stored = _stored(frames)
+    for _ in range(data.draw(st.integers(0, 3))):
+        stored[data.draw(st.integers(0, min(stored.size - 1, 60)))] = data.draw(st.integers(0, 255))
+    if data.draw(st.booleans()):
+        stored = stored[: data.draw(st.integers(0, stored.size))]
+    results = list[Any]()
+    for undo in UNDO:
+        out = np.zeros_like(_as_rows(frames))
+        try:
+            undo(stored, len(frames), frames.shape[1:], out)
+            results.append(out.tolist())
+        except ValueError:
+            results.append("refused")
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("stored", "total"),
+    [
+        ([], 8),
+        ([7, 8, 0, 0], 8),  # bits of noise
+        ([0, 8, 0], 8),  # a field too short
+        ([0, 7, 0, 0], 8),  # gaps that end before the numbers do
+        ([0, 9, 0, 0], 8),  # after them
+        ([0, 255, 255, 0, 0], 255),
+        ([0, 3, 4, 0, 0], 8),  # an exception without a value
+        ([0, 3, 4, 1, 1, 0, 0], 8),  # a value without an exception
+        ([0, 3, 4, 0, 0, 0], 8),  # an exception that is none
+        ([0, 3, 4, 64, 0, 0], 8),  # one of more bits than a byte has
+    ],
+)
+def test_what_is_not_split_numbers_is_refused(stored: list[int], total: int) -> None:
+    """By name of what is wrong in Python, and alike in C."""
+    given = np.array([0, *stored], np.uint8)  # the mode of one line
+    for undo in UNDO:
+        with pytest.raises(ValueError, match=r"fit|end|exception"):
+            undo(given, 1, (total,), np.empty((1, total), np.uint8))
+
+
+@given(images(), st.data())
+def test_a_column_of_images_comes_back(frames: np.ndarray, data: st.DataObject) -> None:
+    """All of it, rows that are missing included, and in parts of blocks."""
+    absent = data.draw(st.integers(0, 2))
+    column = _column(frames, [*range(len(frames) - 1), len(frames) - 1 + absent])
+    begin = data.draw(st.integers(0, len(frames)))
+    for piece in (column, *cut([column], set(), None, begin), *cut([column], set(), begin, None)):
+        rows = _as_rows(piece.values)
+        if len(rows) * lines_of(frames.shape[1:]).height + split.at_most(rows.size) > MOST_FILTERED * rows.size:
+            continue
+        header, payload = columns.encode(piece, SplitAll())
+        assert header.filter == pb.PREDICT_SPLIT
+        read = columns.decode(layout_of(header, "here"), payload, "here")
+        assert np.array_equal(read.values, piece.values)
+        assert read.rows.tolist() == piece.rows.tolist()
+
+
+@given(st.integers(0, 40))
+def test_the_first_rows_of_a_block_are_decoded_alone(until: int) -> None:
+    """In place, where frames are large; what comes after them does not matter."""
+    frames = np.random.default_rng(0).integers(0, 16, (40, 40, 40, 3), np.uint8)
+    header, payload = columns.encode(_column(frames), SplitAll())
+    assert header.codec == pb.ZSTD
+    out = np.zeros((40, 4800), np.uint8)
+    columns.decode_into(layout_of(header, "here"), payload, "here", out, until)
+    assert np.array_equal(out[:until], _as_rows(frames)[:until])
+
+
+@pytest.mark.parametrize("change", ["no such mode", "a byte too few", "a byte too many", "other elements"])
+def test_a_large_column_that_contradicts_itself_is_refused(change: str) -> None:
+    """Decoding in place checks what it is given, too."""
+    frames = np.random.default_rng(0).integers(0, 256, (8, 64, 64), np.uint8)
+    plain = bytearray(_stored(frames).tobytes())
+    header, _ = columns.encode(_column(frames), SplitAll())
+    match change:
+        case "no such mode":
+            plain[7] = 200
+        case "a byte too few":
+            del plain[-1]
+        case "a byte too many":
+            plain += b"\0"
+        case "other elements":
+            header.dtype = "int16"
+    payload = zstandard.ZstdCompressor(level=FAST_LEVEL).compress(bytes(plain))
+    header.codec, header.length, header.decoded_length = pb.ZSTD, len(payload), len(plain)
+    header.xxh3 = xxhash.xxh3_64_intdigest(payload)
+    layout = layout_of(header, "here")
+    with pytest.raises(FormatError, match="here: column x"):
+        columns.decode_into(layout, payload, "here", np.zeros((8, layout.row_bytes), np.uint8), 8)
+
+
+def test_tiny_images_are_not_split() -> None:
+    """What a field was found to suit is not done to a column of it that readers would refuse for its size."""
+    choose, random = FilterChoice(), np.random.default_rng(0)
+    scene, noise = random.uniform(20, 230, (40, 40, 3)), random.normal(0, 4, (8, 40, 40, 3))
+    large = columns.encode(_column((scene + noise).astype(np.uint8)), choose)
+    tiny = _column(np.array([3, 4], np.uint8).reshape(2, 1, 1, 1))
+    header, payload = columns.encode(tiny, choose)
+    assert (large[0].filter, header.filter) == (pb.PREDICT_SPLIT, pb.PREDICT)
+    assert np.array_equal(columns.decode(layout_of(header, "here"), payload, "here").values, tiny.values)
+
+
+def test_docstring_examples() -> None:
+    """They run."""
+    assert doctest.testmod(split).failed == 0
