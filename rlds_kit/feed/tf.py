@@ -199,8 +199,9 @@ class _Reader:
         def views_or_copies(stretch: _Stretch) -> Any:
             views = tf.data.Dataset.from_tensor_slices(stretch.rows)
             copies = tf.data.Dataset.from_tensors(stretch.rows).unbatch()
-            number = tf.where(stretch.may_be_kept, tf.constant(tf.int64.max), 0)
-            return views.take(number).concatenate(copies.take(tf.int64.max - number))
+            to_variant = tf.data.experimental.to_variant
+            chosen = tf.cond(stretch.may_be_kept, lambda: to_variant(views), lambda: to_variant(copies))
+            return tf.data.experimental.from_variant(chosen, views.element_spec)
 
         if any(0 in each.shape for each in self.arrays.columns.values()):  # of values without elements it crashes
             steps = stretches.flat_map(lambda stretch: tf.data.Dataset.from_tensor_slices(stretch.rows))
