@@ -23,6 +23,8 @@ from rlds_kit.storage.predict import lines_of, unpredict
 
 _LARGE_BYTES: Final = 1 << 14
 """Smaller columns are decompressed faster in one call than through a reader."""
+WORTHWHILE_BYTES: Final = 32
+"""Saving fewer is not worth the time that it takes to get the values back."""
 _FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
 """Those that leave every element where it was."""
 
@@ -189,11 +191,15 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice
     if prefix:
         parts[0] = prefix + parts[0]
     header.decoded_length = sum(map(len, parts))
-    compressed = compress(parts, level)
-    if len(compressed) < header.decoded_length:
+    payload = compress(parts, level)
+    if len(payload) < header.decoded_length:
         header.codec = pb.ZSTD
-        return compressed
-    return b"".join(parts)
+    else:
+        payload = b"".join(parts)
+    if header.filter == pb.REPEAT or len(payload) + WORTHWHILE_BYTES < len(prefix) + values.nbytes:
+        return payload
+    header.filter, header.codec, header.decoded_length = pb.IDENTITY, pb.STORED, len(prefix) + values.nbytes
+    return prefix + values.tobytes()
 
 
 def _unpack(layout: ColumnLayout, payload: bytes | memoryview) -> Column:

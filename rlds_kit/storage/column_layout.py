@@ -53,6 +53,7 @@ class ColumnLayout:
       length: of the payload.
       decoded_length: of the payload without compression.
       xxh3: of the payload.
+      is_plain: whether every row has a value, all of one shape, each of bytes in the order of this machine.
     """
 
     key: ColumnKey
@@ -69,6 +70,7 @@ class ColumnLayout:
     length: int
     decoded_length: int
     xxh3: int
+    is_plain: bool
 
     @property
     def path(self) -> str:
@@ -79,11 +81,6 @@ class ColumnLayout:
     def count(self) -> int:
         """Rows that it covers."""
         return self.end_row - self.first_row
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether every row has a value, all of one shape."""
-        return not (self.partial or self.ragged)
 
 
 def layout_of(header: pb.Column, place: object) -> ColumnLayout:
@@ -129,6 +126,7 @@ def layout_of(header: pb.Column, place: object) -> ColumnLayout:
         length=header.length,
         decoded_length=header.decoded_length,
         xxh3=header.xxh3,
+        is_plain=bool(row_bytes) and not (header.partial or dtypes.is_big_endian(dtype)),
     )
 
 

@@ -52,7 +52,7 @@ def sparse_xor(rows: Rows) -> Stored:
     [3, 2, 1, 2, 1]
     """
     if native is not None:
-        return np.frombuffer(native.sparse_xor(np.ascontiguousarray(rows).data, len(rows)), np.uint8)
+        return np.frombuffer(native.sparse_xor(np.ascontiguousarray(rows), len(rows)), np.uint8)
     return sparse_xor_twin(rows)
 
 
@@ -70,7 +70,7 @@ def unsparse_xor(stored: Stored, out: Rows) -> None:
       ValueError: the bitmap and the values do not fit together.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unsparse_xor(stored.data, out.reshape(-1).data, len(out), _room(out))
+        native.unsparse_xor(stored, out, len(out), _room(out))
     else:
         unsparse_xor_twin(stored, out)
 
@@ -138,8 +138,7 @@ def unpredict_split(stored: Stored, count: int, shape: Shape, out: Rows) -> None
       ValueError: it did not make this of so many rows.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        lines = predict.lines_of(shape)
-        native.unpredict_split(stored.data, count, out.reshape(-1).data, len(out), *lines, _room(out))
+        native.unpredict_split(stored, count, out, len(out), *predict.lines_of(shape), _room(out))
     else:
         unpredict_split_twin(stored, count, shape, out)
 

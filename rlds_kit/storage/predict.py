@@ -6,6 +6,7 @@ before, the frame before; each line says which, for a camera moves. Nothing depe
 is decoded at once.
 """
 
+import functools
 import math
 from typing import Final, NamedTuple, TypeAlias
 
@@ -38,6 +39,7 @@ class Lines(NamedTuple):
     pixel: int
 
 
+@functools.lru_cache(maxsize=256)  # asked for each column
 def lines_of(shape: tuple[int, ...]) -> Lines:
     """The lines of a value of one-byte elements; `shape` has no 0.
 
@@ -59,7 +61,7 @@ def predict(rows: Rows, shape: tuple[int, ...]) -> Stored:
     """
     if native is None:
         return predict_twin(rows, shape)
-    stored = native.predict(np.ascontiguousarray(rows).reshape(-1).data, len(rows), *lines_of(shape))
+    stored = native.predict(np.ascontiguousarray(rows), len(rows), *lines_of(shape))
     return np.frombuffer(stored, np.uint8)
 
 
@@ -112,8 +114,7 @@ def unpredict(modes: np.ndarray, left: Rows, shape: tuple[int, ...], out: Rows) 
       ValueError: there is no such mode, or there are too few or too many.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        given = (np.ascontiguousarray(each).reshape(-1).data for each in (modes, left))
-        native.unpredict(*given, out.reshape(-1).data, len(out), *lines_of(shape))
+        native.unpredict(np.ascontiguousarray(modes), np.ascontiguousarray(left), out, len(out), *lines_of(shape))
     else:
         unpredict_twin(modes, left, shape, out)
 

@@ -40,7 +40,7 @@ def split(left: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     ([2, 64], 16, 16)
     """
     least = noise_of(left)
-    stored = split_twin(left, least) if native is None else np.frombuffer(native.split(left.data, least), np.uint8)
+    stored = split_twin(left, least) if native is None else np.frombuffer(native.split(left, least), np.uint8)
     length, noise = _length(left.size), int(stored[0])
     exceptions, high, low = np.split(stored, [stored.size - (noise + 2) * length, stored.size - noise * length])
     return exceptions, high, low

@@ -15,9 +15,7 @@ from rlds_kit.storage import filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
-from rlds_kit.storage.compression import FAST_LEVEL
-from rlds_kit.storage.filter_choice import Choice, FilterChoice
-from rlds_kit.storage.filters import Rows, Shape
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from tests.storage import strategies
 from tests.storage.truth import same
@@ -145,27 +143,35 @@ def test_a_column_that_contradicts_itself_is_refused(fault: str) -> None:
         tracemalloc.stop()
 
 
-class Always(FilterChoice):
-    """Chooses one filter for everything."""
+@pytest.mark.parametrize("number", sorted(filters.APPLY.keys() - {pb.REPEAT, pb.PREDICT_SPLIT}))
+@pytest.mark.parametrize("every", [1, 3])
+def test_no_filter_makes_more_of_rows_than_a_reader_allows(number: int, every: int) -> None:
+    """The worst of each, rows of one byte that nothing shortens, is read back, also where rows are missing.
 
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self._number = number
-
-    def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
-        """That filter."""
-        return Choice(self._number, FAST_LEVEL)
-
-
-@pytest.mark.parametrize("number", sorted(filters.APPLY.keys() - {pb.REPEAT}))
-def test_no_filter_makes_more_of_rows_than_a_reader_allows(number: int) -> None:
-    """The worst of each, rows of one byte that nothing shortens, is read back, also where rows are missing."""
+    PREDICT_SPLIT may make more of tiny images, which the recorder does not give it.
+    """
     values = np.random.default_rng(0).integers(1, 256, 100, np.uint8)
-    for rows in (np.arange(100), np.arange(0, 300, 3)):
-        column = Column(ColumnKey("x", pb.ARRAY, np.dtype(np.uint8), 0), rows, values)
-        header, payload = columns.encode(column, Always(number))
-        assert header.filter == number
-        assert same(columns.decode(layout_of(header, "here"), payload, "here").values, values)
+    present = np.arange(99 * every + 1) % every == 0
+    prefix = b"" if every == 1 else np.packbits(present, bitorder="little").tobytes()
+    payload = prefix + filters.APPLY[number](values.reshape(100, 1), 1, ())[0].tobytes()
+    header, payload = _signed(
+        payload, dtype="uint8", count=len(present), partial=every > 1, filter=number, decoded_length=len(payload)
+    )
+    assert same(columns.decode(layout_of(header, "here"), payload, "here").values, values)
+
+
+@pytest.mark.parametrize("kind", ["noise", "text"])
+def test_what_compresses_badly_is_stored_as_it_is(kind: str) -> None:
+    """No filter and no codec stand between a reader and values that they would make a few bytes shorter."""
+    if kind == "noise":
+        column = _array_column(list(np.random.default_rng(0).standard_normal((13, 3))), list(range(13)))
+    else:
+        key = ColumnKey("token", pb.BYTES, None, 1)
+        column = Column(key, np.arange(2), np.frombuffer(b"ab" * 20, np.uint8), np.array([[10], [30]]))
+    header, payload = columns.encode(column, FilterChoice())
+    assert (header.filter, header.codec) == (pb.IDENTITY, pb.STORED)
+    assert payload.endswith(column.values.tobytes())
+    assert same(columns.decode(layout_of(header, "here"), payload, "here").values, column.values)
 
 
 def test_rows_that_are_all_equal_are_stored_once() -> None:
