@@ -129,19 +129,25 @@ static PyObject *split(PyObject *self, PyObject *args) {
   int noise;
   if (!PyArg_ParseTuple(args, "y*i", &left, &noise)) return NULL;
   PyObject *result = NULL;
-  Py_ssize_t room = room_for_split(left.len), size = 0;
-  uint8_t *numbers = malloc((size_t)room), *stored = malloc((size_t)room);
+  uint8_t *numbers = malloc((size_t)room_for_split(left.len));
   if (noise < 0 || noise > MOST_NOISE) {
     PyErr_Format(PyExc_ValueError, "expected 0 to %d bits of noise, got %d", MOST_NOISE, noise);
-  } else if (numbers && stored) {
-    Py_BEGIN_ALLOW_THREADS
-    size = split_numbers(left.buf, left.len, noise, numbers, stored);
-    Py_END_ALLOW_THREADS
-    result = PyBytes_FromStringAndSize((const char *)stored, size);
-  } else {
+  } else if (!numbers) {
     PyErr_NoMemory();
+  } else {
+    const uint8_t *begin, *end;
+    Py_BEGIN_ALLOW_THREADS
+    begin = begin_split(left.buf, left.len, &noise, numbers, &end);
+    Py_END_ALLOW_THREADS
+    result = PyBytes_FromStringAndSize(NULL, end - begin + size_of_fields(left.len, noise));
+    if (result) {
+      uint8_t *stored = (uint8_t *)PyBytes_AsString(result);
+      Py_BEGIN_ALLOW_THREADS
+      memcpy(stored, begin, (size_t)(end - begin));
+      fill_fields(numbers, left.len, noise, stored + (end - begin));
+      Py_END_ALLOW_THREADS
+    }
   }
-  free(stored);
   free(numbers);
   PyBuffer_Release(&left);
   return result;

@@ -61,7 +61,9 @@ typedef struct {
 } Numbers;
 
 Py_ssize_t room_for_split(Py_ssize_t total);
-Py_ssize_t split_numbers(const uint8_t *left, Py_ssize_t total, int noise, uint8_t *numbers, uint8_t *to);
+const uint8_t *begin_split(const uint8_t *left, Py_ssize_t total, int *noise, uint8_t *numbers, const uint8_t **end);
+Py_ssize_t size_of_fields(Py_ssize_t total, int noise);
+void fill_fields(const uint8_t *numbers, Py_ssize_t total, int noise, uint8_t *to);
 int open_numbers(Numbers *from, const uint8_t *stored, Py_ssize_t size, Py_ssize_t total);
 void read_numbers(Numbers *from, Py_ssize_t count, uint8_t *to);
 

@@ -205,24 +205,32 @@ static uint8_t *fill_field(const uint8_t *numbers, Py_ssize_t length, int shift,
   return to;
 }
 
-/* Bytes of zigzag numbers, of the values of exceptions behind them, and of all that is made of them, at most. */
-Py_ssize_t room_for_split(Py_ssize_t total) { return 8 * length_of(total) + 2 * (total / FEW) + total / FAR + 2; }
+/* Bytes of zigzag numbers, and behind them of what `begin_split` writes, at most. */
+Py_ssize_t room_for_split(Py_ssize_t total) { return 8 * length_of(total) + 3 * (total / FEW) + total / FAR + 2; }
 
-/* Splits `total` numbers, at least `noise` bits of which are noise, and returns how many bytes it writes. `numbers` and `to`
- * have `room_for_split`. */
-Py_ssize_t split_numbers(const uint8_t *left, Py_ssize_t total, int noise, uint8_t *numbers, uint8_t *to) {
-  Py_ssize_t length = length_of(total);
+/* Makes zigzag numbers, takes more bits for noise if there would be many exceptions, and returns the beginning of what is
+ * stored: these bits and the exceptions, up to `end`. All of that is in `numbers`, which has `room_for_split`. */
+const uint8_t *begin_split(const uint8_t *left, Py_ssize_t total, int *noise, uint8_t *numbers, const uint8_t **end) {
+  Py_ssize_t all = 8 * length_of(total);
   memcpy(numbers, left, (size_t)total);
-  memset(numbers + total, 0, (size_t)(8 * length - total));
-  fill_zigzag((Word *)numbers, length);
-  while (noise < MOST_NOISE && count_from(numbers, total, 4u << noise) > total / FEW) ++noise;
-  uint8_t *end = to, *values = numbers + 8 * length, *values_end = values;
-  *end++ = (uint8_t)noise;
-  take_exceptions(numbers, total, noise + 2, &end, &values_end);
-  memcpy(end, values, (size_t)(values_end - values));
-  end = fill_field(numbers, length, noise, 2, end + (values_end - values));
-  if (noise & 4) end = fill_field(numbers, length, 0, 4, end);
-  if (noise & 2) end = fill_field(numbers, length, noise & 4, 2, end);
-  if (noise & 1) end = fill_field(numbers, length, noise & 6, 1, end);
-  return end - to;
+  memset(numbers + total, 0, (size_t)(all - total));
+  fill_zigzag((Word *)numbers, all / 8);
+  while (*noise < MOST_NOISE && count_from(numbers, total, 4u << *noise) > total / FEW) ++*noise;
+  uint8_t *values = numbers + all, *values_end = values, *begin = values + total / FEW, *gaps_end = begin;
+  *gaps_end++ = (uint8_t)*noise;
+  take_exceptions(numbers, total, *noise + 2, &gaps_end, &values_end);
+  memcpy(gaps_end, values, (size_t)(values_end - values));
+  *end = gaps_end + (values_end - values);
+  return begin;
+}
+
+Py_ssize_t size_of_fields(Py_ssize_t total, int noise) { return (noise + 2) * length_of(total); }
+
+/* Writes the fields of zigzag numbers. */
+void fill_fields(const uint8_t *numbers, Py_ssize_t total, int noise, uint8_t *to) {
+  Py_ssize_t length = length_of(total);
+  to = fill_field(numbers, length, noise, 2, to);
+  if (noise & 4) to = fill_field(numbers, length, 0, 4, to);
+  if (noise & 2) to = fill_field(numbers, length, noise & 4, 2, to);
+  if (noise & 1) fill_field(numbers, length, noise & 6, 1, to);
 }
