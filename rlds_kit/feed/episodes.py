@@ -161,9 +161,9 @@ class WholeEpisodes:
         return sum(leaf.row_bytes for found in self.layouts.values() for leaf in found) or 1
 
     @property
-    def largest(self) -> int:
-        """Bytes of all values of the largest episode, as far as shapes are known."""
-        return int(self.source.lengths.max(initial=0)) * self.row_bytes
+    def are_small(self) -> bool:
+        """Whether each episode is one stretch, as far as shapes are known."""
+        return int(self.source.lengths.max(initial=0)) * self.row_bytes <= STRETCH_BYTES
 
     def bounds(self, number: int) -> np.ndarray:
         """`[n + 1]` int64: where an episode may be cut into stretches so that no block is decoded twice."""

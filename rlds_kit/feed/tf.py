@@ -12,7 +12,6 @@ import numpy as np
 from rlds_kit.errors import SpecError
 from rlds_kit.feed.aligned import is_little_lent
 from rlds_kit.feed.columns import Column, plain_batch, without_lists
-from rlds_kit.feed.episodes import STRETCH_BYTES
 from rlds_kit.feed.extras import needs
 from rlds_kit.feed.step_arrays import StepArrays
 from rlds_kit.loader.nests import map_arrays
@@ -135,7 +134,7 @@ class _Reader:
 
     def __init__(self, arrays: StepArrays) -> None:
         self.arrays = arrays
-        self.is_small = arrays.table.largest <= STRETCH_BYTES
+        self.is_small = arrays.table.are_small
         leaves = [leaf for found in arrays.table.layouts.values() for leaf in found]
         # What is converted is not in memory that is lent: nobody would know how much of it is kept.
         is_lent = all(leaf.spec is not None and not leaf.is_cast and leaf.dtype.isnative for leaf in leaves)

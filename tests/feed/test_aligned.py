@@ -61,8 +61,8 @@ def test_views_and_copies_are_the_same_steps(tmp_path: Path, monkeypatch: pytest
     dataset = _frames(tmp_path, lengths=(70, 1, 33), side=128)
     monkeypatch.setattr("rlds_kit.feed.aligned.LENT_BYTES", lent)
     monkeypatch.setattr("rlds_kit.feed.episodes.STRETCH_BYTES", 1 << 18)
-    for limit in (0, 1 << 30):  # as if episodes were large, and small
-        monkeypatch.setattr("rlds_kit.feed.tf.STRETCH_BYTES", limit)
+    for are_small in (False, True):  # as if they were
+        monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
         for made, episode in zip(dataset.as_tf_dataset(), dataset.episodes, strict=True):
             steps = list(made["steps"].as_numpy_iterator())
             assert np.array_equal([step["observation"] for step in steps], episode["observation"])
@@ -84,17 +84,17 @@ def test_step_that_is_kept_does_not_keep_its_episode(
     assert most <= rooms.lent_bytes <= most + (5 << 20)  # a few episodes of 1 MiB are read ahead
 
 
-@pytest.mark.parametrize("limit", [0, 1 << 30])
+@pytest.mark.parametrize("are_small", [False, True])
 @pytest.mark.parametrize(("lent", "least"), [(0, 0), (8 << 20, 4 << 20), (1 << 30, 16 << 20)])
 def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int, least: int, limit: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int, least: int, are_small: bool
 ) -> None:
     """A shuffle of episodes, large or small, holds about half of what may be lent; the steps are the same."""
     rooms = Rooms(0)
     monkeypatch.setattr("rlds_kit.feed.aligned._rooms", rooms)
     monkeypatch.setattr("rlds_kit.feed.aligned.LENT_BYTES", lent)
     monkeypatch.setattr("rlds_kit.feed.episodes.STRETCH_BYTES", 1 << 20)
-    monkeypatch.setattr("rlds_kit.feed.tf.STRETCH_BYTES", limit)
+    monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
     kept = list(_frames(tmp_path, lengths=(150,) * 16, side=128).as_tf_dataset())
     gc.collect()
     assert least <= rooms.lent_bytes <= min(lent // 2, 16 << 20) + (3 << 20)
@@ -102,12 +102,12 @@ def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
         assert [int(step["observation"][0, 0]) for step in episode["steps"]] == list(range(150))
 
 
-@pytest.mark.parametrize(("limit", "expected"), [(0, 0), (1 << 30, 8)])
+@pytest.mark.parametrize(("are_small", "expected"), [(False, 0), (True, 8)])
 def test_nothing_is_read_with_large_episodes_that_are_converted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, expected: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, are_small: bool, expected: int
 ) -> None:
     """How much of it is kept nobody would know; with small ones it is."""
-    monkeypatch.setattr("rlds_kit.feed.tf.STRETCH_BYTES", limit)
+    monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
     read, flat = list[int](), StepArrays.flat
 
     def spy(arrays: StepArrays, number: int, rows: range) -> list[np.ndarray]:
