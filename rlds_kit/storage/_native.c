@@ -166,26 +166,26 @@ static int join_images(const Image *image, const uint8_t *modes, Numbers *from, 
 static PyObject *unpredict_split(PyObject *self, PyObject *args) {
   (void)self;
   Py_buffer stored, rows;
-  Py_ssize_t all, count, room;
+  Py_ssize_t stored_count, count, room;
   Image image;
-  if (!PyArg_ParseTuple(args, "y*nw*nnnnn", &stored, &all, &rows, &count, &image.lines, &image.width, &image.pixel,
+  if (!PyArg_ParseTuple(args, "y*nw*nnnnn", &stored, &stored_count, &rows, &count, &image.lines, &image.width, &image.pixel,
                         &room))
     return NULL;
   int is_right = 0;
   uint8_t *left = NULL;
   if (open_images(&image, rows.len, count)) {
     Py_ssize_t size = rows.len / count;
-    if (all < count || all > PY_SSIZE_T_MAX / 2 / size) {
-      PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd or more", count, all);
+    if (stored_count < count || stored_count > PY_SSIZE_T_MAX / 2 / size) {
+      PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd or more", count, stored_count);
     } else if (!(left = malloc((size_t)(3 * size)))) {
       PyErr_NoMemory();
     } else {
       Numbers from;
-      Py_ssize_t modes = all * image.lines;
+      Py_ssize_t modes = stored_count * image.lines;
       Py_BEGIN_ALLOW_THREADS
       const Sink to = {rows.buf, is_past_cache_better(rows.buf, rows.len, size, room) ? left + size : NULL};
       is_right = stored.len >= modes &&
-                 open_numbers(&from, (uint8_t *)stored.buf + modes, stored.len - modes, all * size) &&
+                 open_numbers(&from, (uint8_t *)stored.buf + modes, stored.len - modes, stored_count * size) &&
                  join_images(&image, stored.buf, &from, count, left, &to);
       Py_END_ALLOW_THREADS
       if (!is_right) PyErr_SetString(PyExc_ValueError, "modes of lines, fields and exceptions do not fit together");
@@ -205,7 +205,7 @@ static PyMethodDef methods[] = {
     {"predict", predict, METH_VARARGS, "Return modes and residuals of `rows` in `count` images."},
     {"unpredict", unpredict, METH_VARARGS, "Write the `count` rows of modes and residuals into the buffer `rows`."},
     {"split", split, METH_VARARGS, "Return what residuals, at least `noise` bits of which are noise, are made of."},
-    {"unpredict_split", unpredict_split, METH_VARARGS, "Write the first of `all` rows of `stored` into `rows`."},
+    {"unpredict_split", unpredict_split, METH_VARARGS, "Write the first of the rows of `stored` into `rows`."},
     {NULL, NULL, 0, NULL},
 };
 

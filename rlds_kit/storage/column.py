@@ -24,7 +24,7 @@ from rlds_kit.storage.predict import lines_of, unpredict
 _LARGE_BYTES: Final = 1 << 14
 """Smaller columns are decompressed faster in one call than through a reader."""
 WORTHWHILE_BYTES: Final = 32
-"""Saving fewer is not worth the time that it takes to get the values back."""
+"""To save fewer is not worth the time that it takes to get the values back."""
 _FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
 """Those that leave every element where it was."""
 
@@ -145,7 +145,7 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
         elif is_large and layout.filter == pb.PREDICT:
             _unpredict_into(layout, payload, out, until)
         elif is_large and layout.filter == pb.PREDICT_SPLIT and layout.dtype.itemsize == 1:
-            out[until:] = 0
+            out[until:] = 0  # the bits of a row lie all over the payload: it is decompressed whole
             filters.unpredict_split(_decompress(layout, payload), len(out), layout.shape, out[:until])
         else:
             filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out)
@@ -192,11 +192,11 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice
         parts[0] = prefix + parts[0]
     header.decoded_length = sum(map(len, parts))
     payload = compress(parts, level)
-    if len(payload) < header.decoded_length:
+    if len(payload) + WORTHWHILE_BYTES <= header.decoded_length:
         header.codec = pb.ZSTD
     else:
         payload = b"".join(parts)
-    if header.filter == pb.REPEAT or len(payload) + WORTHWHILE_BYTES < len(prefix) + values.nbytes:
+    if header.filter == pb.REPEAT or len(payload) + WORTHWHILE_BYTES <= len(prefix) + values.nbytes:
         return payload
     header.filter, header.codec, header.decoded_length = pb.IDENTITY, pb.STORED, len(prefix) + values.nbytes
     return prefix + values.tobytes()

@@ -56,8 +56,8 @@ typedef struct {
   Py_ssize_t length, at;     /* of a stretch; of the next number */
   int noise;                 /* bits of the low fields */
   const uint8_t *high, *low; /* the field of width 2 above the noise; those below, of widths 4, 2 and 1 */
-  const uint8_t *gaps, *values, *end;
-  Py_ssize_t exception; /* the first number in the next gap */
+  const uint8_t *gaps, *values, *end; /* the next gap and the value behind it; the end of the values */
+  Py_ssize_t exception;               /* the first number in the next gap */
 } Numbers;
 
 Py_ssize_t room_for_split(Py_ssize_t total);

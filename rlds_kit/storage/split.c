@@ -6,15 +6,17 @@
 
 #include "filters.h"
 
-#define FEW 8       /* at most one in so many is out of range */
-#define FAR 255     /* in a gap: so many, and no number after them */
+#define FEW 8        /* at most one in so many is an exception */
+#define LONG_GAP 255 /* so many numbers, and no exception after them */
 #define EACH 0x0101010101010101u
 
-/* Eight bytes anywhere. Compilers find wider registers for loops over these, but not for loops that copy them. */
+/* Eight bytes anywhere. Compilers find wider registers for loops over these, but not for loops that get them by memcpy. */
 #if defined(_MSC_VER)
 typedef __unaligned uint64_t Word;
+#define RESTRICT __restrict
 #else
 typedef uint64_t __attribute__((aligned(1), may_alias)) Word;
+#define RESTRICT restrict
 #endif
 
 static Py_ssize_t length_of(Py_ssize_t total) { return total / 8 + (total % 8 != 0); }
@@ -40,11 +42,12 @@ typedef struct {
 static Stretch find_stretch(const Numbers *from, int stretch, Py_ssize_t j) {
   const uint8_t *low = from->low + j;
   Py_ssize_t length = from->length, odd = stretch % 2 * length;
+  int noise = from->noise;
   const Stretch found = {
       .high = (const Word *)(from->high + j + odd),
-      .four = (const Word *)(low + stretch % 4 * length),
-      .two = (const Word *)(low + (from->noise & 4) * length + odd),
-      .one = (const Word *)(low + (from->noise & 6) * length),
+      .four = noise & 4 ? (const Word *)(low + stretch % 4 * length) : NULL,
+      .two = noise & 2 ? (const Word *)(low + (noise & 4) * length + odd) : NULL,
+      .one = noise & 1 ? (const Word *)(low + (noise & 6) * length) : NULL,
       .by_two = stretch / 2 * 2,
       .by_four = stretch / 4 * 4,
       .by_one = stretch,
@@ -53,7 +56,7 @@ static Stretch find_stretch(const Numbers *from, int stretch, Py_ssize_t j) {
 }
 
 /* Puts words together; `noise` is known when this is compiled. */
-static inline void join_noise(Stretch from, int noise, Py_ssize_t count, Word *restrict to) {
+static inline void join_noise(Stretch from, int noise, Py_ssize_t count, Word *RESTRICT to) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     uint64_t word = (from.high[i] >> from.by_two & 3 * EACH) << noise;
     if (noise & 4) word |= from.four[i] >> from.by_four & 15 * EACH;
@@ -97,7 +100,7 @@ static int find_values(Numbers *from, Py_ssize_t total) {
   const uint8_t *gap = from->gaps;
   for (; gap < from->high && at <= total; ++gap) {
     at += *gap;
-    if (*gap == FAR) continue;
+    if (*gap == LONG_GAP) continue;
     if (at == total) break;
     ++at, ++count;
   }
@@ -122,9 +125,9 @@ int open_numbers(Numbers *from, const uint8_t *stored, Py_ssize_t size, Py_ssize
 static void add_exceptions(Numbers *from, Py_ssize_t count, uint8_t *to) {
   while (from->values < from->end) {
     Py_ssize_t next = from->exception + *from->gaps;
-    if (*from->gaps != FAR) {
-      uint8_t *number = to + (next - from->at);
+    if (*from->gaps != LONG_GAP) {
       if (next >= from->at + count) return;
+      uint8_t *number = to + (next - from->at);
       *number = (uint8_t)from_zigzag((to_zigzag(*number) | *from->values++ << (from->noise + 2)) & 255);
       ++next;
     }
@@ -169,7 +172,7 @@ static void take_exceptions(const uint8_t *numbers, Py_ssize_t total, int bits, 
   for (Py_ssize_t i = 0; i <= total; ++i) {
     while (i + 8 <= total && !(*(const Word *)(numbers + i) & above)) i += 8;
     if (i < total && numbers[i] >> bits == 0) continue;
-    for (; i - next >= FAR; next += FAR) *(*gaps)++ = FAR;
+    for (; i - next >= LONG_GAP; next += LONG_GAP) *(*gaps)++ = LONG_GAP;
     *(*gaps)++ = (uint8_t)(i - next);
     if (i < total) *(*values)++ = (uint8_t)(numbers[i] >> bits);
     next = i + 1;
@@ -177,7 +180,7 @@ static void take_exceptions(const uint8_t *numbers, Py_ssize_t total, int bits, 
 }
 
 /* The bits from `shift` on of the numbers that share a byte; `width` is known when this is compiled. */
-static inline void fill_bytes(const uint8_t *numbers, Py_ssize_t length, int shift, int width, uint8_t *restrict to) {
+static inline void fill_bytes(const uint8_t *numbers, Py_ssize_t length, int shift, int width, uint8_t *RESTRICT to) {
   const uint64_t mask = ((1u << width) - 1) * EACH;
   Py_ssize_t words = length / 8;
   for (Py_ssize_t i = 0; i < words; ++i) {
@@ -205,8 +208,8 @@ static uint8_t *fill_field(const uint8_t *numbers, Py_ssize_t length, int shift,
   return to;
 }
 
-/* Bytes of zigzag numbers, and behind them of what `begin_split` writes, at most. */
-Py_ssize_t room_for_split(Py_ssize_t total) { return 8 * length_of(total) + 3 * (total / FEW) + total / FAR + 2; }
+/* Bytes that `begin_split` needs: zigzag numbers, values of exceptions, and the beginning of what is stored. */
+Py_ssize_t room_for_split(Py_ssize_t total) { return 8 * length_of(total) + 3 * (total / FEW) + total / LONG_GAP + 2; }
 
 /* Makes zigzag numbers, takes more bits for noise if there would be many exceptions, and returns the beginning of what is
  * stored: these bits and the exceptions, up to `end`. All of that is in `numbers`, which has `room_for_split`. */

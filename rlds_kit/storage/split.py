@@ -24,6 +24,7 @@ _FAR: Final = 255
 _EXCEPTION_BITS: Final = 10
 """What one takes, about."""
 _SAMPLE: Final = 4096
+"""Numbers that are looked at, or up to six times as many."""
 
 _IS_HIGH: Final = ((np.arange(256)[:, None] >> np.arange(MOST_NOISE + 1))[..., None] == np.arange(4)).astype(np.float64)
 """`[number, noise, h]`: 1 where the bits of a number above the noise are `h`."""
@@ -53,7 +54,8 @@ def at_most(count: int) -> int:
 
 def noise_of(left: Numbers) -> int:
     """How many bits had best be taken for noise: a guess from some of the numbers."""
-    numbers = _zigzag(left[:: left.size // _SAMPLE | 1])
+    step = 6 * (left.size // (6 * _SAMPLE)) + 1  # neither of 2 nor of 3: pixels of all channels are among them
+    numbers = _zigzag(left[::step])
     shares = np.bincount(numbers, minlength=256) / max(1, numbers.size)
     high = np.tensordot(shares, _IS_HIGH, 1)
     entropy = -(high * np.log2(np.maximum(high, 1e-9))).sum(1)

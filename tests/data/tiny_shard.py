@@ -27,7 +27,7 @@ WIDTH: Final = 16
 """Bytes in a line."""
 
 MEANINGS: Final = {
-    bytes((10, 20, 0, 1)): "row 0: 10, 20; row 1, XOR undone: 10, 21",
+    bytes((10, 20, 10, 21)): "row 0: 10, 20; row 1: 10, 21",
     bytes((3, 0, 0, 0, 0, 0, 0, 0)): "row 0: 3",
     np.float64(0.5).tobytes(): "row 0: 0.5",
 }
