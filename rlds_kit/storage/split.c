@@ -111,7 +111,7 @@ static int find_values(Numbers *from, Py_ssize_t total) {
   return 1;
 }
 
-/* Begins to read what `split_numbers` made of `total` numbers; returns 0 if it did not make that. */
+/* Begins to read what `split` made of `total` numbers; returns 0 if it did not make that. */
 int open_numbers(Numbers *from, const uint8_t *stored, Py_ssize_t size, Py_ssize_t total) {
   Py_ssize_t length = length_of(total);
   if (size < 1 || stored[0] > MOST_NOISE || (size - 1) / (stored[0] + 2) < length) return 0;

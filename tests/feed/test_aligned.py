@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import rlds_kit
 from rlds_kit import spec as specs
@@ -100,6 +101,28 @@ def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
     assert least <= rooms.lent_bytes <= min(lent // 2, 16 << 20) + (3 << 20)
     for episode in kept:
         assert [int(step["observation"][0, 0]) for step in episode["steps"]] == list(range(150))
+
+
+@pytest.mark.parametrize("are_small", [False, True])
+@pytest.mark.parametrize("lent", [0, 1 << 30])
+def test_iteration_goes_on_from_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int, are_small: bool
+) -> None:
+    """In the middle of a stretch, be its steps views or copies; two iterators do not disturb each other."""
+    monkeypatch.setattr("rlds_kit.feed.aligned.LENT_BYTES", lent)
+    monkeypatch.setattr("rlds_kit.feed.episodes.STRETCH_BYTES", 1 << 20)
+    monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
+    dataset = _frames(tmp_path / "data", lengths=(150, 70, 150), side=128)
+    steps = dataset.as_tf_dataset().flat_map(lambda episode: episode["steps"])
+    first, second = iter(steps), iter(steps)
+    expected = [int(next(first)["observation"][0, 0]) for _ in range(370)]
+    for _ in range(200):
+        next(second)
+    saved = tf.train.Checkpoint(iterator=second).save(tmp_path / "checkpoint")
+    for iterator in (second, iter(steps)):
+        if iterator is not second:
+            tf.train.Checkpoint(iterator=iterator).restore(saved)
+        assert [int(step["observation"][0, 0]) for step in iterator] == expected[200:]
 
 
 @pytest.mark.parametrize(("are_small", "expected"), [(False, 0), (True, 8)])
