@@ -168,8 +168,8 @@ static PyObject *unpredict_split(PyObject *self, PyObject *args) {
   Py_buffer stored, rows;
   Py_ssize_t stored_count, count, room;
   Image image;
-  if (!PyArg_ParseTuple(args, "y*nw*nnnnn", &stored, &stored_count, &rows, &count, &image.lines, &image.width, &image.pixel,
-                        &room))
+  if (!PyArg_ParseTuple(args, "y*nw*nnnnn", &stored, &stored_count, &rows, &count, &image.lines, &image.width,
+                        &image.pixel, &room))
     return NULL;
   int is_right = 0;
   uint8_t *left = NULL;

@@ -19,8 +19,8 @@ MOST_NOISE: Final = 6
 """Bits of a number: two are left for the others."""
 FEW: Final = 8
 """At most one of so many numbers is an exception."""
-_FAR: Final = 255
-"""In a gap: so many numbers, and no exception after them."""
+_LONG_GAP: Final = 255
+"""So many numbers, and no exception after them."""
 _EXCEPTION_BITS: Final = 10
 """What one takes, about."""
 _SAMPLE: Final = 4096
@@ -49,7 +49,7 @@ def split(left: Numbers) -> tuple[Numbers, Numbers, Numbers]:
 
 def at_most(count: int) -> int:
     """Bytes that `split` makes of so many numbers at most."""
-    return 2 + 2 * (count // FEW) + count // _FAR + 8 * _length(count)
+    return 2 + 2 * (count // FEW) + count // _LONG_GAP + 8 * _length(count)
 
 
 def noise_of(left: Numbers) -> int:
@@ -70,9 +70,9 @@ def split_twin(left: Numbers, noise: int) -> Numbers:
     above = numbers >> (noise + 2)
     places = np.flatnonzero(above)
     gaps = np.diff(places, prepend=-1, append=left.size) - 1
-    ends = np.cumsum(gaps // _FAR + 1)
-    stored = np.full(ends[-1], _FAR)
-    stored[ends - 1] = gaps % _FAR
+    ends = np.cumsum(gaps // _LONG_GAP + 1)
+    stored = np.full(ends[-1], _LONG_GAP)
+    stored[ends - 1] = gaps % _LONG_GAP
     widths = [width for width in (4, 2, 1) if noise & width]
     fields = [_field(numbers >> noise, 2), *(_field(numbers >> (noise & -2 * width), width) for width in widths)]
     return np.concatenate(([noise], stored, above[places], *fields)).astype(np.uint8)
@@ -108,11 +108,11 @@ def unsplit(stored: Numbers, total: int, left: Numbers) -> None:
 
 def _exceptions(stored: Numbers, total: int) -> tuple[np.ndarray, Numbers]:
     """Where exceptions are, and what they have above the other bits."""
-    ends = np.cumsum(stored, dtype=np.int64) + np.cumsum(stored != _FAR) - 1
-    last = np.flatnonzero((ends >= total) & (stored != _FAR))
+    ends = np.cumsum(stored, dtype=np.int64) + np.cumsum(stored != _LONG_GAP) - 1
+    last = np.flatnonzero((ends >= total) & (stored != _LONG_GAP))
     if not last.size or ends[last[0]] != total:
         raise ValueError("the gaps between exceptions do not end where the numbers end")
-    is_gap = stored[: last[0]] != _FAR
+    is_gap = stored[: last[0]] != _LONG_GAP
     above = stored[last[0] + 1 :]
     if np.count_nonzero(is_gap) != above.size:
         raise ValueError("there are more exceptions, or fewer, than gaps")

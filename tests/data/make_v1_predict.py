@@ -10,6 +10,7 @@ import itertools
 import json
 import shutil
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +60,13 @@ def record(directory: Path) -> Episode:
 def modes(directory: Path) -> set[int]:
     """Those of the lines of all images; fails if one of these was not predicted."""
     found: set[int] = set()
+    for column, rows, stored in images_of(directory, pb.PREDICT):
+        found |= set(stored[: rows * lines_of(tuple(column.shape)).height])
+    return found
+
+
+def images_of(directory: Path, expected: int) -> Iterator[tuple[pb.Column, int, bytes]]:
+    """Columns of images, how many rows they have, and what their filter made; fails if one has another filter."""
     for path in directory.glob("*.riegeli"):
         with path.open("rb") as file, warnings.catch_warnings(action="ignore"), RecordReader(file) as reader:
             for data in itertools.takewhile(lambda data: data[:1] == b"\x08", reader):  # up to the footer
@@ -66,17 +74,17 @@ def modes(directory: Path) -> set[int]:
                 columns = pb.BlockHeader.FromString(block.header).columns
                 for column, payload in zip(columns, block.payload, strict=True):
                     if column.dtype == "uint8":
-                        found |= _modes(column, payload)
-    return found
+                        yield _image(column, payload, expected)
 
 
-def _modes(column: pb.Column, payload: bytes) -> set[int]:
-    if (column.filter, column.codec) != (pb.PREDICT, pb.ZSTD):
-        raise SystemExit(f"{column.path} has filter {column.filter} and codec {column.codec}")
-    plain = zstandard.ZstdDecompressor().decompress(payload, max_output_size=column.decoded_length)
+def _image(column: pb.Column, payload: bytes, expected: int) -> tuple[pb.Column, int, bytes]:
+    if column.filter != expected:
+        raise SystemExit(f"{column.path} has filter {column.filter}")
+    if column.codec == pb.ZSTD:
+        payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=column.decoded_length)
     begin = (column.count + 7) // 8 if column.partial else 0
-    rows = int.from_bytes(plain[:begin], "little").bit_count() if column.partial else column.count
-    return set(plain[begin : begin + rows * lines_of(tuple(column.shape)).height])
+    rows = int.from_bytes(payload[:begin], "little").bit_count() if column.partial else column.count
+    return column, rows, payload[begin:]
 
 
 def main() -> None:

@@ -6,19 +6,15 @@ Each field has noise of another strength, so that each number of bits is noise i
 what is given to the recorder, not from what is read back.
 """
 
-import itertools
 import json
 import shutil
-import warnings
 from pathlib import Path
 from typing import Final
 from unittest import mock
 
 import numpy as np
-import zstandard
 
 from rlds_kit import spec as specs
-from rlds_kit.riegeli import RecordReader
 from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.filter_choice import SPLIT_PREDICTION, FilterChoice
@@ -26,6 +22,7 @@ from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.predict import lines_of
 from rlds_kit.storage.recorder import Recorder
 from tests.data.make_v1 import Episode, fixed
+from tests.data.make_v1_predict import images_of
 
 HOME: Final = Path(__file__).parent / "v1_split"
 DEVIATIONS: Final = (0.0, 0.7, 2.0, 3.0, 6.0, 14.0, 60.0)
@@ -59,24 +56,10 @@ def record(directory: Path) -> Episode:
 
 def noises(directory: Path) -> set[int]:
     """How many bits are noise, in all columns; fails if one of these was not split."""
-    found: set[int] = set()
-    for path in directory.glob("*.riegeli"):
-        with path.open("rb") as file, warnings.catch_warnings(action="ignore"), RecordReader(file) as reader:
-            for data in itertools.takewhile(lambda data: data[:1] == b"\x08", reader):  # up to the footer
-                block = pb.Record.FromString(data).block
-                columns = pb.BlockHeader.FromString(block.header).columns
-                found |= {_noise(column, payload) for column, payload in zip(columns, block.payload, strict=True)}
-    return found
-
-
-def _noise(column: pb.Column, payload: bytes) -> int:
-    if column.filter != pb.PREDICT_SPLIT:
-        raise SystemExit(f"{column.path} has filter {column.filter}")
-    if column.codec == pb.ZSTD:
-        payload = zstandard.ZstdDecompressor().decompress(payload, max_output_size=column.decoded_length)
-    begin = (column.count + 7) // 8 if column.partial else 0
-    rows = int.from_bytes(payload[:begin], "little").bit_count() if column.partial else column.count
-    return payload[begin + rows * lines_of(tuple(column.shape)).height]
+    return {
+        stored[rows * lines_of(tuple(column.shape)).height]
+        for column, rows, stored in images_of(directory, pb.PREDICT_SPLIT)
+    }
 
 
 def main() -> None:

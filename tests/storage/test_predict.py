@@ -3,7 +3,6 @@
 import doctest
 import math
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,26 +16,24 @@ from rlds_kit.storage import column as columns
 from rlds_kit.storage import predict
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.block_parts import cut
-from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
-from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL
-from rlds_kit.storage.filter_choice import Choice, FilterChoice
+from rlds_kit.storage.compression import FAST_LEVEL
+from rlds_kit.storage.filter_choice import PREDICTION, FilterChoice
 from rlds_kit.storage.filters import APPLY
-from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import ABOVE, lines_of
 from tests import independent_reader
+from tests.storage.image_columns import (
+    Always,
+    as_rows,
+    assert_a_contradiction_is_refused,
+    assert_comes_back,
+    assert_the_first_rows_are_decoded_alone,
+    column_of,
+)
 
 SHAPES = st.lists(st.integers(1, 6), max_size=4).map(tuple) | st.sampled_from(
     [(3, 2, 16), (2, 3, 17), (70, 3), (2, 70)]
 )
-
-
-class PredictAll(FilterChoice):
-    """Predicts whatever comes."""
-
-    def __call__(self, *_: object) -> Choice:
-        """The same for every column."""
-        return Choice(pb.PREDICT, NOISE_LEVEL)
 
 
 @st.composite
@@ -53,33 +50,24 @@ def images(draw: st.DrawFn) -> np.ndarray:
     return frames + noise
 
 
-def _as_rows(frames: np.ndarray) -> predict.Rows:
-    return frames.reshape(len(frames), -1)
-
-
-def _column(frames: np.ndarray, rows: list[int] | None = None) -> Column:
-    key = ColumnKey("x", pb.ARRAY, frames.dtype, frames.ndim - 1)
-    return Column(key, np.array(rows or range(len(frames))), frames)
-
-
 @given(images())
 def test_images_come_back(frames: np.ndarray) -> None:
     """C undoes what Python did, Python what C did, elsewhere and in place, and nobody changes what was given."""
-    shape, rows = frames.shape[1:], _as_rows(frames.copy())
+    shape, rows = frames.shape[1:], as_rows(frames.copy())
     for stored in (predict.predict(rows, shape), predict.predict_twin(rows, shape)):
         for undo in (predict.unpredict, predict.unpredict_twin):
             count = len(rows) * lines_of(shape).height
             left = stored[count:].reshape(rows.shape).copy()
             for out in (np.empty_like(rows), left):
                 undo(stored[:count], left, shape, out)
-                assert np.array_equal(out, _as_rows(frames))
-    assert np.array_equal(rows, _as_rows(frames))
+                assert np.array_equal(out, as_rows(frames))
+    assert np.array_equal(rows, as_rows(frames))
 
 
 @given(images())
 def test_both_implementations_write_the_same(frames: np.ndarray) -> None:
     """The same modes, so the same bytes."""
-    rows, shape = _as_rows(frames), frames.shape[1:]
+    rows, shape = as_rows(frames), frames.shape[1:]
     assert predict.predict(rows, shape).tolist() == predict.predict_twin(rows, shape).tolist()
 
 
@@ -89,9 +77,9 @@ def test_any_modes_are_undone_alike(frames: np.ndarray, data: st.DataObject) -> 
     shape, lines = frames.shape[1:], lines_of(frames.shape[1:])
     count = len(frames) * lines.height
     modes = np.array(data.draw(st.lists(st.integers(0, ABOVE), min_size=count, max_size=count)), np.uint8)
-    results = [np.empty_like(_as_rows(frames)) for _ in range(2)]
-    predict.unpredict(modes, _as_rows(frames), shape, results[0])
-    predict.unpredict_twin(modes, _as_rows(frames), shape, results[1])
+    results = [np.empty_like(as_rows(frames)) for _ in range(2)]
+    predict.unpredict(modes, as_rows(frames), shape, results[0])
+    predict.unpredict_twin(modes, as_rows(frames), shape, results[1])
     stored = modes.tobytes() + frames.tobytes()
     independent = independent_reader.unfilter(pb.PREDICT, stored, len(frames), frames[0].size, 1, shape)
     assert results[0].tobytes() == results[1].tobytes() == independent
@@ -106,29 +94,24 @@ def test_modes_that_do_not_exist_are_refused(frames: np.ndarray, mode: int, more
         modes[data.draw(st.integers(0, len(modes) - 1))] = mode
     for undo in (predict.unpredict, predict.unpredict_twin):
         with pytest.raises(ValueError, match="line"):
-            undo(modes, _as_rows(frames), shape, np.empty_like(_as_rows(frames)))
+            undo(modes, as_rows(frames), shape, np.empty_like(as_rows(frames)))
 
 
 @given(images(), st.data())
 def test_a_column_of_images_comes_back(frames: np.ndarray, data: st.DataObject) -> None:
     """All of it, rows that are missing included, its first rows alone, and in parts of blocks."""
     absent = data.draw(st.integers(0, 2))
-    column = _column(frames, [*range(len(frames) - 1), len(frames) - 1 + absent])
+    column = column_of(frames, [*range(len(frames) - 1), len(frames) - 1 + absent])
     begin = data.draw(st.integers(0, len(frames)))
     pieces = [column, *cut([column], set(), None, begin), *cut([column], set(), begin, None)]
     for piece in pieces:
-        with mock.patch.object(columns, "WORTHWHILE_BYTES", -(1 << 31)):
-            header, payload = columns.encode(piece, PredictAll())
-        assert header.filter == pb.PREDICT
-        read = columns.decode(layout_of(header, "here"), payload, "here")
-        assert np.array_equal(read.values, piece.values)
-        assert read.rows.tolist() == piece.rows.tolist()
+        assert_comes_back(piece, PREDICTION)
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (4, 0, 3), (4, 4, 0)])
 def test_images_without_pixels_need_no_filter(shape: tuple[int, ...]) -> None:
     """They are stored as nothing."""
-    header, payload = columns.encode(_column(np.zeros((3, *shape), np.uint8)), PredictAll())
+    header, payload = columns.encode(column_of(np.zeros((3, *shape), np.uint8)), Always(PREDICTION))
     assert (header.filter, payload) == (pb.IDENTITY, b"")
     assert columns.decode(layout_of(header, "here"), payload, "here").values.shape == (3, *shape)
 
@@ -145,12 +128,7 @@ def test_no_rows_at_all() -> None:
 @given(st.integers(0, 40))
 def test_the_first_rows_of_a_block_are_decoded_alone(until: int) -> None:
     """In place, where frames are large; what comes after them does not matter."""
-    frames = np.random.default_rng(0).integers(0, 16, (40, 40, 40, 3), np.uint8)
-    header, payload = columns.encode(_column(frames), PredictAll())
-    assert header.codec == pb.ZSTD
-    out = np.zeros((40, 4800), np.uint8)
-    columns.decode_into(layout_of(header, "here"), payload, "here", out, until)
-    assert np.array_equal(out[:until], _as_rows(frames)[:until])
+    assert_the_first_rows_are_decoded_alone(until, PREDICTION)
 
 
 @pytest.mark.parametrize(
@@ -159,31 +137,15 @@ def test_the_first_rows_of_a_block_are_decoded_alone(until: int) -> None:
 def test_a_large_column_that_contradicts_itself_is_refused(change: str) -> None:
     """Decoding in place checks what it is given, too."""
     frames = np.random.default_rng(0).integers(0, 256, (8, 64, 64), np.uint8)
-    plain = bytearray(APPLY[pb.PREDICT](_as_rows(frames), 1, (64, 64))[0].tobytes())
-    header, _ = columns.encode(_column(frames), PredictAll())
-    match change:
-        case "no such mode":
-            plain[7] = 200
-        case "a byte too few":
-            del plain[-1]
-        case "a byte too many":
-            plain += b"\0"
-        case "other elements":
-            header.dtype = "int16"
-    payload = zstandard.ZstdCompressor(level=FAST_LEVEL).compress(bytes(plain))
-    if change == "bytes behind the frame":
-        payload += b"behind"
-    header.codec, header.length, header.decoded_length = pb.ZSTD, len(payload), len(plain)
-    header.xxh3 = xxhash.xxh3_64_intdigest(payload)
-    layout = layout_of(header, "here")
-    with pytest.raises(FormatError, match="here: column x"):
-        columns.decode_into(layout, payload, "here", np.zeros((8, layout.row_bytes), np.uint8), 8)
+    assert_a_contradiction_is_refused(
+        change, frames, APPLY[pb.PREDICT](as_rows(frames), 1, (64, 64))[0].tobytes(), PREDICTION
+    )
 
 
 def test_images_that_announce_more_bytes_than_they_have_are_refused() -> None:
     """Before anything is decompressed, though what they bring is what they announce."""
     header, _ = columns.encode(
-        _column(np.zeros((3, 100, 200), np.uint8) + np.arange(200, dtype=np.uint8)), PredictAll()
+        column_of(np.zeros((3, 100, 200), np.uint8) + np.arange(200, dtype=np.uint8)), Always(PREDICTION)
     )
     payload = zstandard.ZstdCompressor(level=FAST_LEVEL).compress(bytes(100_000))
     header.filter, header.codec, header.length, header.decoded_length = pb.PREDICT, pb.ZSTD, len(payload), 100_000
@@ -207,7 +169,7 @@ def _camera(count: int, noise: float) -> np.ndarray:
 def test_a_camera_is_predicted() -> None:
     """It is chosen for noisy frames, and comes to little more than the noise: 4.05 bits a byte for a deviation of 4."""
     frames = _camera(16, 4)
-    header, payload = columns.encode(_column(frames), FilterChoice())
+    header, payload = columns.encode(column_of(frames), FilterChoice())
     assert header.filter == pb.PREDICT_SPLIT
     assert len(payload) * 8 / frames.size < 4.65
 
@@ -222,7 +184,7 @@ def test_others_are_not_tried(frames: np.ndarray, monkeypatch: pytest.MonkeyPatc
         raise AssertionError("tried")
 
     monkeypatch.setitem(APPLY, pb.PREDICT, fail)
-    header, _ = columns.encode(_column(frames), FilterChoice())
+    header, _ = columns.encode(column_of(frames), FilterChoice())
     assert header.filter != pb.PREDICT
 
 

@@ -2,38 +2,32 @@
 
 import doctest
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
-import xxhash
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit import FormatError
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import filters, predict, split
+from rlds_kit.storage import filters, split
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.block_parts import cut
-from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
-from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL
-from rlds_kit.storage.filter_choice import Choice, FilterChoice
-from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.compression import NOISE_LEVEL
+from rlds_kit.storage.filter_choice import SPLIT_PREDICTION, FilterChoice
 from rlds_kit.storage.predict import lines_of
 from tests import independent_reader
+from tests.storage.image_columns import (
+    as_rows,
+    assert_a_contradiction_is_refused,
+    assert_comes_back,
+    assert_the_first_rows_are_decoded_alone,
+    column_of,
+)
 
 SHAPES = st.sampled_from([(1,), (5,), (16,), (3, 3), (4, 4, 3), (3, 2, 16), (2, 70), (9, 16, 3), (32, 33)])
 UNDO = (filters.unpredict_split, filters.unpredict_split_twin)
-
-
-class SplitAll(FilterChoice):
-    """Predicts and splits whatever comes."""
-
-    def __call__(self, *_: object) -> Choice:
-        """The same for every column."""
-        return Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
 
 
 @st.composite
@@ -57,17 +51,8 @@ def images(draw: st.DrawFn) -> np.ndarray:
     return frames.clip(0, 255).astype(np.uint8)
 
 
-def _as_rows(frames: np.ndarray) -> predict.Rows:
-    return frames.reshape(len(frames), -1)
-
-
-def _column(frames: np.ndarray, rows: list[int] | None = None) -> Column:
-    key = ColumnKey("x", pb.ARRAY, frames.dtype, frames.ndim - 1)
-    return Column(key, np.array(rows or range(len(frames))), frames)
-
-
 def _stored(frames: np.ndarray) -> filters.Stored:
-    return np.concatenate(filters.predict_split(_as_rows(frames), frames.shape[1:]))
+    return np.concatenate(filters.predict_split(as_rows(frames), frames.shape[1:]))
 
 
 @given(numbers(), st.integers(0, split.MOST_NOISE), st.data())
@@ -116,7 +101,7 @@ def test_the_guess_is_a_good_one(deviation: float) -> None:
 @given(images(), st.data())
 def test_images_come_back(frames: np.ndarray, data: st.DataObject) -> None:
     """All or the first of them, from both implementations and from the reader that was written from the page alone."""
-    shape, rows, stored = frames.shape[1:], _as_rows(frames), _stored(frames)
+    shape, rows, stored = frames.shape[1:], as_rows(frames), _stored(frames)
     for undo in UNDO:
         first = np.full((data.draw(st.integers(0, len(rows))), rows.shape[1]), 7, np.uint8)
         undo(stored, len(rows), shape, first)
@@ -133,7 +118,7 @@ def test_rows_of_a_large_array_come_back(width: int, offset: int) -> None:
     room = np.full(4 << 20, 7, np.uint8)
     out = room[offset : offset + frames.size].reshape(9, -1)
     filters.unpredict_split(_stored(frames), 9, frames.shape[1:], out)
-    assert np.array_equal(out, _as_rows(frames))
+    assert np.array_equal(out, as_rows(frames))
     assert (room[:offset] == 7).all()
     assert (room[offset + frames.size :] == 7).all()
 
@@ -143,7 +128,7 @@ def test_rows_with_gaps_between_them_come_back() -> None:
     frames = np.random.default_rng(0).integers(0, 30, (9, 5, 16), np.uint8)
     out = np.full((9, 100), 7, np.uint8)[:, :80]
     filters.unpredict_split(_stored(frames), 9, (5, 16), out)
-    assert np.array_equal(out, _as_rows(frames))
+    assert np.array_equal(out, as_rows(frames))
 
 
 @given(images(), st.data())
@@ -156,7 +141,7 @@ def test_changed_bytes_are_refused_alike(frames: np.ndarray, data: st.DataObject
         stored = stored[: data.draw(st.integers(0, stored.size))]
     results = list[Any]()
     for undo in UNDO:
-        out = np.zeros_like(_as_rows(frames))
+        out = np.zeros_like(as_rows(frames))
         try:
             undo(stored, len(frames), frames.shape[1:], out)
             results.append(out.tolist())
@@ -192,60 +177,34 @@ def test_what_is_not_split_numbers_is_refused(stored: list[int], total: int) -> 
 def test_a_column_of_images_comes_back(frames: np.ndarray, data: st.DataObject) -> None:
     """All of it, rows that are missing included, and in parts of blocks."""
     absent = data.draw(st.integers(0, 2))
-    column = _column(frames, [*range(len(frames) - 1), len(frames) - 1 + absent])
+    column = column_of(frames, [*range(len(frames) - 1), len(frames) - 1 + absent])
     begin = data.draw(st.integers(0, len(frames)))
     for piece in (column, *cut([column], set(), None, begin), *cut([column], set(), begin, None)):
-        rows = _as_rows(piece.values)
+        rows = as_rows(piece.values)
         if len(rows) * lines_of(frames.shape[1:]).height + split.at_most(rows.size) > MOST_FILTERED * rows.size:
             continue
-        with mock.patch.object(columns, "WORTHWHILE_BYTES", -(1 << 31)):
-            header, payload = columns.encode(piece, SplitAll())
-        assert header.filter == pb.PREDICT_SPLIT
-        read = columns.decode(layout_of(header, "here"), payload, "here")
-        assert np.array_equal(read.values, piece.values)
-        assert read.rows.tolist() == piece.rows.tolist()
+        assert_comes_back(piece, SPLIT_PREDICTION)
 
 
 @given(st.integers(0, 40))
 def test_the_first_rows_of_a_block_are_decoded_alone(until: int) -> None:
     """In place, where frames are large; what comes after them does not matter."""
-    frames = np.random.default_rng(0).integers(0, 16, (40, 40, 40, 3), np.uint8)
-    header, payload = columns.encode(_column(frames), SplitAll())
-    assert header.codec == pb.ZSTD
-    out = np.zeros((40, 4800), np.uint8)
-    columns.decode_into(layout_of(header, "here"), payload, "here", out, until)
-    assert np.array_equal(out[:until], _as_rows(frames)[:until])
+    assert_the_first_rows_are_decoded_alone(until, SPLIT_PREDICTION)
 
 
 @pytest.mark.parametrize("change", ["no such mode", "a byte too few", "a byte too many", "other elements"])
 def test_a_large_column_that_contradicts_itself_is_refused(change: str) -> None:
     """Decoding in place checks what it is given, too."""
     frames = np.random.default_rng(0).integers(0, 256, (8, 64, 64), np.uint8)
-    plain = bytearray(_stored(frames).tobytes())
-    header, _ = columns.encode(_column(frames), SplitAll())
-    match change:
-        case "no such mode":
-            plain[7] = 200
-        case "a byte too few":
-            del plain[-1]
-        case "a byte too many":
-            plain += b"\0"
-        case "other elements":
-            header.dtype = "int16"
-    payload = zstandard.ZstdCompressor(level=FAST_LEVEL).compress(bytes(plain))
-    header.codec, header.length, header.decoded_length = pb.ZSTD, len(payload), len(plain)
-    header.xxh3 = xxhash.xxh3_64_intdigest(payload)
-    layout = layout_of(header, "here")
-    with pytest.raises(FormatError, match="here: column x"):
-        columns.decode_into(layout, payload, "here", np.zeros((8, layout.row_bytes), np.uint8), 8)
+    assert_a_contradiction_is_refused(change, frames, _stored(frames).tobytes(), SPLIT_PREDICTION)
 
 
 def test_images_of_tiny_lines_are_not_split() -> None:
     """What a field was found to suit is not done to a column of it that readers would refuse for its size."""
     choose, random = FilterChoice(), np.random.default_rng(0)
     scene, noise = random.uniform(20, 230, (40, 40, 3)), random.normal(0, 4, (8, 40, 40, 3))
-    large = columns.encode(_column((scene + noise).astype(np.uint8)), choose)
-    tiny = _column(np.repeat(np.array([3, 4], np.uint8), 100).reshape(2, 100, 1, 1))
+    large = columns.encode(column_of((scene + noise).astype(np.uint8)), choose)
+    tiny = column_of(np.repeat(np.array([3, 4], np.uint8), 100).reshape(2, 100, 1, 1))
     header, payload = columns.encode(tiny, choose)
     assert (large[0].filter, header.filter) == (pb.PREDICT_SPLIT, pb.PREDICT)
     assert np.array_equal(columns.decode(layout_of(header, "here"), payload, "here").values, tiny.values)
