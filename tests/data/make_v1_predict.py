@@ -61,6 +61,8 @@ def modes(directory: Path) -> set[int]:
     """Those of the lines of all images; fails if one of these was not predicted."""
     found: set[int] = set()
     for column, rows, stored in images_of(directory, pb.PREDICT):
+        if column.codec != pb.ZSTD:
+            raise SystemExit(f"{column.path} has codec {column.codec}")
         found |= set(stored[: rows * lines_of(tuple(column.shape)).height])
     return found
 
