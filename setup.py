@@ -12,7 +12,7 @@ from pathlib import Path
 from setuptools import Extension, find_packages, setup
 
 ROOMS = ("logger", "tfds_builders", "studio", "transformations", "trials")
-FILTERS = ("_native", "past_cache", "predict", "sparse_xor", "split")
+FILTERS = ("_native", "past_cache", "predict", "row_by_row", "runs", "sparse_xor", "split")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 

@@ -355,8 +355,8 @@ def unfilter(name: int, data: bytes, n: int, row_bytes: int, s: int, shape: tupl
     if name == 5:
         require(len(data) == row_bytes, "one row is stored")
         return data * n
-    if name == 6:
-        data, name = _dense(data, n, row_bytes), 1
+    if name in (6, 9):
+        data, name = (_dense if name == 6 else _spread)(data, n, row_bytes), 1
     require(len(data) == n * row_bytes, "rows are complete")
     if name in (2, 3, 4):
         m = len(data) // s
@@ -386,6 +386,27 @@ def _dense(data: bytes, n: int, row_bytes: int) -> bytes:
                 differ[i * row_bytes + j] = data[at]
                 at += 1
     require(at == len(data), "every byte is in the bitmap")
+    return bytes(differ)
+
+
+def _spread(data: bytes, n: int, row_bytes: int) -> bytes:
+    """The differences that XOR_RUNS says the places of."""
+    require(len(data) >= 4 * n, "numbers of runs")
+    runs = struct.unpack_from(f"<{n}I", data)
+    pair, differ = 4 * n, bytearray(n * row_bytes)
+    at = pair + 4 * sum(runs)
+    require(at <= len(data), "places of runs")
+    for i in range(n):
+        j = 0
+        for _ in range(runs[i]):
+            gap, length = struct.unpack_from("<HH", data, pair)
+            j, pair = j + gap, pair + 4
+            require(
+                j + length <= row_bytes and at + length <= len(data), "a run is in its row, and its bytes are there"
+            )
+            differ[i * row_bytes + j : i * row_bytes + j + length] = data[at : at + length]
+            j, at = j + length, at + length
+    require(at == len(data), "every byte is in a run")
     return bytes(differ)
 
 

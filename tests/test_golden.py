@@ -14,12 +14,13 @@ from rlds_kit.layers import layers_pb2
 from rlds_kit.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from tests import independent_reader
-from tests.data import make_v1, make_v1_predict, make_v1_split, tiny_shard
+from tests.data import make_v1, make_v1_predict, make_v1_runs, make_v1_split, tiny_shard
 
 DATASET = make_v1.HOME / "dataset"
 TRUTH = json.loads((make_v1.HOME / "truth.json").read_text("utf-8"))
 IMAGES = make_v1_predict.HOME / "dataset"
 NOISE = make_v1_split.HOME / "dataset"
+RUNS = make_v1_runs.HOME / "dataset"
 CHECKOUT = Path(__file__).parent.parent
 FORMAT = CHECKOUT / "docs" / "format.md"
 PROTOS = [Path(rlds_kit.__file__).parent / name for name in ("storage/rlds_kit.proto", "layers/layers.proto")]
@@ -107,12 +108,12 @@ def test_independent_reader_imports_nothing_of_ours() -> None:
 
 def test_golden_dataset_holds_everything_that_the_format_has() -> None:
     """Every kind, filter, codec, ending, spec and record; partial and ragged columns."""
-    make_v1.check_coverage(DATASET, IMAGES, NOISE)
+    make_v1.check_coverage(DATASET, IMAGES, NOISE, RUNS)
 
 
-@pytest.mark.parametrize("home", [make_v1_predict.HOME, make_v1_split.HOME])
+@pytest.mark.parametrize("home", [make_v1_predict.HOME, make_v1_split.HOME, make_v1_runs.HOME])
 def test_golden_images_read_to_the_truth(home: Path) -> None:
-    """Lines that are predicted come back, from both readers, with the same digest."""
+    """Lines that are predicted and runs come back, from both readers, with the same digest."""
     truth = json.loads((home / "truth.json").read_text("utf-8"))
     (ours,) = rlds_kit.open(home / "dataset").episodes
     (theirs,) = independent_reader.episodes(home / "dataset")
@@ -123,10 +124,11 @@ def test_golden_images_read_to_the_truth(home: Path) -> None:
     assert ours.content_digest == theirs.digest()
 
 
-def test_golden_images_have_every_mode_and_every_noise() -> None:
-    """So the test above means all of both filters."""
+def test_golden_images_have_every_mode_every_noise_and_runs_of_every_kind() -> None:
+    """So the test above means all of the three filters."""
     assert make_v1_predict.modes(IMAGES) == set(range(28))
     assert make_v1_split.noises(NOISE) == set(range(7))
+    assert make_v1_runs.pairs(RUNS) == {"run", "long gap", "long run"}
 
 
 def test_golden_dataset_opens_after_a_copy(tmp_path: Path) -> None:

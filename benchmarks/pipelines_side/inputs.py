@@ -16,7 +16,7 @@ import rlds_kit
 from pipelines_side import environments
 from rlds_kit.logger import GymnasiumLogger
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Of what is in an input: one of another version is not used."""
 FIELDS: Final = ("observation", "action", "reward", "discount", "is_first", "is_last", "is_terminal")
 

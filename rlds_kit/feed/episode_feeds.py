@@ -39,7 +39,7 @@ class EpisodeFeeds:
         An element is `{"steps": tf.data.Dataset, "episode_id": string, "end": string}` and the chosen metadata; `end`
         is the value of an `EpisodeEnd`, and empty while the episode is being recorded. A step is a dict of the selected
         fields, of `is_first`, `is_last` and `is_terminal`, and of `step_index` if the dataset has it, which says where
-        gaps are. Zeros stand for what is undefined. About 24 MiB of steps are read with their episode, the others when
+        gaps are. Zeros stand for what is undefined. Up to 36 MiB of steps are read with their episode, the others when
         they are asked for: an episode may be longer than memory.
 
         Args:

@@ -30,7 +30,7 @@ END: Final = "end"
 VALID: Final = "valid"
 """Which values of a field are defined."""
 STRETCH_BYTES: Final = 24 << 20
-"""About how many bytes of decoded steps are read at once where an episode is read bit by bit."""
+"""About how many bytes of decoded steps are read at once of an episode; at most half as many again."""
 
 Stretch: TypeAlias = dict[Leaf, tuple[np.ndarray, np.ndarray]]
 """Of every leaf the values of consecutive steps, `[rows, ...]`, and `[rows]` bool, where there is one."""
@@ -163,14 +163,20 @@ class WholeEpisodes:
     @property
     def are_small(self) -> bool:
         """Whether each episode is one stretch, as far as shapes are known."""
-        return int(self.source.lengths.max(initial=0)) * self.row_bytes <= STRETCH_BYTES
+        return self._stretches(int(self.source.lengths.max(initial=0))) == 1
 
     def bounds(self, number: int) -> np.ndarray:
-        """`[n + 1]` int64: where an episode may be cut into stretches so that no block is decoded twice."""
+        """`[n + 1]` int64: where an episode is cut into equal stretches, as nearly as its blocks allow."""
         entry = self.source.entries[number]
-        limit = max(1, STRETCH_BYTES // self.row_bytes)
-        cuts = entry.first_row[1:][np.diff(entry.first_row // limit) > 0].tolist()
-        return np.array([0, *cuts, entry.rows] if entry.rows else [0], np.int64)
+        count = self._stretches(entry.rows)
+        begins = np.append(0, entry.first_row)
+        nearest = np.searchsorted((begins[1:] + begins[:-1]) / 2, np.arange(count) * entry.rows / count)
+        bounds: np.ndarray = np.unique(np.append(begins[nearest], entry.rows)).astype(np.int64)
+        return bounds
+
+    def _stretches(self, rows: int) -> int:
+        """How many an episode of so many steps is cut into."""
+        return max(1, round(rows * self.row_bytes / STRETCH_BYTES))
 
 
 def with_step_index(source: Source) -> Source:

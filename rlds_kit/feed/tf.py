@@ -139,6 +139,9 @@ class _Reader:
         # What is converted is not in memory that is lent: nobody would know how much of it is kept.
         is_lent = all(leaf.spec is not None and not leaf.is_cast and leaf.dtype.isnative for leaf in leaves)
         self._reads_ahead = self.is_small or is_lent
+        columns = arrays.columns.values()
+        self._has_nothing = any(0 in each.shape for each in columns)  # values without elements
+        self._has_frames = any(each.row_bytes >= FRAME_BYTES for each in columns)
 
     def head(self, number: Any) -> tuple[Any, dict[str, Any]]:
         """Bounds of stretches, `[n + 1]` int64, and what is said of an episode.
@@ -163,10 +166,10 @@ class _Reader:
         """A dataset of the stretches of an episode; those between `bounds` are read when they are taken."""
         import tensorflow as tf
 
-        first = tf.data.Dataset.from_tensors(self.stretch(number, 0, bounds[0]))
+        first = tf.data.Dataset.from_tensors(self._apart(self.stretch(number, 0, bounds[0])))
         others = tf.data.Dataset.from_tensor_slices((bounds[:-1], bounds[1:]))
         return first.concatenate(
-            others.map(lambda begin, end: self.stretch(number, begin, end), num_parallel_calls=at_once)
+            others.map(lambda begin, end: self._apart(self.stretch(number, begin, end)), num_parallel_calls=at_once)
         )
 
     def stretch(self, number: Any, begin: Any, end: Any) -> "_Stretch":
@@ -186,29 +189,30 @@ class _Reader:
     def _stretch(self, number: np.int64, begin: np.int64, end: np.int64) -> list[Any]:
         return [np.bool_(is_little_lent()), *self.arrays.flat(int(number), range(int(begin), int(end)))]
 
-    def one_by_one(self, stretches: Any) -> Any:
-        """A dataset of single steps, made of one of stretches.
+    def _apart(self, stretch: "_Stretch") -> Any:
+        """The steps of a stretch: a dataset where some values are large or without elements, else tensors.
 
         A step that somebody keeps, as a shuffle does, must not keep all of its stretch: `unbatch` copies each. Where
-        one of its fields is large, all fields are views of the stretch for as long as few stretches are kept.
+        one of its fields is large, all fields are views of the stretch for as long as few stretches are kept. That is
+        decided by the thread that reads the stretch: nobody who takes steps waits for it.
         """
         import tensorflow as tf
 
-        @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-        def views_or_copies(stretch: _Stretch) -> Any:
-            views = tf.data.Dataset.from_tensor_slices(stretch.rows)
-            copies = tf.data.Dataset.from_tensors(stretch.rows).unbatch()
-            to_variant = tf.data.experimental.to_variant
-            chosen = tf.cond(stretch.may_be_kept, lambda: to_variant(views), lambda: to_variant(copies))
-            return tf.data.experimental.from_variant(chosen, views.element_spec)
+        if not (self._has_nothing or self._has_frames):
+            return stretch.rows
+        views = tf.data.Dataset.from_tensor_slices(stretch.rows)
+        if self._has_nothing:  # `unbatch` crashes
+            return views
+        copies = tf.data.Dataset.from_tensors(stretch.rows).unbatch()
+        to_variant = tf.data.experimental.to_variant
+        chosen = tf.cond(stretch.may_be_kept, lambda: to_variant(views), lambda: to_variant(copies))
+        return tf.data.experimental.from_variant(chosen, views.element_spec)
 
-        if any(0 in each.shape for each in self.arrays.columns.values()):  # of values without elements it crashes
-            steps = stretches.flat_map(lambda stretch: tf.data.Dataset.from_tensor_slices(stretch.rows))
-        elif any(each.row_bytes >= FRAME_BYTES for each in self.arrays.columns.values()):
-            steps = stretches.flat_map(views_or_copies)
-        else:
-            steps = stretches.map(lambda stretch: stretch.rows).unbatch()
-        return self.in_shape(steps)
+    def one_by_one(self, stretches: Any) -> Any:
+        """A dataset of single steps, made of one of stretches."""
+        if self._has_nothing or self._has_frames:
+            return self.in_shape(stretches.flat_map(lambda steps: steps))
+        return self.in_shape(stretches.unbatch())
 
     def in_shape(self, steps: Any) -> Any:
         """The steps, with ragged values in their shapes."""

@@ -9,8 +9,13 @@ static int check_sizes(Py_ssize_t length, Py_ssize_t count, Py_ssize_t width) {
   return 0;
 }
 
-static PyObject *sparse_xor(PyObject *self, PyObject *args) {
-  (void)self;
+/* Filters of rows that are each made of the row before. */
+
+typedef Py_ssize_t (*RoomFor)(Py_ssize_t, Py_ssize_t);
+typedef uint8_t *(*Encode)(const uint8_t *, Py_ssize_t, Py_ssize_t, const uint8_t *, uint8_t *);
+typedef int (*Decode)(const uint8_t *, Py_ssize_t, Py_ssize_t, Py_ssize_t, uint8_t *, uint8_t *);
+
+static PyObject *encode_with(Encode encode, RoomFor room_for, PyObject *args) {
   Py_buffer rows;
   Py_ssize_t count;
   if (!PyArg_ParseTuple(args, "y*n", &rows, &count)) return NULL;
@@ -18,25 +23,24 @@ static PyObject *sparse_xor(PyObject *self, PyObject *args) {
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
   if (check_sizes(rows.len, count, width)) {
     /* Memory that is not written to costs nothing, and the result is copied out of it because it is small. */
-    uint8_t *bits = malloc((size_t)(count * ((width + 7) / 8) + rows.len + 1)), *end = bits;
+    uint8_t *stored = malloc((size_t)room_for(count, width)), *end = stored;
     uint8_t *zeros = calloc((size_t)width, 1);
-    if (bits && zeros) {
+    if (stored && zeros) {
       Py_BEGIN_ALLOW_THREADS
-      end = encode_sparse(rows.buf, count, width, zeros, bits);
+      end = encode(rows.buf, count, width, zeros, stored);
       Py_END_ALLOW_THREADS
-      result = PyBytes_FromStringAndSize((const char *)bits, end - bits);
+      result = PyBytes_FromStringAndSize((const char *)stored, end - stored);
     } else {
       PyErr_NoMemory();
     }
     free(zeros);
-    free(bits);
+    free(stored);
   }
   PyBuffer_Release(&rows);
   return result;
 }
 
-static PyObject *unsparse_xor(PyObject *self, PyObject *args) {
-  (void)self;
+static PyObject *decode_with(Decode decode, const char *wrong, PyObject *args) {
   Py_buffer stored, rows;
   Py_ssize_t count, room;
   if (!PyArg_ParseTuple(args, "y*w*nn", &stored, &rows, &count, &room)) return NULL;
@@ -45,15 +49,35 @@ static PyObject *unsparse_xor(PyObject *self, PyObject *args) {
   if (check_sizes(rows.len, count, width)) {
     Py_BEGIN_ALLOW_THREADS
     uint8_t *row = is_past_cache_better(rows.buf, rows.len, width, room) ? malloc((size_t)width) : NULL;
-    is_right = decode_sparse(stored.buf, stored.len, count, width, rows.buf, row);
+    is_right = decode(stored.buf, stored.len, count, width, rows.buf, row);
     free(row);
     Py_END_ALLOW_THREADS
-    if (!is_right) PyErr_SetString(PyExc_ValueError, "the bitmap and the values do not fit together");
+    if (!is_right) PyErr_SetString(PyExc_ValueError, wrong);
   }
   PyBuffer_Release(&stored);
   PyBuffer_Release(&rows);
   if (!is_right) return NULL;
   Py_RETURN_NONE;
+}
+
+static PyObject *sparse_xor(PyObject *self, PyObject *args) {
+  (void)self;
+  return encode_with(encode_sparse, room_for_sparse, args);
+}
+
+static PyObject *unsparse_xor(PyObject *self, PyObject *args) {
+  (void)self;
+  return decode_with(decode_sparse, "the bitmap and the values do not fit together", args);
+}
+
+static PyObject *runs(PyObject *self, PyObject *args) {
+  (void)self;
+  return encode_with(encode_runs, room_for_runs, args);
+}
+
+static PyObject *unruns(PyObject *self, PyObject *args) {
+  (void)self;
+  return decode_with(decode_runs, "runs and their bytes do not fit together", args);
 }
 
 /* Checks what is said of images, and gets them scratch; the caller frees that. */
@@ -202,6 +226,8 @@ static PyObject *unpredict_split(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"sparse_xor", sparse_xor, METH_VARARGS, "Return bitmap and values of `rows` (a buffer) in `count` rows."},
     {"unsparse_xor", unsparse_xor, METH_VARARGS, "Write the `count` rows of `stored` into the buffer `rows`."},
+    {"runs", runs, METH_VARARGS, "Return counts, places and bytes of runs of `rows` in `count` rows."},
+    {"unruns", unruns, METH_VARARGS, "Write the `count` rows of `stored` into the buffer `rows`."},
     {"predict", predict, METH_VARARGS, "Return modes and residuals of `rows` in `count` images."},
     {"unpredict", unpredict, METH_VARARGS, "Write the `count` rows of modes and residuals into the buffer `rows`."},
     {"split", split, METH_VARARGS, "Return what residuals, at least `noise` bits of which are noise, are made of."},
@@ -212,7 +238,7 @@ static PyMethodDef methods[] = {
 static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_native", "C twins of filters.py, predict.py and split.py.", 0, methods, slots, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_native", "C twins of filters.py, predict.py, runs.py and split.py.", 0, methods, slots, NULL, NULL,
     NULL,
 };
 

@@ -20,6 +20,7 @@ from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of, unpredict
+from rlds_kit.storage.xor import unxor
 
 _LARGE_BYTES: Final = 1 << 14
 """Smaller columns are decompressed faster in one call than through a reader."""
@@ -238,7 +239,7 @@ def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Row
     out[until:] = 0
     decompress_into(payload, wanted.reshape(-1).data, is_all=until >= len(out))
     if layout.filter == pb.XOR:
-        filters.unxor(wanted, wanted)
+        unxor(wanted, wanted)
 
 
 def _unpredict_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:

@@ -4,7 +4,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rlds_kit.storage import filters, split
+from rlds_kit.storage import filters, runs, split
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column_layout import MOST_FILTERED
 from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress
@@ -28,6 +28,8 @@ class Choice(NamedTuple):
 
 PREDICTION: Final = Choice(pb.PREDICT, NOISE_LEVEL)
 SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
+_SMALLER: Final[dict[int, int]] = {pb.PREDICT_SPLIT: pb.PREDICT, pb.XOR_RUNS: pb.SPARSE_XOR}
+"""What to take in place of filters whose result may be too large."""
 
 
 class FilterChoice:
@@ -50,7 +52,7 @@ class FilterChoice:
         if choice is None or left == 0:
             choice, left = self._try(rows, dtype, shape), self.TRY_EVERY
         self._chosen[key] = (choice, left - 1)
-        return PREDICTION if choice == SPLIT_PREDICTION and not _may_be_split(rows, shape) else choice
+        return choice if _may_be_read(choice, rows, shape) else choice._replace(filter=_SMALLER[choice.filter])
 
     def _try(self, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
@@ -65,7 +67,7 @@ class FilterChoice:
             return first + (size(choice, sample) - first) * (len(rows) - 1) / (len(sample) - 1)
 
         choices = [Choice(number, FAST_LEVEL) for number in filters.candidates(dtype.kind, dtype.itemsize)]
-        sizes = {choice: expected(choice) for choice in choices}
+        sizes = {choice: expected(choice) for choice in choices if _may_be_read(choice, rows, shape)}
         best = min(sizes, key=sizes.__getitem__)
         if sizes[best] * THOROUGH_RATIO < rows.nbytes:
             return Choice(best.filter, THOROUGH_LEVEL)
@@ -78,10 +80,14 @@ def _may_be_image(dtype: np.dtype[Any], shape: Shape) -> bool:
     return dtype == np.uint8 and len(shape) > 1
 
 
-def _may_be_split(rows: Rows, shape: Shape) -> bool:
-    """Whether readers are sure to take what that makes: of tiny images it may be more than they expect at most."""
-    modes = len(rows) * lines_of(shape).height
-    return modes + split.at_most(rows.size) <= MOST_FILTERED * rows.size
+def _may_be_read(choice: Choice, rows: Rows, shape: Shape) -> bool:
+    """Whether readers are sure to take what a filter makes: of tiny rows it may be more than they expect at most."""
+    match choice.filter:
+        case pb.XOR_RUNS:
+            return rows.shape[1] >= runs.WIDE
+        case pb.PREDICT_SPLIT:
+            return len(rows) * lines_of(shape).height + split.at_most(rows.size) <= MOST_FILTERED * rows.size
+    return True
 
 
 def _all_equal(rows: Rows) -> bool:

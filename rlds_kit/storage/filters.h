@@ -1,5 +1,5 @@
-/* The filters that run over every byte of every frame. filters.py, predict.py and split.py beside this file have the same
- * functions in NumPy; tests compare them. docs/format.md, "Filters".
+/* The filters that run over every byte of every frame. filters.py, predict.py, runs.py and split.py beside this file have
+ * the same functions in NumPy; tests compare them. docs/format.md, "Filters".
  *
  * Decoding trusts nothing: the payload comes from files that anyone may have made. */
 
@@ -24,11 +24,24 @@
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count);
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t room);
 
+/* Rows that are each made of the row before: row_by_row.c */
+
+typedef int (*DecodeRow)(void *from, Py_ssize_t width, uint8_t *row);
+
+int decode_rows(DecodeRow decode, void *from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row);
+
 /* SPARSE_XOR: sparse_xor.c */
 
+Py_ssize_t room_for_sparse(Py_ssize_t count, Py_ssize_t width);
 uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
 int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
                   uint8_t *row);
+
+/* XOR_RUNS: runs.c */
+
+Py_ssize_t room_for_runs(Py_ssize_t count, Py_ssize_t width);
+uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
+int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row);
 
 /* PREDICT: predict.c */
 

@@ -9,40 +9,16 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from rlds_kit.storage import predict, split
+from rlds_kit.storage import predict, runs, split
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.native import native
+from rlds_kit.storage.xor import unxor, xor
 
 Rows: TypeAlias = predict.Rows
 Stored: TypeAlias = predict.Stored
 Parts: TypeAlias = tuple[np.ndarray, ...]
 """What a filter makes, in parts that have little in common."""
 Shape: TypeAlias = tuple[int, ...]
-
-_NARROW: Final = 256
-"""Bytes of a row up to which `ufunc.accumulate` is faster than a loop: it walks down the columns."""
-
-
-def xor(rows: Rows) -> Rows:
-    """Each row XOR the row before it; the first stays.
-
-    >>> xor(np.array([[1, 2], [1, 3]], np.uint8)).tolist()
-    [[1, 2], [0, 1]]
-    """
-    filtered = np.empty_like(rows)
-    filtered[:1] = rows[:1]
-    np.bitwise_xor(rows[1:], rows[:-1], out=filtered[1:])
-    return filtered
-
-
-def unxor(rows: Rows, out: Rows) -> None:
-    """The inverse of `xor`."""
-    if rows.shape[1] <= _NARROW:
-        np.bitwise_xor.accumulate(rows, axis=0, out=out)
-        return
-    out[:1] = rows[:1]
-    for index in range(1, len(rows)):
-        np.bitwise_xor(rows[index], out[index - 1], out=out[index])
 
 
 def sparse_xor(rows: Rows) -> Stored:
@@ -86,6 +62,18 @@ def unsparse_xor_twin(stored: Stored, out: Rows) -> None:
     differences = np.zeros_like(out)
     differences[is_set[:, : out.shape[1]]] = values
     unxor(differences, out)
+
+
+def unruns(stored: Stored, out: Rows) -> None:
+    """The inverse of `runs.runs`.
+
+    Raises:
+      ValueError: it did not make this of such rows.
+    """
+    if native is not None and out.flags.c_contiguous and out.size:
+        native.unruns(stored, out, len(out), _room(out))
+    else:
+        runs.unruns_twin(stored, out)
 
 
 def shuffle(rows: Rows, itemsize: int) -> Rows:
@@ -168,6 +156,7 @@ APPLY: Final[dict[int, Callable[[Rows, int, Shape], Parts]]] = {
     pb.SPARSE_XOR: lambda rows, _, __: (sparse_xor(rows),),
     pb.PREDICT: lambda rows, _, shape: (predict.predict(rows, shape),),
     pb.PREDICT_SPLIT: lambda rows, _, shape: predict_split(rows, shape),
+    pb.XOR_RUNS: lambda rows, _, __: (runs.runs(rows),),
 }
 """Each takes rows, and the size of an element and the shape of a value."""
 
@@ -188,6 +177,8 @@ def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) ->
     match number:
         case pb.REPEAT:
             out[...] = stored.reshape(1, out.shape[1])
+        case pb.XOR_RUNS:
+            unruns(stored, out)
         case pb.SPARSE_XOR:
             unsparse_xor(stored, out)
         case pb.IDENTITY:
@@ -215,7 +206,7 @@ def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) ->
 def candidates(kind: str, itemsize: int) -> tuple[int, ...]:
     """The filters that are quick to try for a NumPy dtype kind ("f", "i", "u", "b", ...) and size in bytes."""
     if itemsize == 1:
-        return (pb.SPARSE_XOR, pb.XOR, pb.IDENTITY)
+        return (pb.XOR_RUNS, pb.SPARSE_XOR, pb.XOR, pb.IDENTITY)
     if kind in "iu":
         return (pb.DELTA_SHUFFLE, pb.SHUFFLE)
     if kind in "fcV":

@@ -34,6 +34,7 @@ class Filter(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SPARSE_XOR: _ClassVar[Filter]
     PREDICT: _ClassVar[Filter]
     PREDICT_SPLIT: _ClassVar[Filter]
+    XOR_RUNS: _ClassVar[Filter]
 
 class Codec(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -69,6 +70,7 @@ REPEAT: Filter
 SPARSE_XOR: Filter
 PREDICT: Filter
 PREDICT_SPLIT: Filter
+XOR_RUNS: Filter
 STORED: Codec
 ZSTD: Codec
 UNKNOWN: Ending

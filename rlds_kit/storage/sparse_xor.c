@@ -37,8 +37,11 @@ static inline uint8_t *encode_byte(const uint8_t *row, const uint8_t *previous, 
   return values;
 }
 
+/* One byte more than the worst case, as one is written before it is known whether it counts. */
+Py_ssize_t room_for_sparse(Py_ssize_t count, Py_ssize_t width) { return count * ((width + 7) / 8) + count * width + 1; }
+
 /* The bitmap of every row, each in whole bytes, and then the values; returns their end. `zeros` stands before the first
- * row. `to` has place for one byte more than the worst case, as one is written before it is known whether it counts. */
+ * row. `to` has the room for them. */
 FOR_EACH_CPU
 uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to) {
   uint8_t *bits = to, *values = to + count * ((width + 7) / 8);
@@ -64,7 +67,8 @@ typedef struct {
 } Encoded;
 
 /* Makes the row before, which is in `row`, the next one; returns 0 if there are too few values or a bit has no byte. */
-static int decode_row(Encoded *from, Py_ssize_t width, uint8_t *row) {
+static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
+  Encoded *from = payload;
   const uint8_t *bits = from->bits, *values = from->values;
   for (Py_ssize_t at = 0; at < width; at += 8) {
     if (width - at >= GROUP) {
@@ -87,32 +91,11 @@ static int decode_row(Encoded *from, Py_ssize_t width, uint8_t *row) {
   return 1;
 }
 
-/* Each row upon a copy of the row before; returns 0 if there are too few values, or too many. */
-static int decode_in_place(Encoded from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows) {
-  memset(rows, 0, (size_t)width);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (i) memcpy(rows + i * width, rows + (i - 1) * width, (size_t)width);
-    if (!decode_row(&from, width, rows + i * width)) return 0;
-  }
-  return from.values == from.end;
-}
-
-/* The same for many rows in memory that was used before. A cache does not hold them, so a core would fetch every line of
- * it only to overwrite it: here rows are put together in `row`, and written past the cache. */
-static int decode_past_cache(Encoded from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row) {
-  memset(row, 0, (size_t)width);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!decode_row(&from, width, row)) return 0;
-    write_past_cache(rows + i * width, row, width);
-  }
-  return from.values == from.end;
-}
-
 /* Undoes `encode_sparse`, by way of `row` if that is not NULL; returns 0 if that did not make what is stored. */
 int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
                   uint8_t *row) {
   Py_ssize_t bitmap = count * ((width + 7) / 8);
   if (size < bitmap) return 0;
-  const Encoded from = {stored, stored + bitmap, stored + size};
-  return row ? decode_past_cache(from, count, width, rows, row) : decode_in_place(from, count, width, rows);
+  Encoded from = {stored, stored + bitmap, stored + size};
+  return decode_rows(decode_row, &from, count, width, rows, row) && from.values == from.end;
 }

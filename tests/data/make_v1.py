@@ -2,10 +2,10 @@
 
 `PYTHONPATH=. python tests/data/make_v1.py` writes it and its truth.
 
-The dataset has every kind, dtype, codec and filter (but `PREDICT` and `PREDICT_SPLIT`, see `make_v1_predict.py` and
-`make_v1_split.py`), and every way in which an episode can end; the script fails if one of them is missing. UUIDs and
-times are fixed, so the same code with the same zstd writes the same bytes. The truth is made from what is given to the
-recorder, not from what is read back.
+The dataset has every kind, dtype, codec and filter (but `PREDICT`, `PREDICT_SPLIT` and `XOR_RUNS`, see
+`make_v1_predict.py`, `make_v1_split.py` and `make_v1_runs.py`), and every way in which an episode can end; the script
+fails if one of them is missing. UUIDs and times are fixed, so the same code with the same zstd writes the same bytes.
+The truth is made from what is given to the recorder, not from what is read back.
 """
 
 import contextlib

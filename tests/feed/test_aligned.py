@@ -17,6 +17,7 @@ from rlds_kit.feed.episodes import WholeEpisodes
 from rlds_kit.feed.rooms import Rooms
 from rlds_kit.feed.step_arrays import StepArrays
 from rlds_kit.logger import EpisodeWriter
+from rlds_kit.storage.policy import FlushPolicy
 from tests.loader.recording import numbered
 
 
@@ -54,6 +55,19 @@ def test_stretches_are_decoded_into_aligned_memory(tmp_path: Path) -> None:
     stretch = WholeEpisodes(dataset.episodes, dataset.source()).stretch(1, range(9))
     assert stretch
     assert all(values.ctypes.data % ALIGNMENT == 0 for values, _ in stretch.values() if values.dtype != object)
+
+
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [(1, [0, 1]), (64, [0, 64]), (65, [0, 65]), (95, [0, 95]), (96, [0, 48, 96]), (200, [0, 64, 136, 200])],
+)
+def test_an_episode_is_cut_into_equal_stretches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, expected: list[int]
+) -> None:
+    """As nearly as blocks of eight steps allow: none is left over that is hardly worth reading."""
+    monkeypatch.setattr("rlds_kit.feed.episodes.STRETCH_BYTES", 64 * 16 * 16)
+    dataset = _frames(tmp_path, lengths=(length,), side=16, block_rows=8).select("observation")
+    assert WholeEpisodes(dataset.episodes, dataset.source()).bounds(0).tolist() == expected
 
 
 @pytest.mark.parametrize("lent", [0, 1 << 20, 1 << 30])
@@ -145,10 +159,11 @@ def test_nothing_is_read_with_large_episodes_that_are_converted(
         assert [float(step["observation"][0, 0]) for step in episode["steps"]] == list(range(20))
 
 
-def _frames(directory: Path, *, lengths: Sequence[int], side: int) -> rlds_kit.Dataset:
+def _frames(directory: Path, *, lengths: Sequence[int], side: int, block_rows: int = 64) -> rlds_kit.Dataset:
     """Episodes of square images."""
     declared = specs.Dict({"observation": specs.Array((side, side), np.uint8), "action": specs.Array((), np.int64)})
-    with EpisodeWriter(directory, declared, record_time=False) as writer:
+    policy = FlushPolicy(block_rows=block_rows, interval=None)
+    with EpisodeWriter(directory, declared, record_time=False, policy=policy) as writer:
         for length in lengths:
             with writer.episode() as episode:
                 episode.start(np.zeros((side, side), np.uint8))

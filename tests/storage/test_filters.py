@@ -87,7 +87,7 @@ def test_many_rows_are_undone_in_memory_that_was_used_before(width: int, seed: i
             filters.unsparse_xor(other, out)
 
 
-@pytest.mark.parametrize("number", [*sorted(filters.APPLY), 9, 99])
+@pytest.mark.parametrize("number", [*sorted(filters.APPLY), 10, 99])
 def test_stored_bytes_of_another_size_are_refused(number: int) -> None:
     """One byte too few or too many is a ValueError, which a column turns into a FormatError."""
     rows = np.arange(24, dtype=np.uint8).reshape(3, 8)

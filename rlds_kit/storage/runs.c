@@ -1,0 +1,123 @@
+/* XOR_RUNS: where runs of bytes begin that differ from those of the row before it, how long they are, and by what. */
+
+#include "filters.h"
+
+#define STRIDE 64
+#define MOST 65535 /* of a gap and of a length */
+
+static inline int differs(const uint8_t *row, const uint8_t *previous, Py_ssize_t at) { return row[at] != previous[at]; }
+
+static inline uint64_t difference(const uint8_t *row, const uint8_t *previous) {
+  uint64_t here, before;
+  memcpy(&here, row, 8);
+  memcpy(&before, previous, 8);
+  return here ^ before;
+}
+
+/* The first byte from `at` on that differs, or `width`. */
+static inline Py_ssize_t begin_of_run(const uint8_t *row, const uint8_t *previous, Py_ssize_t at, Py_ssize_t width) {
+  for (; at + STRIDE <= width; at += STRIDE) {
+    uint64_t any = 0;
+    for (int i = 0; i < STRIDE; i += 8) any |= difference(row + at + i, previous + at + i);
+    if (any) break;
+  }
+  while (at + 8 <= width && difference(row + at, previous + at) == 0) at += 8;
+  while (at < width && !differs(row, previous, at)) ++at;
+  return at;
+}
+
+/* The end of a run that `at` is in: two equal bytes follow, or one that is the last. */
+static inline Py_ssize_t end_of_run(const uint8_t *row, const uint8_t *previous, Py_ssize_t at, Py_ssize_t width) {
+  for (;;) {
+    if (at + 1 < width && differs(row, previous, at + 1))
+      at += 2;
+    else if (at < width && differs(row, previous, at))
+      at += 1;
+    else
+      return at;
+  }
+}
+
+static inline uint8_t *put(uint8_t *to, uint32_t number, int size) {
+  for (int i = 0; i < size; ++i) *to++ = (uint8_t)(number >> 8 * i);
+  return to;
+}
+
+/* A run as pairs of a gap and a length. */
+static inline uint8_t *put_pairs(uint8_t *to, Py_ssize_t gap, Py_ssize_t length) {
+  for (; gap > MOST; gap -= MOST) to = put(put(to, MOST, 2), 0, 2);
+  for (; length > MOST; length -= MOST, gap = 0) to = put(put(to, (uint32_t)gap, 2), MOST, 2);
+  return put(put(to, (uint32_t)gap, 2), (uint32_t)length, 2);
+}
+
+/* Of counts and pairs at most: a run has a byte at least, and two after it that do not differ. */
+static Py_ssize_t most_of_places(Py_ssize_t count, Py_ssize_t width) {
+  return count * (4 + 4 * (width / 3 + 1 + 2 * (width / MOST)));
+}
+
+Py_ssize_t room_for_runs(Py_ssize_t count, Py_ssize_t width) { return most_of_places(count, width) + count * width; }
+
+/* The number of runs of every row, where they are, and their bytes; returns their end. `zeros` stands before the first
+ * row. `to` has the room for them. */
+FOR_EACH_CPU
+uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to) {
+  uint8_t *counts = to, *pairs = to + 4 * count, *first = to + most_of_places(count, width), *values = first;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const uint8_t *row = rows + i * width, *previous = i ? row - width : zeros, *before = pairs;
+    for (Py_ssize_t at = 0;;) {
+      Py_ssize_t begin = begin_of_run(row, previous, at, width);
+      if (begin == width) break;
+      Py_ssize_t end = end_of_run(row, previous, begin, width);
+      pairs = put_pairs(pairs, begin - at, end - begin);
+      for (at = begin; at < end; ++at) *values++ = row[at] ^ previous[at];
+    }
+    counts = put(counts, (uint32_t)((pairs - before) / 4), 4);
+  }
+  memmove(pairs, first, (size_t)(values - first));
+  return pairs + (values - first);
+}
+
+/* What is left to read of an encoded payload. */
+typedef struct {
+  const uint8_t *counts, *pairs, *values, *end;
+} Encoded;
+
+static inline uint32_t get(const uint8_t *from, int size) {
+  uint32_t number = 0;
+  for (int i = 0; i < size; ++i) number |= (uint32_t)from[i] << 8 * i;
+  return number;
+}
+
+static inline void xor_bytes(uint8_t *to, const uint8_t *values, Py_ssize_t length) {
+  for (; length >= 8; length -= 8, to += 8, values += 8) {
+    uint64_t both = difference(to, values);
+    memcpy(to, &both, 8);
+  }
+  for (; length; --length) *to++ ^= *values++;
+}
+
+/* Makes the row before, which is in `row`, the next one; returns 0 if a run goes beyond it or has too few bytes. */
+static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
+  Encoded *from = payload;
+  Py_ssize_t at = 0;
+  for (uint32_t runs = get(from->counts, 4); runs; --runs, from->pairs += 4) {
+    Py_ssize_t length = (Py_ssize_t)get(from->pairs + 2, 2);
+    at += (Py_ssize_t)get(from->pairs, 2);
+    if (length > width - at || length > from->end - from->values) return 0;
+    xor_bytes(row + at, from->values, length);
+    at += length, from->values += length;
+  }
+  from->counts += 4;
+  return 1;
+}
+
+/* Undoes `encode_runs`, by way of `row` if that is not NULL; returns 0 if that did not make what is stored. */
+int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+  if (size / 4 < count) return 0;
+  uint64_t total = 0; /* fewer than 2^31 counts of 32 bits */
+  for (Py_ssize_t i = 0; i < count; ++i) total += get(stored + 4 * i, 4);
+  if (total > (uint64_t)(size / 4 - count)) return 0;
+  const uint8_t *pairs = stored + 4 * count;
+  Encoded from = {stored, pairs, pairs + 4 * total, stored + size};
+  return decode_rows(decode_row, &from, count, width, rows, row) && from.values == from.end;
+}

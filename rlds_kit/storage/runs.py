@@ -1,0 +1,88 @@
+"""Rows as runs of bytes that differ from the row before (`docs/format.md`, "XOR_RUNS").
+
+What changes in frames of a game lies side by side: a sprite is a few dozen bytes in each of its lines. Where each run
+begins and how long it is takes fewer bytes than a bitmap of the whole frame, and a reader skips what lies between.
+"""
+
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from rlds_kit.storage.native import native
+from rlds_kit.storage.xor import Rows, unxor, xor
+
+Stored: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
+WIDE: Final = 32
+"""Bytes of a row from which on `runs` makes less than twice as many of it, whatever is in it."""
+_APART: Final = 2
+"""So many equal bytes end a run: fewer take no more room in it than the next run's place."""
+_MOST: Final = (1 << 16) - 1
+"""Of a gap and of a length."""
+
+
+def runs(rows: Rows) -> Stored:
+    """`xor`, then how many runs each row has, the gap before each run and its length, and their bytes.
+
+    >>> runs(np.array([[1, 2, 3], [1, 2, 7]], np.uint8)).tolist()
+    [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 3, 0, 2, 0, 1, 0, 1, 2, 3, 4]
+    """
+    if native is None:
+        return runs_twin(rows)
+    return np.frombuffer(native.runs(np.ascontiguousarray(rows), len(rows)), np.uint8)
+
+
+def runs_twin(rows: Rows) -> Stored:
+    """`runs` in NumPy."""
+    differences = xor(rows)
+    row, at = np.nonzero(differences)
+    is_begin = np.ones(len(row), np.bool_)
+    is_begin[1:] = (np.diff(row) > 0) | (np.diff(at) > _APART)
+    is_end = np.append(is_begin[1:], True)[: len(at)]
+    row, begin, end = row[is_begin], at[is_begin], at[is_end] + 1
+    before = np.where(np.diff(row, prepend=-1) > 0, 0, np.roll(end, 1))
+    run, pairs = _pairs(begin - before, end - begin)
+    counts = np.bincount(row[run], minlength=len(rows)).astype("<u4")
+    values = differences.reshape(-1)[_places(row * rows.shape[1] + begin, end - begin)]
+    return np.concatenate((counts.view(np.uint8), pairs.astype("<u2").reshape(-1).view(np.uint8), values))
+
+
+def unruns_twin(stored: Stored, out: Rows) -> None:
+    """The inverse of `runs` in NumPy.
+
+    Raises:
+      ValueError: `runs` did not make this of such rows.
+    """
+    (count, width), message = out.shape, "runs and their bytes do not fit together"
+    if stored.size < 4 * count:
+        raise ValueError(message)
+    counts = stored[: 4 * count].view("<u4").astype(np.int64)
+    total = int(counts.sum())
+    if stored.size < 4 * (count + total):
+        raise ValueError(message)
+    gaps, lengths = stored[4 * count : 4 * (count + total)].view("<u2").astype(np.int64).reshape(-1, 2).T
+    values, row = stored[4 * (count + total) :], np.repeat(np.arange(count), counts)
+    ends = np.append(0, np.cumsum(gaps + lengths))
+    ends = ends[1:] - ends[np.cumsum(counts) - counts][row]
+    if ends.max(initial=0) > width or lengths.sum() != len(values):
+        raise ValueError(message)
+    differences = np.zeros_like(out, order="C")
+    differences.reshape(-1)[_places(row * width + ends - lengths, lengths)] = values
+    unxor(differences, out)
+
+
+def _pairs(gaps: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each pair the run that it is a part of, `[m]`, and the pairs: gaps and lengths of 16 bits, `[m, 2]`."""
+    skips, parts = np.maximum(gaps - 1, 0) // _MOST, (lengths - 1) // _MOST + 1
+    run = np.repeat(np.arange(len(gaps)), skips + parts)
+    number = np.arange(len(run)) - (np.cumsum(skips + parts) - skips - parts)[run] - skips[run]
+    gap = np.where(number < 0, _MOST, np.where(number == 0, (gaps - skips * _MOST)[run], 0))
+    length = np.where(number < 0, 0, np.minimum(lengths[run] - number * _MOST, _MOST))
+    return run, np.stack((gap, length), axis=1)
+
+
+def _places(begins: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers of all bytes of stretches."""
+    shifts = begins - (np.cumsum(lengths) - lengths)
+    places: np.ndarray = np.repeat(shifts, lengths) + np.arange(lengths.sum())
+    return places
