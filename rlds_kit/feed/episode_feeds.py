@@ -39,8 +39,8 @@ class EpisodeFeeds:
         An element is `{"steps": tf.data.Dataset, "episode_id": string, "end": string}` and the chosen metadata; `end`
         is the value of an `EpisodeEnd`, and empty while the episode is being recorded. A step is a dict of the selected
         fields, of `is_first`, `is_last` and `is_terminal`, and of `step_index` if the dataset has it, which says where
-        gaps are. Zeros stand for what is undefined. Up to 36 MiB of steps are read with their episode, the others when
-        they are asked for: an episode may be longer than memory.
+        gaps are. Zeros stand for what is undefined. Up to 36 MiB of steps are read with their episode, more if blocks
+        are large, the others when they are asked for: an episode may be longer than memory.
 
         Args:
           metadata: keys of episode metadata to give with each episode; looked up now, in every episode.

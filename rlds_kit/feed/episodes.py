@@ -30,7 +30,7 @@ END: Final = "end"
 VALID: Final = "valid"
 """Which values of a field are defined."""
 STRETCH_BYTES: Final = 24 << 20
-"""About how many bytes of decoded steps are read at once of an episode; at most half as many again."""
+"""About how many bytes of decoded steps are read at once; where blocks are small, at most half as many again."""
 
 Stretch: TypeAlias = dict[Leaf, tuple[np.ndarray, np.ndarray]]
 """Of every leaf the values of consecutive steps, `[rows, ...]`, and `[rows]` bool, where there is one."""
@@ -166,17 +166,33 @@ class WholeEpisodes:
         return self._stretches(int(self.source.lengths.max(initial=0))) == 1
 
     def bounds(self, number: int) -> np.ndarray:
-        """`[n + 1]` int64: where an episode is cut into equal stretches, as nearly as its blocks allow."""
+        """`[n + 1]` int64: where an episode is cut into stretches so that no block is decoded twice."""
         entry = self.source.entries[number]
-        count = self._stretches(entry.rows)
-        begins = np.append(0, entry.first_row)
-        nearest = np.searchsorted((begins[1:] + begins[:-1]) / 2, np.arange(count) * entry.rows / count)
-        bounds: np.ndarray = np.unique(np.append(begins[nearest], entry.rows)).astype(np.int64)
-        return bounds
+        return equal_stretches(entry.first_row, entry.rows, self._stretches(entry.rows))
 
     def _stretches(self, rows: int) -> int:
         """How many an episode of so many steps is cut into."""
         return max(1, round(rows * self.row_bytes / STRETCH_BYTES))
+
+
+def equal_stretches(begins: np.ndarray, rows: int, count: int) -> np.ndarray:
+    """Cuts rows where blocks begin, so that stretches are as equal as blocks allow.
+
+    Args:
+      begins: `[blocks]` int64, the first row of each block, ascending; the first ones may be missing.
+      rows: how many there are.
+      count: of stretches; there may be fewer.
+
+    Returns:
+      `[n + 1]` int64, from 0 to `rows`, ascending.
+
+    >>> equal_stretches(np.arange(0, 100, 8), 100, 3).tolist()
+    [0, 32, 64, 100]
+    """
+    begins = np.append(0, begins)
+    nearest = np.searchsorted((begins[1:] + begins[:-1]) / 2, np.arange(count) * rows / count)
+    bounds: np.ndarray = np.unique(np.append(begins[nearest], rows)).astype(np.int64)
+    return bounds
 
 
 def with_step_index(source: Source) -> Source:

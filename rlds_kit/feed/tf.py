@@ -140,8 +140,8 @@ class _Reader:
         is_lent = all(leaf.spec is not None and not leaf.is_cast and leaf.dtype.isnative for leaf in leaves)
         self._reads_ahead = self.is_small or is_lent
         columns = arrays.columns.values()
-        self._has_nothing = any(0 in each.shape for each in columns)  # values without elements
-        self._has_frames = any(each.row_bytes >= FRAME_BYTES for each in columns)
+        self._has_empty_values = any(0 in each.shape for each in columns)
+        self._gives_datasets = self._has_empty_values or any(each.row_bytes >= FRAME_BYTES for each in columns)
 
     def head(self, number: Any) -> tuple[Any, dict[str, Any]]:
         """Bounds of stretches, `[n + 1]` int64, and what is said of an episode.
@@ -190,7 +190,7 @@ class _Reader:
         return [np.bool_(is_little_lent()), *self.arrays.flat(int(number), range(int(begin), int(end)))]
 
     def _apart(self, stretch: "_Stretch") -> Any:
-        """The steps of a stretch: a dataset where some values are large or without elements, else tensors.
+        """The steps of a stretch: a dataset if `_gives_datasets`, as some values are large or empty, else tensors.
 
         A step that somebody keeps, as a shuffle does, must not keep all of its stretch: `unbatch` copies each. Where
         one of its fields is large, all fields are views of the stretch for as long as few stretches are kept. That is
@@ -198,10 +198,10 @@ class _Reader:
         """
         import tensorflow as tf
 
-        if not (self._has_nothing or self._has_frames):
+        if not self._gives_datasets:
             return stretch.rows
         views = tf.data.Dataset.from_tensor_slices(stretch.rows)
-        if self._has_nothing:  # `unbatch` crashes
+        if self._has_empty_values:  # `unbatch` crashes
             return views
         copies = tf.data.Dataset.from_tensors(stretch.rows).unbatch()
         to_variant = tf.data.experimental.to_variant
@@ -210,7 +210,7 @@ class _Reader:
 
     def one_by_one(self, stretches: Any) -> Any:
         """A dataset of single steps, made of one of stretches."""
-        if self._has_nothing or self._has_frames:
+        if self._gives_datasets:
             return self.in_shape(stretches.flat_map(lambda steps: steps))
         return self.in_shape(stretches.unbatch())
 

@@ -17,9 +17,9 @@ from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column_layout import STORAGE_DTYPES, ColumnLayout
 from rlds_kit.storage.compression import FAST_LEVEL, compress, decompress_into, decompressor
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of, unpredict
+from rlds_kit.storage.rows import Rows
 from rlds_kit.storage.xor import unxor
 
 _LARGE_BYTES: Final = 1 << 14

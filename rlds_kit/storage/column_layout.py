@@ -16,7 +16,7 @@ MAX_DECODED_BYTES: Final = 1 << 31
 """A column that claims more is refused before anything is allocated."""
 
 MOST_FILTERED: Final = 2
-"""Times as large as its rows is what the worst filter makes of them: a byte more for each, of rows of one byte."""
+"""Times as large as its rows is at most what writers let a filter make of them: rows of one byte may need a second."""
 
 STORAGE_DTYPES: Final[dict[int, np.dtype[Any]]] = {
     pb.BOOL: np.dtype(np.bool_),

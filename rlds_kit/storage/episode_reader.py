@@ -17,9 +17,9 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import ColumnLayout
 from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.episode_entry import EpisodeEntry
-from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import elements
 from rlds_kit.storage.restore import Allocate, Stack, empty
+from rlds_kit.storage.rows import Rows
 from rlds_kit.storage.shard_file import ShardFile
 
 Wanted: TypeAlias = Callable[[str], bool]

@@ -8,9 +8,10 @@ from rlds_kit.storage import filters, runs, split
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column_layout import MOST_FILTERED
 from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress
-from rlds_kit.storage.filters import Rows, Shape
+from rlds_kit.storage.filters import Shape
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of
+from rlds_kit.storage.rows import Rows
 
 THOROUGH_RATIO: Final = 8
 """What shrinks to less than an eighth (frames of a game) is worth a closer look; sensor noise is not."""
@@ -28,8 +29,6 @@ class Choice(NamedTuple):
 
 PREDICTION: Final = Choice(pb.PREDICT, NOISE_LEVEL)
 SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
-_SMALLER: Final[dict[int, int]] = {pb.PREDICT_SPLIT: pb.PREDICT, pb.XOR_RUNS: pb.SPARSE_XOR}
-"""What to take in place of filters whose result may be too large."""
 
 
 class FilterChoice:
@@ -52,7 +51,7 @@ class FilterChoice:
         if choice is None or left == 0:
             choice, left = self._try(rows, dtype, shape), self.TRY_EVERY
         self._chosen[key] = (choice, left - 1)
-        return choice if _may_be_read(choice, rows, shape) else choice._replace(filter=_SMALLER[choice.filter])
+        return _readable(choice, rows, shape)
 
     def _try(self, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
@@ -66,8 +65,9 @@ class FilterChoice:
             first = size(choice, sample[:1])
             return first + (size(choice, sample) - first) * (len(rows) - 1) / (len(sample) - 1)
 
-        choices = [Choice(number, FAST_LEVEL) for number in filters.candidates(dtype.kind, dtype.itemsize)]
-        sizes = {choice: expected(choice) for choice in choices if _may_be_read(choice, rows, shape)}
+        numbers = filters.candidates(dtype.kind, dtype.itemsize)
+        choices = dict.fromkeys(_readable(Choice(number, FAST_LEVEL), rows, shape) for number in numbers)
+        sizes = {choice: expected(choice) for choice in choices}
         best = min(sizes, key=sizes.__getitem__)
         if sizes[best] * THOROUGH_RATIO < rows.nbytes:
             return Choice(best.filter, THOROUGH_LEVEL)
@@ -80,14 +80,15 @@ def _may_be_image(dtype: np.dtype[Any], shape: Shape) -> bool:
     return dtype == np.uint8 and len(shape) > 1
 
 
-def _may_be_read(choice: Choice, rows: Rows, shape: Shape) -> bool:
-    """Whether readers are sure to take what a filter makes: of tiny rows it may be more than they expect at most."""
+def _readable(choice: Choice, rows: Rows, shape: Shape) -> Choice:
+    """A choice, or another one where readers might refuse what it makes: of tiny rows that may be too large."""
     match choice.filter:
-        case pb.XOR_RUNS:
-            return rows.shape[1] >= runs.WIDE
+        case pb.XOR_RUNS if rows.shape[1] < runs.WIDE:
+            return choice._replace(filter=pb.SPARSE_XOR)
         case pb.PREDICT_SPLIT:
-            return len(rows) * lines_of(shape).height + split.at_most(rows.size) <= MOST_FILTERED * rows.size
-    return True
+            most = len(rows) * lines_of(shape).height + split.at_most(rows.size)
+            return choice if most <= MOST_FILTERED * rows.size else choice._replace(filter=pb.PREDICT)
+    return choice
 
 
 def _all_equal(rows: Rows) -> bool:

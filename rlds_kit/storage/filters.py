@@ -12,10 +12,9 @@ import numpy as np
 from rlds_kit.storage import predict, runs, split
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.native import native
+from rlds_kit.storage.rows import Rows, Stored, room_of
 from rlds_kit.storage.xor import unxor, xor
 
-Rows: TypeAlias = predict.Rows
-Stored: TypeAlias = predict.Stored
 Parts: TypeAlias = tuple[np.ndarray, ...]
 """What a filter makes, in parts that have little in common."""
 Shape: TypeAlias = tuple[int, ...]
@@ -46,7 +45,7 @@ def unsparse_xor(stored: Stored, out: Rows) -> None:
       ValueError: the bitmap and the values do not fit together.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unsparse_xor(stored, out, len(out), _room(out))
+        native.unsparse_xor(stored, out, len(out), room_of(out))
     else:
         unsparse_xor_twin(stored, out)
 
@@ -62,18 +61,6 @@ def unsparse_xor_twin(stored: Stored, out: Rows) -> None:
     differences = np.zeros_like(out)
     differences[is_set[:, : out.shape[1]]] = values
     unxor(differences, out)
-
-
-def unruns(stored: Stored, out: Rows) -> None:
-    """The inverse of `runs.runs`.
-
-    Raises:
-      ValueError: it did not make this of such rows.
-    """
-    if native is not None and out.flags.c_contiguous and out.size:
-        native.unruns(stored, out, len(out), _room(out))
-    else:
-        runs.unruns_twin(stored, out)
 
 
 def shuffle(rows: Rows, itemsize: int) -> Rows:
@@ -126,7 +113,7 @@ def unpredict_split(stored: Stored, count: int, shape: Shape, out: Rows) -> None
       ValueError: it did not make this of so many rows.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unpredict_split(stored, count, out, len(out), *predict.lines_of(shape), _room(out))
+        native.unpredict_split(stored, count, out, len(out), *predict.lines_of(shape), room_of(out))
     else:
         unpredict_split_twin(stored, count, shape, out)
 
@@ -137,13 +124,6 @@ def unpredict_split_twin(stored: Stored, count: int, shape: Shape, out: Rows) ->
     left = np.empty(out.size, np.uint8)
     split.unsplit(stored[count * height :], count * out.shape[1], left)
     predict.unpredict_twin(stored[: len(out) * height], left.reshape(out.shape), shape, out)
-
-
-def _room(rows: Rows) -> int:
-    """Bytes of the array that rows are a part of: with many, what is written first is in no cache when all is read."""
-    while isinstance(rows.base, np.ndarray):
-        rows = rows.base
-    return rows.nbytes
 
 
 APPLY: Final[dict[int, Callable[[Rows, int, Shape], Parts]]] = {
@@ -178,7 +158,7 @@ def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) ->
         case pb.REPEAT:
             out[...] = stored.reshape(1, out.shape[1])
         case pb.XOR_RUNS:
-            unruns(stored, out)
+            runs.unruns(stored, out)
         case pb.SPARSE_XOR:
             unsparse_xor(stored, out)
         case pb.IDENTITY:

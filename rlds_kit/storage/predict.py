@@ -8,14 +8,12 @@ is decoded at once.
 
 import functools
 import math
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from rlds_kit.storage.native import native
-
-Rows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
-Stored: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
+from rlds_kit.storage.rows import Rows, Stored
 
 SHIFTS: Final = ((0, 0), (0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (-1, 1), (1, -1), (1, 1))
 """By how many lines and pixels the row before is shifted."""

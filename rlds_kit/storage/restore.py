@@ -9,8 +9,8 @@ from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
 from rlds_kit.storage.column import Column, storage_dtype
 from rlds_kit.storage.column_layout import ColumnLayout
-from rlds_kit.storage.filters import Rows
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
+from rlds_kit.storage.rows import Rows
 
 
 def exact(column: Column) -> list[Any]:

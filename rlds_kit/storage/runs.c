@@ -7,21 +7,21 @@
 
 static inline int differs(const uint8_t *row, const uint8_t *previous, Py_ssize_t at) { return row[at] != previous[at]; }
 
-static inline uint64_t difference(const uint8_t *row, const uint8_t *previous) {
-  uint64_t here, before;
-  memcpy(&here, row, 8);
-  memcpy(&before, previous, 8);
-  return here ^ before;
+static inline uint64_t xor8(const uint8_t *one, const uint8_t *other) {
+  uint64_t here, there;
+  memcpy(&here, one, 8);
+  memcpy(&there, other, 8);
+  return here ^ there;
 }
 
 /* The first byte from `at` on that differs, or `width`. */
 static inline Py_ssize_t begin_of_run(const uint8_t *row, const uint8_t *previous, Py_ssize_t at, Py_ssize_t width) {
   for (; at + STRIDE <= width; at += STRIDE) {
     uint64_t any = 0;
-    for (int i = 0; i < STRIDE; i += 8) any |= difference(row + at + i, previous + at + i);
+    for (int i = 0; i < STRIDE; i += 8) any |= xor8(row + at + i, previous + at + i);
     if (any) break;
   }
-  while (at + 8 <= width && difference(row + at, previous + at) == 0) at += 8;
+  while (at + 8 <= width && xor8(row + at, previous + at) == 0) at += 8;
   while (at < width && !differs(row, previous, at)) ++at;
   return at;
 }
@@ -50,14 +50,15 @@ static inline uint8_t *put_pairs(uint8_t *to, Py_ssize_t gap, Py_ssize_t length)
   return put(put(to, (uint32_t)gap, 2), (uint32_t)length, 2);
 }
 
-/* Of counts and pairs at most: a run has a byte at least, and two after it that do not differ. */
+/* Of counts and pairs at most: a run has a byte at least, and two after it that do not differ. Of a long gap or run, one
+ * pair more for each MOST bytes. */
 static Py_ssize_t most_of_places(Py_ssize_t count, Py_ssize_t width) {
   return count * (4 + 4 * (width / 3 + 1 + 2 * (width / MOST)));
 }
 
 Py_ssize_t room_for_runs(Py_ssize_t count, Py_ssize_t width) { return most_of_places(count, width) + count * width; }
 
-/* The number of runs of every row, where they are, and their bytes; returns their end. `zeros` stands before the first
+/* The number of pairs of every row, the pairs, and the bytes of all runs; returns their end. `zeros` stands before the first
  * row. `to` has the room for them. */
 FOR_EACH_CPU
 uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to) {
@@ -90,7 +91,7 @@ static inline uint32_t get(const uint8_t *from, int size) {
 
 static inline void xor_bytes(uint8_t *to, const uint8_t *values, Py_ssize_t length) {
   for (; length >= 8; length -= 8, to += 8, values += 8) {
-    uint64_t both = difference(to, values);
+    uint64_t both = xor8(to, values);
     memcpy(to, &both, 8);
   }
   for (; length; --length) *to++ ^= *values++;
@@ -100,7 +101,7 @@ static inline void xor_bytes(uint8_t *to, const uint8_t *values, Py_ssize_t leng
 static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
   Encoded *from = payload;
   Py_ssize_t at = 0;
-  for (uint32_t runs = get(from->counts, 4); runs; --runs, from->pairs += 4) {
+  for (uint32_t left = get(from->counts, 4); left; --left, from->pairs += 4) {
     Py_ssize_t length = (Py_ssize_t)get(from->pairs + 2, 2);
     at += (Py_ssize_t)get(from->pairs, 2);
     if (length > width - at || length > from->end - from->values) return 0;
@@ -114,7 +115,7 @@ static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
 /* Undoes `encode_runs`, by way of `row` if that is not NULL; returns 0 if that did not make what is stored. */
 int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row) {
   if (size / 4 < count) return 0;
-  uint64_t total = 0; /* fewer than 2^31 counts of 32 bits */
+  uint64_t total = 0; /* a sum of numbers of 32 bits, each of which takes four of the bytes that there are */
   for (Py_ssize_t i = 0; i < count; ++i) total += get(stored + 4 * i, 4);
   if (total > (uint64_t)(size / 4 - count)) return 0;
   const uint8_t *pairs = stored + 4 * count;

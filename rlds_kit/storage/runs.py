@@ -4,17 +4,16 @@ What changes in frames of a game lies side by side: a sprite is a few dozen byte
 begins and how long it is takes fewer bytes than a bitmap of the whole frame, and a reader skips what lies between.
 """
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from rlds_kit.storage.native import native
-from rlds_kit.storage.xor import Rows, unxor, xor
-
-Stored: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
+from rlds_kit.storage.rows import Rows, Stored, room_of
+from rlds_kit.storage.xor import unxor, xor
 
 WIDE: Final = 32
-"""Bytes of a row from which on `runs` makes less than twice as many of it, whatever is in it."""
+"""Bytes of a row from which on it is tried. Of rows below 20 it may make more than readers allow, twice as many."""
 _APART: Final = 2
 """So many equal bytes end a run: fewer take no more room in it than the next run's place."""
 _MOST: Final = (1 << 16) - 1
@@ -22,7 +21,7 @@ _MOST: Final = (1 << 16) - 1
 
 
 def runs(rows: Rows) -> Stored:
-    """`xor`, then how many runs each row has, the gap before each run and its length, and their bytes.
+    """`xor`, then how many pairs each row has, the pairs of gaps and lengths of runs, and the bytes of all runs.
 
     >>> runs(np.array([[1, 2, 3], [1, 2, 7]], np.uint8)).tolist()
     [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 3, 0, 2, 0, 1, 0, 1, 2, 3, 4]
@@ -47,12 +46,20 @@ def runs_twin(rows: Rows) -> Stored:
     return np.concatenate((counts.view(np.uint8), pairs.astype("<u2").reshape(-1).view(np.uint8), values))
 
 
-def unruns_twin(stored: Stored, out: Rows) -> None:
-    """The inverse of `runs` in NumPy.
+def unruns(stored: Stored, out: Rows) -> None:
+    """The inverse of `runs`.
 
     Raises:
-      ValueError: `runs` did not make this of such rows.
+      ValueError: it did not make this of such rows.
     """
+    if native is not None and out.flags.c_contiguous and out.size:
+        native.unruns(stored, out, len(out), room_of(out))
+    else:
+        unruns_twin(stored, out)
+
+
+def unruns_twin(stored: Stored, out: Rows) -> None:
+    """`unruns` in NumPy."""
     (count, width), message = out.shape, "runs and their bytes do not fit together"
     if stored.size < 4 * count:
         raise ValueError(message)
@@ -73,6 +80,7 @@ def unruns_twin(stored: Stored, out: Rows) -> None:
 
 def _pairs(gaps: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of each pair the run that it is a part of, `[m]`, and the pairs: gaps and lengths of 16 bits, `[m, 2]`."""
+    # A run is: pairs that only skip a part of a long gap, then the parts of the run, numbered from 0.
     skips, parts = np.maximum(gaps - 1, 0) // _MOST, (lengths - 1) // _MOST + 1
     run = np.repeat(np.arange(len(gaps)), skips + parts)
     number = np.arange(len(run)) - (np.cumsum(skips + parts) - skips - parts)[run] - skips[run]

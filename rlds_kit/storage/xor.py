@@ -1,11 +1,10 @@
 """Rows as differences from the row before: zeros where nothing changed."""
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
-Rows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
-"""`[rows, bytes of a row]`."""
+from rlds_kit.storage.rows import Rows
 
 _NARROW: Final = 256
 """Bytes of a row up to which `ufunc.accumulate` is faster than a loop: it walks down the columns."""

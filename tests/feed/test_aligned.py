@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import spec as specs
 from rlds_kit.feed.aligned import ALIGNMENT, aligned
-from rlds_kit.feed.episodes import WholeEpisodes
+from rlds_kit.feed.episodes import WholeEpisodes, equal_stretches
 from rlds_kit.feed.rooms import Rooms
 from rlds_kit.feed.step_arrays import StepArrays
 from rlds_kit.logger import EpisodeWriter
@@ -68,6 +70,19 @@ def test_an_episode_is_cut_into_equal_stretches(
     monkeypatch.setattr("rlds_kit.feed.episodes.STRETCH_BYTES", 64 * 16 * 16)
     dataset = _frames(tmp_path, lengths=(length,), side=16, block_rows=8).select("observation")
     assert WholeEpisodes(dataset.episodes, dataset.source()).bounds(0).tolist() == expected
+
+
+@given(st.lists(st.integers(1, 40), max_size=30), st.integers(0, 30), st.integers(1, 40))
+def test_stretches_cover_an_episode(sizes: list[int], missing: int, count: int) -> None:
+    """From step 0, also where the first blocks are missing, to the end, and none is cut within a block."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    begins, rows = (ends - sizes).astype(np.int64)[missing:], sum(sizes)
+    bounds = equal_stretches(begins, rows, count)
+    assert bounds.dtype == np.int64
+    assert bounds.tolist() == sorted({0, *bounds.tolist(), rows})
+    assert {*bounds[1:-1].tolist()} <= {*begins.tolist()}
+    if not missing:
+        assert np.diff(bounds).max(initial=0) <= rows / count + max(sizes, default=0)
 
 
 @pytest.mark.parametrize("lent", [0, 1 << 20, 1 << 30])

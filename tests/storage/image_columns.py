@@ -9,13 +9,13 @@ import zstandard
 
 from rlds_kit import FormatError
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import predict
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.compression import FAST_LEVEL
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
+from rlds_kit.storage.rows import Rows
 
 
 class Always(FilterChoice):
@@ -30,7 +30,7 @@ class Always(FilterChoice):
         return self._choice
 
 
-def as_rows(frames: np.ndarray) -> predict.Rows:
+def as_rows(frames: np.ndarray) -> Rows:
     """Frames as filters take them."""
     return frames.reshape(len(frames), -1)
 

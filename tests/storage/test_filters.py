@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from rlds_kit.storage import filters
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.filters import Rows
+from rlds_kit.storage.rows import Rows
 
 PREDICTING = (pb.PREDICT, pb.PREDICT_SPLIT)
 SIZES = st.sampled_from([1, 2, 4, 8, 16])

@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import filters, runs
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage import runs
 from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
-from rlds_kit.storage.xor import Rows
+from rlds_kit.storage.rows import Rows
 from tests import independent_reader
-from tests.storage.image_columns import Always, as_rows, column_of
+from tests.storage.image_columns import Always, as_rows, assert_comes_back, column_of
 
-UNDO = (filters.unruns, runs.unruns_twin)
+UNDO = (runs.unruns, runs.unruns_twin)
 MAKE = (runs.runs, runs.runs_twin)
 WIDTHS = (1, 7, 8, 64, 65, 200, 65_535, 65_536, 65_537, 200_000)
 
@@ -115,13 +115,31 @@ def test_a_reader_that_was_written_from_the_page_alone_agrees(rows: Rows) -> Non
     assert independent_reader.unfilter(pb.XOR_RUNS, stored, *rows.shape, 1, rows.shape[1:]) == rows.tobytes()
 
 
-@pytest.mark.parametrize("width", [runs.WIDE, runs.WIDE + 1, runs.WIDE + 2, 100, 1_000, 70_000])
+@pytest.mark.parametrize("width", [20, 21, 22, runs.WIDE, runs.WIDE + 1, runs.WIDE + 2, 100, 1_000, 70_000])
 @pytest.mark.parametrize("every", [1, 2, 3, 4])
 def test_the_worst_rows_are_not_too_large_for_readers(width: int, every: int) -> None:
-    """Whatever is in rows of `WIDE` bytes or more, `runs` makes less than twice as many of them."""
+    """Of rows of 20 bytes or more `runs` makes at most twice as many, whatever is in them; fewer are never tried."""
     rows = np.zeros((3, width), np.uint8)
     rows[:, ::every] = [[1], [2], [3]]
     assert runs.runs(rows).size <= MOST_FILTERED * rows.size
+
+
+@pytest.mark.parametrize("width", [1, 3, 19, 20, runs.WIDE - 1, runs.WIDE, runs.WIDE + 1, 300])
+def test_rows_of_every_width_are_stored_as_readers_take_them(width: int) -> None:
+    """Also those of which runs would be largest: nothing is written that is refused later."""
+    values = np.zeros((64, width), np.uint8)
+    values[:, ::3] = np.arange(64)[:, None] % 2 + 1
+    header, payload = columns.encode(column_of(values), FilterChoice())
+    read = columns.decode(layout_of(header, "here"), payload, "here")
+    assert np.array_equal(read.values, values)
+
+
+@pytest.mark.parametrize("shape", [(40,), (9, 30), (7, 16, 3)])
+def test_columns_with_missing_rows_come_back(shape: tuple[int, ...]) -> None:
+    """Runs see only the rows that have a value."""
+    values = np.random.default_rng(0).integers(0, 2, (5, *shape), np.uint8)
+    for rows in ([0, 1, 2, 3, 4], [3, 4, 9, 10, 20]):
+        assert_comes_back(column_of(values, rows), Choice(pb.XOR_RUNS, FAST_LEVEL))
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +192,7 @@ def test_many_rows_are_undone_in_memory_that_was_used_before(offset: int) -> Non
     stored = runs.runs(rows)
     room = np.full(offset + rows.size, 7, np.uint8)
     out: Rows = room[offset:].reshape(rows.shape)
-    filters.unruns(stored, out)
+    runs.unruns(stored, out)
     assert np.array_equal(out, rows)
     with pytest.raises(ValueError, match="do not fit together"):
-        filters.unruns(stored[:-1], out)
+        runs.unruns(stored[:-1], out)

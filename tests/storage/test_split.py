@@ -17,6 +17,7 @@ from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
 from rlds_kit.storage.compression import NOISE_LEVEL
 from rlds_kit.storage.filter_choice import SPLIT_PREDICTION, FilterChoice
 from rlds_kit.storage.predict import lines_of
+from rlds_kit.storage.rows import Stored
 from tests import independent_reader
 from tests.storage.image_columns import (
     as_rows,
@@ -51,7 +52,7 @@ def images(draw: st.DrawFn) -> np.ndarray:
     return frames.clip(0, 255).astype(np.uint8)
 
 
-def _stored(frames: np.ndarray) -> filters.Stored:
+def _stored(frames: np.ndarray) -> Stored:
     return np.concatenate(filters.predict_split(as_rows(frames), frames.shape[1:]))
 
 
