@@ -1,21 +1,25 @@
 """The commands of this room: `rlds-kit build` and `rlds-kit new-builder`."""
 
 import dataclasses
+import importlib.util
 import shlex
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from rlds_kit.cli.output import count_text, json_option, print_json, show, size_text
-from rlds_kit.dataset import open_dataset
+from rlds_kit.dataset import Dataset, open_dataset
 from rlds_kit.tfds_builders import shards as building
 from rlds_kit.tfds_builders.features import episode_features
 from rlds_kit.tfds_builders.new_builder import write_builder
 from rlds_kit.tfds_builders.shards.plan import TARGET_BYTES
 from rlds_kit.tfds_builders.shards.progress_bar import shard_bar
 from rlds_kit.tfds_builders.shards.spec import FORMATS, Format
+
+_TFDS_NEEDS: Final = {"apache_beam": "apache-beam", "mlcroissant": "mlcroissant", "pytest": "pytest", "dill": "dill"}
+"""What its command and its tests import and it does not bring: packages by module."""
 
 
 @click.command("build")
@@ -104,6 +108,8 @@ def build(  # noqa: PLR0913  click passes every option by its name
         f"{size_text(report.size)} in {count_text(len(report.shards), 'shard')}, written by "
         f"{count_text(len(writers), 'worker')} and read back"
     )
+    if format_ != "riegeli" and (left_out := _undeclared(dataset)):
+        show(f"without {', '.join(left_out)}, which the recording does not declare; in Python `select` names them")
 
 
 @click.command("new-builder")
@@ -142,6 +148,15 @@ def new_builder(directory: Path, to: Path, name: str | None, *, metadata: tuple[
     )
     module, manual = (shlex.quote(str(path)) for path in (made.directory, made.source))
     click.echo(f"  cd {module} && tfds build --manual_dir {manual}", err=True)
+    if missing := [package for module, package in _TFDS_NEEDS.items() if importlib.util.find_spec(module) is None]:
+        click.echo(
+            f"TFDS's command and the test need what TFDS does not bring: pip install {' '.join(missing)}", err=True
+        )
+
+
+def _undeclared(dataset: Dataset) -> list[str]:
+    """Fields of steps that TFDS is not given, for nobody said of what shape they are."""
+    return sorted(dataset.spec.fields.keys() - {*dataset.source().fields})
 
 
 def _executor(name: str, workers: int | None, address: str) -> AbstractContextManager[building.Run]:

@@ -1,5 +1,6 @@
 """`rlds-kit new-builder`: what it writes is built by TFDS's own program and passes TFDS's own tests."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -108,6 +109,17 @@ def test_what_no_builder_can_be_written_for(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="note"):
         write_builder(tmp_path / "mixed", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_command_names_the_packages_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TFDS's own command imports some that it does not bring."""
+    source = record(tmp_path / "data")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name in ("dill", "mlcroissant") else found(name)
+    )
+    done = CliRunner().invoke(main, ["new-builder", str(source), "--to", str(tmp_path), "--name", "toy"])
+    assert "pip install mlcroissant dill\n" in done.output
 
 
 def test_command(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import rlds_kit
 from rlds_kit.cli import main
+from rlds_kit.logger import EpisodeWriter
 from tests.tfds_builders.shards.recorded import EPISODES, record
 
 
@@ -30,6 +31,19 @@ def test_build_says_what_it_made(recorded: Path, tmp_path: Path) -> None:
     assert (result.exit_code, "9 episodes, 238 steps" in result.output) == (0, True)
     assert "in 3 shards, written by 1 worker and read back" in result.output
     assert rlds_kit.open(tmp_path / "out").content_digest == rlds_kit.open(recorded).content_digest
+
+
+def test_build_names_the_fields_that_tfds_is_not_given(tmp_path: Path) -> None:
+    """Nothing is left out in silence: nobody declared them, so they have no features."""
+    with EpisodeWriter(tmp_path / "data", record_time=False) as writer, writer.episode() as episode:
+        episode.start(0.5, note="a", info={"lives": 3})
+        episode.step(action=1, reward=0.0, observation=0.5, note="b", info={"lives": 2}, terminated=True)
+    arguments = ["build", str(tmp_path / "data"), "--executor", "serial", "--format"]
+    built = CliRunner().invoke(main, [*arguments, "array_record", str(tmp_path / "out")])
+    assert built.exit_code == 0, built.output
+    assert "without info, note, which the recording does not declare" in " ".join(built.output.split())
+    copied = CliRunner().invoke(main, [*arguments, "riegeli", str(tmp_path / "copy")])
+    assert (copied.exit_code, "without" in copied.output) == (0, False)
 
 
 def test_json_has_the_counts(recorded: Path, tmp_path: Path) -> None:
