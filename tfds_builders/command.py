@@ -148,10 +148,8 @@ def new_builder(directory: Path, to: Path, name: str | None, *, metadata: tuple[
     )
     module, manual = (shlex.quote(str(path)) for path in (made.directory, made.source))
     click.echo(f"  cd {module} && tfds build --manual_dir {manual}", err=True)
-    if missing := [package for module, package in _TFDS_NEEDS.items() if importlib.util.find_spec(module) is None]:
-        click.echo(
-            f"TFDS's command and the test need what TFDS does not bring: pip install {' '.join(missing)}", err=True
-        )
+    if missing := [package for name, package in _TFDS_NEEDS.items() if importlib.util.find_spec(name) is None]:
+        click.echo(f"TFDS needs for it and for the test, and does not bring: pip install {' '.join(missing)}", err=True)
 
 
 def _undeclared(dataset: Dataset) -> list[str]:

@@ -114,10 +114,8 @@ def test_what_no_builder_can_be_written_for(tmp_path: Path) -> None:
 def test_command_names_the_packages_that_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """TFDS's own command imports some that it does not bring."""
     source = record(tmp_path / "data")
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name: None if name in ("dill", "mlcroissant") else found(name)
-    )
+    gone, found = ("dill", "mlcroissant"), importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name in gone else found(name))
     done = CliRunner().invoke(main, ["new-builder", str(source), "--to", str(tmp_path), "--name", "toy"])
     assert "pip install mlcroissant dill\n" in done.output
 
