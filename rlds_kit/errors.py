@@ -36,6 +36,10 @@ class DamageWarning(UserWarning):
     """Opening went over damaged bytes; episodes that were wholly in them are not listed."""
 
 
+class LossWarning(DamageWarning):
+    """Opening missed files that their writers had completed, or parts of them: a copy broke off, for instance."""
+
+
 class RecordingError(RldsKitError, RuntimeError):
     """Recording stopped; the message says how many steps are kept and how many are lost."""
 

@@ -18,6 +18,7 @@ from rlds_kit.errors import DatasetExistsError
 from rlds_kit.remote.address import require_local
 from rlds_kit.storage import lock
 from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.storage.whole_file import make_directory, sync_tree
 
 LOCK: Final = ".lock"
 """A file in a directory that is being made; it is locked for as long as somebody does so."""
@@ -41,7 +42,7 @@ def new_directory(destination: str | os.PathLike[str]) -> Iterator[Path]:
     require_local(destination)
     path = Path(destination).absolute()
     require_free(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     remove_abandoned(partials(path))
     partial = partial_of(path, uuid.uuid4().hex)
     made = partial / path.name
@@ -65,13 +66,13 @@ def require_free(path: Path) -> None:
 
 
 def put(made: Path, path: Path) -> None:
-    """Gives a finished directory its name.
+    """Makes a finished directory and everything in it durable, and gives it its name, durably.
 
     Raises:
       DatasetExistsError: something has come there meanwhile.
       OSError: it cannot be renamed.
     """
-    sync_directory(made)
+    sync_tree(made)
     require_free(path)
     if path.exists():
         path.rmdir()  # not every system renames over a directory
@@ -102,8 +103,8 @@ def under_way(directory: Path) -> Iterator[None]:
 
 
 def is_under_way(directory: Path) -> bool:
-    """Whether a process, this one included, is at work in a directory."""
-    return (directory / LOCK).is_file() and lock.is_held(directory / LOCK)
+    """Whether a process, this one included, is at work in a directory, or may be: not every file system can tell."""
+    return (directory / LOCK).is_file() and lock.is_held(directory / LOCK, unknown=True)
 
 
 def remove_abandoned(directories: Iterable[Path]) -> None:

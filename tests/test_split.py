@@ -79,7 +79,6 @@ def test_fractions_of_no_whole_are_refused(sizes: dict[str, float], message: str
 
 
 def test_a_list_of_fractions_is_refused() -> None:
-    """Parts have names."""
     with pytest.raises(TypeError, match=r'expected fractions by name, such as {"train": 0.9, .* got \[0.9, 0.1\]'):
         part_of("a", [0.9, 0.1])  # type: ignore[arg-type]  # the mistake
 

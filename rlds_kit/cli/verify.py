@@ -10,22 +10,29 @@ from rlds_kit.upkeep.verify import Report, verify
 @click.command("verify")
 @click.argument("dataset", type=click.Path())
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
+@click.option(
+    "--accept-missing",
+    is_flag=True,
+    help="Give up what is missing: note it in the dataset, and be silent of it from now on.",
+)
 @json_option
 @click.pass_context
-def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, as_json: bool) -> None:
+def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, accept_missing: bool, as_json: bool) -> None:
     """Check every hash, every block and every rule of a dataset.
 
     Lists what is wrong with its place: file, bytes, episode, step. Episodes without an end and incomplete chunks at
-    the end of a file are what a crash leaves: they are noted, and no damage. Nothing is changed.
+    the end of a file are what a crash leaves: they are noted, and no damage. A file that its writer closed, and that
+    is missing or not as it was, is a problem: copy the dataset again, or accept it. Nothing else is ever changed.
 
     \b
     rlds-kit verify data/pong
+    rlds-kit verify data/pong --accept-missing
     rlds-kit verify data/pong --json | jq '.problems[].shard'
 
     Exit codes: 0 nothing is wrong; 1 something is.
     """  # noqa: D301  the backspace tells click not to wrap
     with progress_bar("verifying", hidden=as_json) as progress:
-        report = verify(directory_of(dataset), progress)
+        report = verify(directory_of(dataset), progress, accept_missing=accept_missing)
     if as_json:
         print_json({"ok": report.ok, **_fields(report)})
     else:
@@ -40,6 +47,8 @@ def _fields(report: Report) -> dict[str, object]:
 def _print(report: Report, *, quiet: bool) -> None:
     if report.problems:
         show(f"{count_text(len(report.problems), 'problem')}:", findings_table(report.problems))
+    if report.accepted:
+        show(f"{count_text(len(report.accepted), 'file')} given up:", findings_table(report.accepted))
     if quiet:
         return
     if report.notes:

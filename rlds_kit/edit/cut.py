@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from rlds_kit.edit.output import Output
 from rlds_kit.edit.source import SourceEpisode
 from rlds_kit.layers.carry import Piece
+from rlds_kit.reset_chain import RESET_CHAIN
 from rlds_kit.storage import block, shard_file, value
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
@@ -18,10 +19,11 @@ from rlds_kit.storage.block_parts import cut as cut_columns
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.digest import EpisodeDigest
+from rlds_kit.storage.episode_records import end_of, start_of
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import field_of
 from rlds_kit.upkeep import repaired
-from rlds_kit.upkeep.episode_blocks import end_of, headers_of, start_of
+from rlds_kit.upkeep.episode_blocks import headers_of
 from rlds_kit.upkeep.repaired import Repaired, Span
 
 TRIMMED: Final = "trimmed"
@@ -126,6 +128,8 @@ def _start(episode: SourceEpisode, cut: Cut) -> pb.EpisodeStart:
         start.seed.CopyFrom(value.encode(None))
         start.options.CopyFrom(value.encode(None))
     provenance = dict(value.decode(start.provenance)) if start.provenance.WhichOneof("kind") else {}
+    if cut.begin and RESET_CHAIN in provenance:
+        note[RESET_CHAIN] = provenance.pop(RESET_CHAIN)
     if TRIMMED in provenance:
         note[TRIMMED] = provenance[TRIMMED]
     lost = repaired.marks(start)

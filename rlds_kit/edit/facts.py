@@ -11,7 +11,8 @@ from rlds_kit.layers.annotation import Kind
 from rlds_kit.step import REWARD, EpisodeEnd
 from rlds_kit.storage import restore, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.upkeep.episode_blocks import columns_of, end_of, start_of
+from rlds_kit.storage.episode_records import end_of, start_of
+from rlds_kit.upkeep.episode_blocks import columns_of
 
 METADATA: Final = "metadata"
 _ENDINGS: Final = {

@@ -4,8 +4,6 @@
 there if it had one, so the whole history is kept, also that of merges. Digests are content digests in hexadecimal.
 """
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -58,7 +56,9 @@ def describe(directory: Path, sources: Sequence[Source], spec: specs.Dict, made:
         header = pb.ShardHeader(metadata=_NO_ENTRIES, environment=_NO_ENTRIES)
     directories.prepare(directory, "append", spec, _about(sources), header)
     # Entries that others put into the first source's file stay.
-    _write(directory, {**sources[0].description, **directories.description(directory), LINEAGE: made})
+    directories.rewrite_description(
+        directory, {**sources[0].description, **directories.description(directory), LINEAGE: made}
+    )
 
 
 def note(directory: Path, made: Mapping[str, Any]) -> None:
@@ -67,14 +67,7 @@ def note(directory: Path, made: Mapping[str, Any]) -> None:
     Raises:
       OSError: it cannot be written.
     """
-    _write(directory, {**directories.description(directory), LINEAGE: made})
-
-
-def _write(directory: Path, content: Mapping[str, Any]) -> None:
-    with (directory / directories.DESCRIPTION).open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=2, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
+    directories.rewrite_description(directory, {**directories.description(directory), LINEAGE: made})
 
 
 def _about(sources: Sequence[Source]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from rlds_kit.edit.output import Output
 from rlds_kit.edit.report import Report
 from rlds_kit.edit.source import Source, SourceEpisode
 from rlds_kit.layers.carry import carry
+from rlds_kit.upkeep.closing import note_closed
 from rlds_kit.upkeep.report import Meter, Progress
 from rlds_kit.whole_directory import new_directory
 
@@ -62,6 +63,7 @@ def finished(
     size = output.verify()
     carried = carry([source.path for source in sources], directory, output.moved)
     describe(directory, sources, spec, made)
+    note_closed(directory)
     return Report(
         destination=directory,
         episodes=len(output.digests),

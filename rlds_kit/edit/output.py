@@ -18,10 +18,11 @@ from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.contents import contents
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_records import end_of, start_of
 from rlds_kit.storage.recorder import MAX_SHARD_BYTES
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.upkeep.episode_blocks import end_of, headers_of, start_of
+from rlds_kit.upkeep.episode_blocks import headers_of
 from rlds_kit.upkeep.report import Meter
 
 _OF_A_RUN: Final = ("spec", "metadata", "environment")
@@ -52,13 +53,12 @@ class Output:
         self._writer: ShardWriter | None = None
         self._latest: Shard | None = None
         self._header = pb.ShardHeader()
-        self._amended: set[bytes] = set()
         self._copied: dict[bytes, bytes] = {}
         self._changed: dict[bytes, bytes] = {}
 
     def shard_for(self, source: Shard) -> ShardWriter:
         """A shard that has room and knows every field that the episodes of `source` may have."""
-        has_room = self._writer is not None and self._writer.size < MAX_SHARD_BYTES
+        has_room = self._writer is not None and not self._writer.is_full(MAX_SHARD_BYTES)
         if self._writer is not None and has_room and source is self._latest:
             return self._writer
         self._latest = source
@@ -68,12 +68,9 @@ class Output:
             self._header = pb.ShardHeader()
             self._header.CopyFrom(source.header)
             self._header.shard_id = uuid.uuid4().bytes
-            self._writer, self._amended = ShardWriter(next(self._names), self._header), set()
+            self._writer = ShardWriter(next(self._names), self._header)
         for amendment in source.amendments:
-            name = amendment.SerializeToString(deterministic=True)
-            if name not in self._amended:
-                self._amended.add(name)
-                self._writer.amend(amendment)
+            self._writer.amend(amendment)
         return self._writer
 
     def copy(self, episode: SourceEpisode) -> None:

@@ -17,6 +17,7 @@ from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.contents import contents
 from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.manifest import require_all
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.upkeep.report import require_dataset, uuid_of
 
@@ -100,10 +101,11 @@ def read_source(directory: str | os.PathLike[str]) -> Source:
 
     Raises:
       NotADatasetError: there is none.
-      DamagedError: a shard or a layer is damaged.
+      DamagedError: a shard or a layer is damaged, or a file that was closed is not there any more.
       FormatError: a shard is not one of ours, or of a newer major version.
     """
     path = require_dataset(directory).absolute()
+    require_all(path)
     files, layers = OpenFiles(), OpenLayers(path)
     for name in layers.names():
         layers.get(name).require_whole()

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from rlds_kit.edit.source import Source, SourceEpisode
 from rlds_kit.errors import FormatError
 from rlds_kit.storage.digest import EpisodeDigest
-from rlds_kit.upkeep.episode_blocks import blocks_of, end_of, start_of
+from rlds_kit.storage.episode_records import end_of, start_of
+from rlds_kit.upkeep.episode_blocks import blocks_of
 
 
 def unique(sources: Iterable[Source]) -> tuple[list[SourceEpisode], int]:

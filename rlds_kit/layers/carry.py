@@ -57,8 +57,10 @@ class Carried:
     left_out: int = 0
 
 
-def carry(sources: Iterable[Path], destination: Path, moved: Mapping[bytes, Moved]) -> Carried:
-    """Writes the annotations of copied episodes beside the copy, each once.
+def carry(
+    sources: Iterable[Path], destination: Path, moved: Mapping[bytes, Moved], *, skip_faults: bool = False
+) -> Carried:
+    """Writes the annotations of copied episodes beside the copy, each once. They are as durable as the caller makes it.
 
     Where a copy has all steps, nothing of an annotation changes. Where it has some, spans are clipped and counted anew,
     and annotations get new ids, which follow from the old ones, so that the same copy always has the same. A reward of
@@ -68,9 +70,10 @@ def carry(sources: Iterable[Path], destination: Path, moved: Mapping[bytes, Move
       sources: datasets; damage of their layers is the caller's affair.
       destination: the new dataset.
       moved: by the id of the original, what became of it; others were not copied.
+      skip_faults: whether annotations that cannot be read are left out, which the caller reports.
 
     Raises:
-      FormatError: an episode has changed since it was annotated.
+      FormatError: an annotation cannot be read, or an episode has changed since it was annotated.
       OSError: something cannot be read or written.
     """
     layers = defaultdict[str, list[Layer]](list)
@@ -79,7 +82,8 @@ def carry(sources: Iterable[Path], destination: Path, moved: Mapping[bytes, Move
             layers[layer.name].append(layer)
     annotations = left_out = 0
     for name, found in layers.items():
-        kept, lost = _kept(found, moved)
+        said = [each for layer in found for each in (layer.readable()[0] if skip_faults else layer.history())]
+        kept, lost = _kept(said, moved)
         _write(destination, name, kept)
         annotations, left_out = annotations + len(kept), left_out + lost
     return Carried(annotations, left_out)
@@ -95,9 +99,9 @@ def layers_of(dataset: Path) -> list[Layer]:
     return [found.get(name) for name in found.names()]
 
 
-def _kept(layers: Sequence[Layer], moved: Mapping[bytes, Moved]) -> tuple[list[Annotation], int]:
+def _kept(said: Iterable[Annotation], moved: Mapping[bytes, Moved]) -> tuple[list[Annotation], int]:
     """The annotations of the copy in order of time, and how many are left out."""
-    found = {each.id: each for layer in layers for each in layer.history() if each.episode.bytes in moved}
+    found = {each.id: each for each in said if each.episode.bytes in moved}
     parts: dict[uuid.UUID, list[Annotation]] = {}
     for each in found.values():
         if each.retracts is None:
@@ -160,6 +164,5 @@ def _write(destination: Path, name: str, annotations: Sequence[Annotation]) -> N
     try:
         for first in range(0, len(annotations), BATCH):
             file.append(record_of(annotations[first : first + BATCH]))
-        file.sync()
     finally:
         file.close()

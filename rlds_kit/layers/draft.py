@@ -49,7 +49,7 @@ Steps: TypeAlias = int | range | None
 class Draft:
     """An annotation that has no source, time and id yet. Made by the functions of this module.
 
-    Attributes are those of `Annotation`; `confidence` may be None: that of the writer.
+    Attributes are those of `Annotation`; `confidence` and `source` may be None: those of the writer.
     """
 
     kind: Kind
@@ -62,6 +62,7 @@ class Draft:
     user_data: Any = None  # whatever is recorded
     digest: bytes = b""
     retracts: uuid.UUID | None = None
+    source: str | None = None
 
 
 def tag(

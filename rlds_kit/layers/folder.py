@@ -46,10 +46,9 @@ def new_file(dataset: Path, name: str) -> Path:
       OSError: it cannot be made.
     """
     directory = dataset / LAYERS / require_name(name)
-    if not directory.is_dir():
-        directory.mkdir(parents=True, exist_ok=True)
-        sync_directory(directory.parent)
-        sync_directory(dataset)
+    directory.mkdir(parents=True, exist_ok=True)
+    for each in (directory.parent, dataset):  # another writer that made them may not have come so far
+        sync_directory(each)
     seconds, nanoseconds = divmod(time.time_ns(), 10**9)
     began = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}{nanoseconds // 1000:06d}Z"
     return directory / f"annotations-{began}-{uuid.uuid4().hex[:12]}.riegeli"

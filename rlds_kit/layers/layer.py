@@ -222,13 +222,26 @@ class Layer:
 
     def _decoded(self, stored: Iterable[Stored]) -> list[Annotation]:
         """Annotations in their order, which is that of `Annotation.order`."""
-        ordered = sorted(stored, key=lambda each: (each[0].time_unix_ns, each[0].annotation_id))
-        try:
-            return [message.annotation_of(each, batch) for each, batch in ordered]
-        except (ValueError, IndexError, KeyError) as error:
-            raise FormatError(
-                f"layer {self.name} of {self.dataset}: an annotation cannot be read: {error}; its writer was at fault"
-            ) from error
+        found, faults = self._readable(stored)
+        for fault in faults:
+            raise FormatError(fault)
+        return found
+
+    def readable(self) -> tuple[list[Annotation], list[str]]:
+        """What `history` would give, and what is wrong with annotations whose writer was at fault."""
+        return self._readable(each for one in self._by_episode for each in self._all(one))
+
+    def _readable(self, stored: Iterable[Stored]) -> tuple[list[Annotation], list[str]]:
+        found, faults = list[Annotation](), list[str]()
+        for each, batch in sorted(stored, key=lambda each: (each[0].time_unix_ns, each[0].annotation_id)):
+            try:
+                found.append(message.annotation_of(each, batch))
+            except (ValueError, TypeError, IndexError, KeyError, OverflowError, MemoryError) as error:
+                faults.append(
+                    f"layer {self.name} of {self.dataset}: an annotation cannot be read: {error}; "
+                    "its writer was at fault"
+                )
+        return found, faults
 
     def _require_same(self, annotation: Annotation, digest: bytes) -> None:
         if annotation.digest and digest and annotation.digest != digest:

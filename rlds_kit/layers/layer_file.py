@@ -1,26 +1,32 @@
 """One file of a layer: records that were appended by one writer, each made durable as a whole."""
 
+import os
 import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import xxhash
 from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from rlds_kit._version import __version__
 from rlds_kit.errors import FormatError
 from rlds_kit.layers import layers_pb2 as lp
-from rlds_kit.layers.message import MAJOR_VERSION
+from rlds_kit.layers.message import MAJOR_VERSION, known
 from rlds_kit.remote.path import RemotePath
 from rlds_kit.riegeli import DamagedError as RiegeliDamagedError
 from rlds_kit.riegeli import chunk, simple
-from rlds_kit.riegeli.chunk_reader import Chunk, Truncation, read_chunk
+from rlds_kit.riegeli.chunk_reader import Chunk, read_chunk
 from rlds_kit.riegeli.codec import Codec, Compression, make_compressor
 from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion
 from rlds_kit.storage import resync
 from rlds_kit.storage.append_file import AppendFile
+from rlds_kit.storage.manifest import ClosedFile
 from rlds_kit.storage.place import Place
+from rlds_kit.storage.regular import open_regular
+from rlds_kit.storage.sightings import SIGNATURE_END
 
 _ZSTD: Final = Compression(Codec.ZSTD)
 
@@ -34,13 +40,13 @@ class LayerFileWriter:
 
     def __init__(self, path: Path) -> None:
         self._file = AppendFile(path)
-        self._compress = make_compressor(_ZSTD)
+        self._compress, self._digest = make_compressor(_ZSTD), xxhash.xxh3_128()
         header = lp.LayerHeader(
             writer_id=uuid.uuid4().bytes, writer=f"rlds_kit {__version__}", created_unix_ns=time.time_ns()
         )
         try:
             signature = chunk.ChunkHeader.describe(b"", chunk_type=chunk.SIGNATURE)
-            self._file.append(chunk.frame_chunk(0, signature, b""))
+            self._append(chunk.frame_chunk(0, signature, b""))
             self.append(lp.LayerRecord(version=MAJOR_VERSION, header=header).SerializeToString())
         except BaseException:
             self._file.close()
@@ -54,7 +60,16 @@ class LayerFileWriter:
         """
         data = simple.encode([record], Codec.ZSTD, self._compress)
         header = chunk.ChunkHeader.describe(data, chunk_type=chunk.SIMPLE, num_records=1, decoded_data_size=len(record))
-        self._file.append(chunk.frame_chunk(self._file.position, header, data))
+        self._append(chunk.frame_chunk(self._file.position, header, data))
+
+    def _append(self, data: bytes) -> None:
+        self._file.append(data)
+        self._digest.update(data)
+
+    def closed(self, dataset: Path) -> ClosedFile:
+        """What the manifest of a dataset says of the file: what was appended to it, and no more will be."""
+        path = self._file.path.relative_to(dataset).as_posix()
+        return ClosedFile(path, self._file.position, self._digest.hexdigest())
 
     def sync(self) -> None:
         """Returns when everything written would survive a power cut.
@@ -105,25 +120,47 @@ def read_file(path: Path, before: FileContents | None = None, until: int | None 
 def _contents(path: Path, before: FileContents, until: int | None) -> FileContents:
     file = _tail(path, before.end, until)
     batches, skipped, position = list(before.batches), list(before.skipped), before.end
+    ids = {each.annotation_id for batch in batches for each in batch.annotation}
+    foreign: FormatError | None = None
+    is_ours = before.end > 0
     while True:
         try:
             found = read_chunk(file, position)
-            if found is None or isinstance(found, Truncation):
-                break
-            batches += _annotations(found, path)
-            position = found.end
         except ChunkDamage as damage:
             resumed = resync.next_chunk(file, damage)
             skipped.append(SkippedRegion(position, resumed, damage.message))
             position = resumed
+            continue
+        if not isinstance(found, Chunk):
+            break
+        try:
+            record = _record(found, path)
+            if record is not None:
+                # The header of a shard has the same fields, and others.
+                is_ours |= record.WhichOneof("kind") == "header" and not len(UnknownFieldSet(record.header))
+                batch = _new_annotations(record, ids, Place(path, position))
+                batches += [] if batch is None else [batch]
+                is_ours |= batch is not None
+        except FormatError as error:  # its checksums match: it was written somewhere else
+            foreign = foreign or error
+            skipped.append(SkippedRegion(position, found.end, str(error)))
+        position = found.end
+    if foreign is not None and not is_ours:
+        raise foreign
     return FileContents(tuple(batches), tuple(skipped), position)
 
 
-def _annotations(found: Chunk, path: Path) -> list[lp.Annotations]:
-    """The annotations in a chunk whose hashes match."""
+def _record(found: Chunk, path: Path) -> lp.LayerRecord | None:
+    """The record in a chunk whose hashes match; None where it is the file's signature.
+
+    Raises:
+      FormatError: it does not belong into a layer, or is of a newer major version.
+    """
     header, place = found.header, Place(path, found.begin)
-    if header.chunk_type != chunk.SIMPLE:
-        return []  # the signature; padding
+    if header.chunk_type == chunk.SIGNATURE and found.begin == 0:
+        return None
+    if header.chunk_type != chunk.SIMPLE or header.num_records != 1:
+        raise FormatError(f"{place}: expected the record of a layer: the file is none of a layer")
     try:
         record = lp.LayerRecord.FromString(simple.decode(found.data, header.num_records, header.decoded_data_size)[0])
     except (RiegeliDamagedError, DecodeError, IndexError) as error:
@@ -133,11 +170,30 @@ def _annotations(found: Chunk, path: Path) -> list[lp.Annotations]:
             f"{place}: format version {record.version}, this is rlds_kit {__version__} and knows version "
             f"{MAJOR_VERSION}: upgrade rlds_kit"
         )
-    return [record.annotations] if record.WhichOneof("kind") == "annotations" else []
+    return record
+
+
+def _new_annotations(record: lp.LayerRecord, ids: set[bytes], place: Place) -> lp.Annotations | None:
+    """The annotations of a record, whose ids are added to `ids`; None where it has none.
+
+    Raises:
+      FormatError: it contradicts itself, or does not belong in its place: the file had these annotations already.
+    """
+    kind, batch = record.WhichOneof("kind"), record.annotations
+    if (kind == "header") != (place.position == SIGNATURE_END):
+        raise FormatError(f"{place}: expected the file's header at its beginning and nowhere else, got {kind}")
+    if kind is None or not (batch.annotation or kind == "header"):
+        raise FormatError(f"{place}: expected annotations, got a record without any that this version knows")
+    known(batch, place)
+    fresh = {each.annotation_id for each in batch.annotation}
+    if fresh & ids:
+        raise FormatError(f"{place}: expected new annotations, got some that the file has already")
+    ids |= fresh
+    return batch if kind == "annotations" else None
 
 
 def _tail(path: Path, begin: int, until: int | None) -> "_Tail":
-    with path.open("rb") as file:
+    with path.open("rb") if isinstance(path, RemotePath) else os.fdopen(open_regular(path), "rb") as file:
         file.seek(begin)
         return _Tail(begin, file.read(-1 if until is None else max(until - begin, 0)))
 

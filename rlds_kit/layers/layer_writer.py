@@ -16,6 +16,7 @@ from rlds_kit.layers.folder import new_file, require_name
 from rlds_kit.layers.layer_file import LayerFileWriter
 from rlds_kit.layers.message import record_of
 from rlds_kit.layers.subjects import Subjects
+from rlds_kit.storage.manifest import ManifestWriter
 
 BATCH: Final = 4096
 """Annotations in a record at most: what waits is made durable when there are so many."""
@@ -31,7 +32,7 @@ class LayerWriter:
     Args:
       dataset: the directory of the dataset.
       name: of the layer.
-      source: who says it all.
+      source: who says what has no source of its own.
       confidence: of what has none of its own.
       subjects: the episodes.
       find: an annotation by the name of its layer and its id.
@@ -56,6 +57,7 @@ class LayerWriter:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._file: LayerFileWriter | None = None
+        self._manifest = ManifestWriter(dataset)
         self._waiting: dict[uuid.UUID, Annotation] = {}
         self._latest = 0
 
@@ -106,9 +108,10 @@ class LayerWriter:
         """
         with self._own():
             self._flush()
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
+                self._manifest.add(file.closed(self._dataset))
 
     def _own(self) -> threading.Lock:
         """The lock; looked for before it is taken, since in a forked process it may stay taken for ever."""
@@ -129,7 +132,7 @@ class LayerWriter:
             episode=episode,
             steps=steps,
             value=draft.value,
-            source=self._source,
+            source=self._source if draft.source is None else require_text("source", draft.source),
             confidence=self._confidence if draft.confidence is None else draft.confidence,
             time_ns=self._now(),
             field=draft.field,

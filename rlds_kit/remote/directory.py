@@ -5,6 +5,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -14,7 +15,7 @@ from rlds_kit.remote.held import HELD_BYTES, Held
 from rlds_kit.remote.range_map import Piece, RangeMap, joined
 from rlds_kit.remote.ranges import Range, coalesced
 from rlds_kit.remote.retry import retried
-from rlds_kit.remote.store import Info, Listed, Store, store_of
+from rlds_kit.remote.store import MANIFESTS, Info, Listed, Store, store_of
 
 REQUESTS: Final = 16
 """Under way at once, for each thread that reads."""
@@ -98,7 +99,7 @@ class RemoteDirectory:
         return tuple(self._listed or ())
 
     def relist(self) -> None:
-        """Asks for the files once more. Those that were known must be as they were.
+        """Asks for the files once more. Those that were known must be as they were, but for manifests.
 
         Raises:
           RemoteChangedError: one is not.
@@ -107,12 +108,25 @@ class RemoteDirectory:
         for name, listed in found.items():
             known, before = self._infos.get(name), (self._listed or {}).get(name, listed)
             if listed.sha256 != before.sha256 or (listed.info and known and listed.info != known):
+                if fnmatchcase(name, MANIFESTS):
+                    self._forget(name)
+                    continue
                 raise RemoteChangedError(
                     f"{self.address.shown(name)} changed since the dataset was opened; open it again to read what is "
                     "there now"
                 )
         self._infos |= {name: listed.info for name, listed in found.items() if listed.info}
         self._listed = dict(sorted(found.items()))
+
+    def _forget(self, name: str) -> None:
+        """Throws away what is known of a file that has been replaced."""
+        with self._lock:
+            self._infos.pop(name, None)
+            self._held.drop(name)
+
+    def known(self, name: str) -> tuple[Info | None, str]:
+        """What is known of a file without asking: what was told of it, and the SHA-256 that the list has."""
+        return self._infos.get(name), (self._listed or {}).get(name, Listed()).sha256
 
     def info(self, name: str) -> Info:
         """What is known of a file; it is asked for once.
@@ -198,6 +212,12 @@ class RemoteDirectory:
             last = self._infos[name].size - LAST_BLOCK
             wants += [Want(name, 0, HEAD_BYTES), Want(name, max(0, last - TAIL_BYTES), max(0, last + POSTSCRIPT_BYTES))]
         self.fetch(wants)
+
+    def fetch_whole(self, names: Iterable[str]) -> None:
+        """Brings small files near, all at once."""
+        names = list(names)
+        _each(self.info, [name for name in names if name not in self._infos])
+        self.fetch([Want(name, 0, self._infos[name].size) for name in names])
 
     def _gathered(self, wants: Iterable[Want]) -> dict[str, RangeMap[bytes]]:
         """All that is wanted: from memory, from disk, and what is in neither from where it is."""

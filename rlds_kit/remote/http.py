@@ -68,7 +68,7 @@ class HttpStore:
             raise RemoteError(
                 f"{shown} is not there. A web server has no list of its files that can be relied on, so {CHECKSUMS} "
                 "must name them: `rlds-kit publish` writes it, or on the server in the dataset's directory "
-                f"`sha256sum episodes-*.riegeli dataset.json > {CHECKSUMS}`"
+                f"`sha256sum closed-*.json episodes-*.riegeli dataset.json > {CHECKSUMS}`"
             ) from None
         sums = listed_checksums(answer.data.decode("utf-8", "replace"), shown)
         return {name: Listed(sha256=sha256) for name, sha256 in sums.items()}

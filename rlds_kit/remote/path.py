@@ -1,5 +1,7 @@
 """A path that is elsewhere: what reads files of a dataset by way of a `Path` reads them from there."""
 
+import contextlib
+import hashlib
 import io
 import os
 import stat
@@ -10,7 +12,7 @@ from typing import IO, Any, NoReturn, Self
 
 from rlds_kit.remote.address import is_url, local_path, parse
 from rlds_kit.remote.directory import RemoteDirectory
-from rlds_kit.remote.errors import NotLocalError
+from rlds_kit.remote.errors import NotLocalError, RemoteChangedError
 from rlds_kit.remote.file import RemoteFile
 
 
@@ -108,6 +110,16 @@ class RemotePath(Path):
     def parent(self) -> "RemotePath":
         """The directory that a file is in; the dataset's own is its own."""
         return RemotePath(self._directory, str(self._relative.parent))
+
+    def relative_to(self, other: "RemotePath") -> PurePosixPath:  # type: ignore[override]  # what is left is no URL
+        """The path of a file, seen from the directory that it is in.
+
+        Raises:
+          ValueError: it is not in there.
+        """
+        if self._directory is not other._directory:  # noqa: SLF001  its own class
+            raise ValueError(f"expected a file in {other}, got {self}")
+        return self._relative.relative_to(other._relative)  # noqa: SLF001  its own class
 
     def absolute(self) -> "RemotePath":
         """Itself."""
@@ -212,6 +224,21 @@ class RemotePath(Path):
     def relist(self) -> None:
         """Asks once more which files there are."""
         self._directory.relist()
+
+    def known_size(self) -> int | None:
+        """The size of a file, if it need not be asked for."""
+        info, _ = self._directory.known(self._name)
+        return None if info is None else info.size
+
+    def is_newer_than_listing(self, content: bytes) -> bool:
+        """Whether a file holds something else than the list of files says; not every list does."""
+        _, sha256 = self._directory.known(self._name)
+        return bool(sha256) and hashlib.sha256(content).hexdigest() != sha256
+
+    def fetch_whole(self, files: Iterable[Path]) -> None:
+        """Brings small files near, all at once; one that is not there, or changed, is found out when it is read."""
+        with contextlib.suppress(FileNotFoundError, RemoteChangedError):
+            self._directory.fetch_whole(file.name for file in files)
 
     def fetch_indexes(self, files: Iterable[Path]) -> None:
         """Brings near what opening shards takes, of all of them at once."""

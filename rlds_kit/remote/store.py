@@ -15,6 +15,8 @@ VERSION_KEYS: Final = ("ETag", "etag", "sha256", "blob_id", "generation", "md5Ha
 TIME_KEYS: Final = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
 LAYERS: Final = "layers"
 """The only folder of a dataset."""
+MANIFESTS: Final = "closed-*.json"
+"""Files that their writers replace: `rlds_kit.storage.manifest`."""
 
 
 @dataclass(frozen=True, slots=True)

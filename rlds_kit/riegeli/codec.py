@@ -2,7 +2,7 @@
 
 "Chunk data" of https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
 
-Brotli and Snappy come with `pip install "rlds-kit[compat]"`; Zstandard is always there.
+Brotli and Snappy come with the extra `compat`; Zstandard is always there.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from typing import Any
 
 import zstandard
 
+from rlds_kit.install import how_to_install
 from rlds_kit.riegeli import varint
 from rlds_kit.riegeli.errors import DamagedError, MissingCodecError, OptionsError
 
 MAX_DECODED_SIZE = 1 << 31
 """The largest buffer that a decompressor is asked for unless the caller states another ceiling, in bytes."""
 
-MISSING_CODEC = '{codec} compression needs the {library} package: pip install "rlds-kit[compat]"'
+MISSING_CODEC = "{codec} compression needs the {library} package: " + how_to_install("compat")
 LARGE_WINDOW = "a Brotli stream uses a window above 24 bits, which the brotli package cannot read"
 
 _MAX_BROTLI_WINDOW_LOG = 24

@@ -1,4 +1,4 @@
-"""The spec of fields nobody declared, as they turn up."""
+"""The spec of what was not declared, as it turns up: fields, and what else came in those that were declared."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -12,6 +12,7 @@ from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.declared_leaves import DeclaredLeaves
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, unescape
 
 _TEXTS: Final = frozenset((pb.TEXT, pb.NUMPY_TEXT))
@@ -20,11 +21,16 @@ _EMPTY_DICT: Final = np.frombuffer(EMPTY_DICT, np.uint8)
 
 
 class SeenFields:
-    """What a shard says of its fields so far; says which blocks bring something new."""
+    """What a shard says of its fields so far; says which blocks bring something new.
+
+    Of a declared field an amendment has only what does not fit: values of another kind, dtype or shape at their path,
+    items that were not declared, and `specs.NONE` where an item that was declared is missing.
+    """
 
     def __init__(self, declared: pb.Spec) -> None:
         spec = from_message(declared)
-        self._declared = frozenset(spec.fields) if isinstance(spec, specs.Dict) else frozenset()
+        self._declared = DeclaredLeaves(spec if isinstance(spec, specs.Dict) else specs.Dict({}))
+        self._missing: set[str] = set()
         self._seen: dict[ColumnKey, specs.Spec] = {}
         self._latest: dict[ColumnKey, tuple[int, ...] | None] = {}
 
@@ -33,10 +39,18 @@ class SeenFields:
         fresh: dict[str, specs.Spec] = {}
         for column in block:
             path = column.key.path
-            if unescape(path.partition("/")[0]) not in self._declared and self._is_new(column):
+            if not self._declared.hold(column) and self._is_new(column):
                 spec = self._seen[column.key]
                 fresh[path] = merge(fresh[path], spec) if path in fresh else spec
+        for path in self._newly_missing(block):
+            fresh[path] = merge(fresh[path], specs.NONE) if path in fresh else specs.NONE
         return to_message(_tree(fresh)) if fresh else None
+
+    def _newly_missing(self, block: Sequence[Column]) -> list[str]:
+        """The items that some row of a field lacks although they were declared, which was not known."""
+        found = [path for path in self._declared.missing(block) if path not in self._missing]
+        self._missing.update(found)
+        return found
 
     def _is_new(self, column: Column) -> bool:
         """Takes note of a column; True if its values do not fit what was known."""

@@ -103,7 +103,7 @@ def check_version(version: int) -> None:
     if version > MAJOR_VERSION:
         raise FormatError(
             f"expected format version {MAJOR_VERSION} or older, got {version}: "
-            "a newer rlds_kit wrote it; run `pip install --upgrade rlds-kit`"
+            "a newer rlds_kit wrote it; upgrade rlds_kit"
         )
 
 
@@ -114,8 +114,8 @@ def parse_prefix(record: bytes, place: object) -> BlockPrefix:
       PrefixTooShortError: more bytes are needed.
       DamagedError: the header does not have its checksum.
     """
-    _, at = varint.decode(record, 1)
     try:
+        _, at = varint.decode(record, 1)
         _, at = varint.decode(record, at + 1)
         if record[at : at + 1] != _HEADER_TAG:
             raise DamagedError(f"{place}: expected a block header, got other bytes; run `rlds-kit repair`")
@@ -135,6 +135,19 @@ def parse_prefix(record: bytes, place: object) -> BlockPrefix:
         raise FormatError(f"{place}: the block header is no BlockHeader message") from error
 
 
+def parse_whole_prefix(record: bytes, place: object) -> BlockPrefix:
+    """The header of a block from the whole record.
+
+    Raises:
+      DamagedError: the header does not have its checksum.
+      FormatError: it is longer than its block.
+    """
+    try:
+        return parse_prefix(record, place)
+    except PrefixTooShortError as short:
+        raise FormatError(f"{place}: the block header is longer than its block") from short
+
+
 def decode(
     record: bytes, place: object, offsets: Container[int] | None = None
 ) -> tuple[pb.BlockHeader, dict[int, Column]]:
@@ -144,10 +157,7 @@ def decode(
       DamagedError: a checksum does not match.
       FormatError: the block contradicts itself.
     """
-    try:
-        prefix = parse_prefix(record, place)
-    except PrefixTooShortError as short:
-        raise FormatError(f"{place}: the block header is longer than its block") from short
+    prefix = parse_whole_prefix(record, place)
     view = memoryview(record)[prefix.payload_base :]
     return prefix.header, {
         header.offset: columns.decode(

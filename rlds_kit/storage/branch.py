@@ -119,9 +119,9 @@ class Branch:
             self._collect_numpy(pb.SCALAR, value, found)
         elif isinstance(value, Mapping) and value:
             self._collect_mapping(value, found)
-        elif isinstance(value, tuple) and isinstance(self._spec, specs.Tuple) and value:  # noqa: SIM114  for mypy
+        elif isinstance(value, tuple) and isinstance(self._spec, specs.Tuple) and self._has_all(value, self._spec):  # noqa: SIM114  for mypy
             self._collect_items(value, self._spec, found)
-        elif isinstance(value, list) and isinstance(self._spec, specs.List) and value:
+        elif isinstance(value, list) and isinstance(self._spec, specs.List) and self._has_all(value, self._spec):
             self._collect_items(value, self._spec, found)
         elif isinstance(value, int):
             self.collect(int(value), found)
@@ -162,6 +162,11 @@ class Branch:
             return None
         fields = self._spec.fields if isinstance(self._spec, specs.Dict) else {}
         return self._grow(key, name, fields.get(key))
+
+    @staticmethod
+    def _has_all(value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List) -> bool:
+        """Whether there is an item for each that was declared, and one at all; else the whole is a tree."""
+        return 0 < len(value) == len(spec.items)
 
     def _collect_items(self, value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List, found: Leaves) -> None:
         opening, closing = "()" if isinstance(spec, specs.Tuple) else "[]"

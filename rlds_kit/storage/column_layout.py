@@ -14,6 +14,8 @@ from rlds_kit.storage.leaf import ColumnKey
 
 MAX_DECODED_BYTES: Final = 1 << 31
 """A column that claims more is refused before anything is allocated."""
+MOST_LEVELS: Final = 256
+"""Of a path; writers make 100 at most. A value is put together level by level, as deep as Python calls can go."""
 
 MOST_FILTERED: Final = 2
 """Times as large as its rows is at most what writers let a filter make of them: rows of one byte may need a second."""
@@ -105,6 +107,8 @@ def layout_of(header: pb.Column, place: object) -> ColumnLayout:
         at_most = (header.count + 7) // 8 + MOST_FILTERED * header.count * row_bytes
         if header.decoded_length > at_most and not header.ragged:
             raise ValueError(f"{header.decoded_length} bytes are announced; {header.count} rows need {at_most} at most")
+        if header.path.count("/") > MOST_LEVELS:
+            raise ValueError(f"its path has {header.path.count('/')} levels; at most {MOST_LEVELS} are allowed")
         if header.first_row + header.count >= 1 << 63:
             raise ValueError(f"row {header.first_row} is no row")
         if len(shape) != (0 if header.ragged else header.rank):

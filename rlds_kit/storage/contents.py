@@ -1,5 +1,6 @@
 """What is in a shard: from its index if it was closed, else by a scan of its chunks."""
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -16,10 +17,18 @@ from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion
 from rlds_kit.storage import block, resync
 from rlds_kit.storage import episode_entry as entries
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.episode_entry import EpisodeBuilder, EpisodeEntry
+from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_prefix
+from rlds_kit.storage.sightings import (
+    SIGNATURE_END,
+    SightedBlock,
+    Sightings,
+    is_plausible,
+    require_spec,
+)
 
-SIGNATURE_END: Final = 64
+_FEW: Final = 3
+"""Episodes of an index that are looked at where it contradicts the shard's header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +71,12 @@ def _contents(file: ShardFile) -> ShardContents:
         if file.remote is not None:
             file.remote.fetch_all()
         return scan(file, is_locked=is_locked)
-    return ShardContents(
-        header=index.header,
-        amendments=tuple(index.amendments),
-        episodes=tuple(
-            entries.from_index(entry) for entry in index.episodes if entry.ending != pb.DISCARDED and entry.rows
-        ),
-        is_indexed=True,
-    )
+    listed = (entry for entry in index.episodes if entry.ending != pb.DISCARDED and entry.rows)
+    try:
+        episodes = tuple(map(entries.from_index, listed))
+    except OverflowError:  # places that no file has
+        return scan(file, is_locked=is_locked)
+    return ShardContents(header=index.header, amendments=tuple(index.amendments), episodes=episodes, is_indexed=True)
 
 
 def read_index(file: ShardFile) -> pb.ShardIndex | None:
@@ -79,20 +86,38 @@ def read_index(file: ShardFile) -> pb.ShardIndex | None:
         if position is None:
             return None
         record = parse_record(file.record(position), file.place(position))
-    except (RiegeliDamagedError, DamagedError):
-        return None
+    except (RiegeliDamagedError, DamagedError, FormatError):
+        return None  # of a newer version nothing else can be read either: the scan says so
     if record.WhichOneof("kind") != "index" or record.index.data_end != position:
         return None
-    return record.index if _fits(file, record.index) else None
+    return record.index if _makes_sense(record.index) and _fits(file, record.index) else None
+
+
+def _makes_sense(index: pb.ShardIndex) -> bool:
+    with contextlib.suppress(DamagedError):
+        if not index.header.minor_version:
+            require_spec(index.header.spec, "the index")
+        return is_plausible(index)
+    return False
 
 
 def _fits(file: ShardFile, index: pb.ShardIndex) -> bool:
     """Whether the index is this shard's own: a copy of another shard's would name wrong places."""
     try:
         first = parse_record(file.record(SIGNATURE_END), file.place(SIGNATURE_END))
-    except DamagedError:
+    except (DamagedError, FormatError):
         return True  # then each block's own episode id and rows decide, when it is read
-    return bool(first.shard.shard_id == index.shard_id)
+    if first.WhichOneof("kind") != "shard" or first.shard.shard_id == index.shard_id:
+        return True
+    return any(_starts_there(file, entry) for entry in index.episodes[:_FEW])  # then the header is another shard's
+
+
+def _starts_there(file: ShardFile, entry: pb.EpisodeIndex) -> bool:
+    try:
+        record = parse_record(file.record(entry.start), file.place(entry.start))
+    except (DamagedError, FormatError):
+        return False
+    return record.WhichOneof("kind") == "start" and record.start.episode_id == entry.episode_id
 
 
 def parse_record(data: bytes, place: object) -> pb.Record:
@@ -101,7 +126,10 @@ def parse_record(data: bytes, place: object) -> pb.Record:
     Raises:
       FormatError: it is no record of ours, or of a newer major version.
     """
-    block.is_block(data)  # checks the version
+    try:
+        block.is_block(data)  # checks the version
+    except FormatError as error:
+        raise FormatError(f"{place}: {error}") from error
     try:
         return pb.Record.FromString(data)
     except DecodeError as error:
@@ -113,23 +141,30 @@ class _Scan:
 
     def __init__(self, file: ShardFile) -> None:
         self.file = file
-        self.header: pb.ShardHeader | None = None
-        self.amendments: list[pb.Spec] = []
-        self.episodes: dict[bytes, EpisodeBuilder] = {}
+        self.found = Sightings(file.path)
         self.skipped: list[SkippedRegion] = []
         self.truncation: Truncation | None = None
 
     def run(self) -> None:
-        """Takes note of every chunk that is whole."""
+        """Takes note of every chunk that is whole.
+
+        Raises:
+          FormatError: there are chunks, and none of them is ours.
+        """
+        foreign: FormatError | None = None
         for position, header in self._chunks():
-            if header.chunk_type == chunk.SIMPLE:
-                if header.num_records != 1 and self.skipped:
-                    return  # the footer, after a damaged index
-                try:
-                    if self._take_checked(position):
-                        return
-                except DamagedError as error:
-                    self._skip(position, header.end(position), error.message)
+            end = header.end(position)
+            try:
+                if self._take(position, end, header):
+                    break
+            except FormatError as error:
+                foreign = foreign or error
+                self.found.refuse(position, end, str(error))
+            except DamagedError as error:
+                self.found.refuse(position, end, error.message)
+        if foreign is not None and not self.found.has_any:
+            raise foreign
+        self.found.finish(self.skipped)
 
     def _chunks(self) -> Iterator[tuple[int, ChunkHeader]]:
         position = 0
@@ -138,7 +173,7 @@ class _Scan:
                 header = read_header(self.file, position)
             except ChunkDamage as damage:
                 resumed = resync.next_chunk(self.file, damage)
-                self._skip(position, resumed, damage.message)
+                self.skipped.append(SkippedRegion(position, resumed, damage.message))
                 position = resumed
                 continue
             if header is None:
@@ -153,41 +188,25 @@ class _Scan:
             yield position, header
             position = end
 
-    def _take_checked(self, position: int) -> bool:
+    def _take(self, position: int, end: int, header: ChunkHeader) -> bool:
+        """Takes note of a chunk; True at the index, after which nothing of ours follows."""
+        if header.chunk_type == chunk.SIGNATURE and position == 0:
+            return False
+        if self.skipped and (header.chunk_type == chunk.PADDING or header.num_records != 1):
+            return False  # the footer and what is around it, after a damaged index
         try:
-            return self._take(position)
+            return self._take_record(position, end)
         except FormatError:
             self.file.chunk(position)  # raises DamagedError if a flipped bit made it look like another format
             raise
 
-    def _take(self, position: int) -> bool:
-        """Takes note of one record; True at the index, after which nothing of ours follows."""
+    def _take_record(self, position: int, end: int) -> bool:
         _, __, head = read_prefix(self.file, position)
         if block.is_block(head):
-            header = read_block_prefix(self.file, position).header
-            self._episode(header.episode_id).add_block(position, header)
+            self.found.block(SightedBlock(position, end, read_block_prefix(self.file, position).header))
             return False
         record = parse_record(self.file.record(position), self.file.place(position))
-        kind = str(record.WhichOneof("kind"))
-        match kind:
-            case "shard":
-                self.header = record.shard
-            case "start":
-                self._episode(record.start.episode_id).start = position
-            case "end":
-                episode = self._episode(record.end.episode_id)
-                episode.end, episode.end_position = record.end, position
-            case "amendment":
-                self.amendments.append(record.amendment.spec)
-        return kind == "index"
-
-    def _episode(self, episode_id: bytes) -> EpisodeBuilder:
-        return self.episodes.setdefault(episode_id, EpisodeBuilder(episode_id))
-
-    def _skip(self, begin: int, end: int, message: str) -> None:
-        self.skipped.append(SkippedRegion(begin, end, message))
-        for episode in self.episodes.values():
-            episode.is_cut = True
+        return self.found.record(record, position, end)
 
 
 def scan(file: ShardFile, *, is_locked: bool = False) -> ShardContents:
@@ -196,17 +215,16 @@ def scan(file: ShardFile, *, is_locked: bool = False) -> ShardContents:
     Raises:
       FormatError: it is no rlds_kit shard, or of a newer major version.
     """
-    found = _Scan(file)
-    found.run()
+    scanned = _Scan(file)
+    scanned.run()
+    found = scanned.found
     return ShardContents(
         header=found.header,
         amendments=tuple(found.amendments),
         episodes=tuple(
-            episode.entry()
-            for episode in found.episodes.values()
-            if episode.blocks and (episode.end is None or episode.end.ending != pb.DISCARDED)
+            entries.sighted(each) for each in found.episodes.values() if each.blocks and not each.is_discarded
         ),
-        skipped=tuple(found.skipped),
-        truncation=found.truncation,
+        skipped=tuple(sorted((*scanned.skipped, *found.refused), key=lambda region: region.begin)),
+        truncation=scanned.truncation,
         is_locked=is_locked,
     )

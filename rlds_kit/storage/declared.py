@@ -8,11 +8,11 @@ import numpy as np
 from rlds_kit import spec as specs
 from rlds_kit.errors import SpecError
 from rlds_kit.spec.by_form import fits_by_form, fitting_types
-from rlds_kit.spec.validate import require
 from rlds_kit.step import ACTION, FLAGS
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_form import example_of, is_alike
 from rlds_kit.storage.branch import Branch
+from rlds_kit.storage.deviations import Deviations
 from rlds_kit.storage.leaf import ColumnKey, Leaves, escape
 from rlds_kit.storage.row_form import RowForm, form_of
 
@@ -28,11 +28,16 @@ class DeclaredFields:
     """The fields of an episode's rows: those of its spec, and those that come as well.
 
     A field belongs either to what is observed or to what is done: both would stand in the same column.
+
+    Args:
+      declared: the spec.
+      deviations: takes what does not fit; None: that is an error.
     """
 
-    def __init__(self, declared: specs.Dict) -> None:
+    def __init__(self, declared: specs.Dict, deviations: Deviations | None = None) -> None:
+        self.deviations = Deviations(strict=True) if deviations is None else deviations
         self._fields: dict[str, _Declared | _Dynamic] = {
-            name: _Declared(name, spec) for name, spec in declared.fields.items()
+            name: _Declared(name, spec, self.deviations) for name, spec in declared.fields.items()
         }
         self._observed, self._acted = _Side(), _Side()
         self._met: list[tuple[_Side, str]] = []
@@ -87,12 +92,13 @@ class DeclaredFields:
 class _Declared:
     """A field that the spec names.
 
-    An action is recorded as it was given, whether it fits or not: what the agent did is data, not an error.
+    An action is recorded as it was given, whether it fits or not: what the agent did is data, not an error. So is what
+    came in a field that is known to deviate.
     """
 
-    def __init__(self, name: str, spec: specs.Spec) -> None:
+    def __init__(self, name: str, spec: specs.Spec, deviations: Deviations) -> None:
         self._name, self._spec, self._branch = name, spec, Branch(escape(name), spec)
-        self._takes_any = name == ACTION
+        self._deviations = deviations
         self._fitting = fitting_types(spec) - {int}  # of which some take more than 64 bits
         self._known: tuple[object, ...] | None = None
         self._array: ColumnKey | None = None
@@ -109,21 +115,22 @@ class _Declared:
             self._branch.collect(item, found)
             return
         begin = len(found.keys)
-        try:
-            self._branch.collect(item, found)
-        except ValueError as error:  # a tuple of another length than declared
-            if not self._takes_any:
-                require(self._spec, item, self._name)
-            raise SpecError(f"{self._name}: {error}") from error
+        self._branch.collect(item, found)
         if not self._takes_any:
             self._check(item, list(found)[begin:])
+
+    @property
+    def _takes_any(self) -> bool:
+        return self._name == ACTION or self._name in self._deviations.fields
 
     def _check(self, item: object, leaves: list[tuple[ColumnKey, Any]]) -> None:
         # Arrays of a shape and dtype that fitted before fit again, in dicts of the same keys, but for the shape ().
         signature = tuple((key, value.shape) for key, value in leaves if _is_known_by_form(key))
         is_whole = len(signature) == len(leaves)
         if not is_whole or self._known != signature:
-            require(self._spec, item, self._name)
+            self._deviations.look(self._name, self._spec, item)
+            if self._takes_any:
+                return
             self._known = signature if is_whole else None
         if type(item) is np.ndarray and is_whole and len(leaves) == 1:
             self._array, self._example = leaves[0][0], example_of(item)

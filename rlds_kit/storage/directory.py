@@ -1,9 +1,10 @@
 """A dataset as a directory: names of shards, `dataset.json`, and what may be done with a directory that is there."""
 
+import itertools
 import json
-import os
 import time
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,15 +14,21 @@ from rlds_kit.errors import DatasetExistsError, FormatError, SpecError
 from rlds_kit.remote.address import require_local
 from rlds_kit.spec import from_json, to_json
 from rlds_kit.spec.compatibility import compatible
+from rlds_kit.storage import lock, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import value
 from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.storage.regular import read_regular
+from rlds_kit.storage.whole_file import make_directory, whole_file
 
 DESCRIPTION: Final = "dataset.json"
 SHARD_PATTERN: Final = "episodes-*.riegeli"
 MODES: Final = ("append", "new", "error")
 ABOUT: Final = ("name", "description", "citation", "licence")
 """What a dataset says of itself, besides its spec."""
+
+
+_MOST_NESTING: Final = 250
+"""Of objects in dataset.json: specs have at most 100 containers in one another, each an object or two."""
 
 
 def shards_in(directory: Path) -> list[Path]:
@@ -55,54 +62,87 @@ def prepare(directory: Path, mode: str, declared: specs.Dict, about: Mapping[str
       NotLocalError: it is a URL.
       SpecError: the dataset that is there has another spec.
       OSError: the directory cannot be made or written.
+
+    Warns:
+      RuntimeWarning: the file system has no locks.
     """
     if mode not in MODES:
         raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
     require_local(directory)
     directory = directory.absolute()  # a program may change its working directory while it records
-    if mode == "new":
-        directory = _free_name(directory)
-    if mode == "error" and is_dataset(directory):
-        raise DatasetExistsError(
-            f"{directory} holds a dataset; pass mode='append' to add to it, mode='new' to record beside it, or give "
-            "another path"
-        )
-    directory.mkdir(parents=True, exist_ok=True)
-    _describe(directory, declared, about, header)
-    _require_compatible(directory, declared)
-    return directory
+    for candidate in _candidates(directory) if mode == "new" else (directory,):
+        if mode != "append" and _is_taken(candidate):
+            continue
+        make_directory(candidate)
+        # Of writers that start together, one makes the file. Looking first and writing then would let all of them in.
+        if _describe(candidate, declared, about, header) or mode == "append":
+            _require_compatible(candidate, declared)
+            return candidate
+    raise DatasetExistsError(
+        f"{directory} holds a dataset; pass mode='append' to add to it, mode='new' to record beside it, or give "
+        "another path"
+    )
 
 
 def description(directory: Path) -> dict[str, Any]:
     """What `dataset.json` says; empty when there is none.
 
     Raises:
-      FormatError: it is no JSON object.
+      FormatError: it is no JSON object, or no file.
     """
     path = directory / DESCRIPTION
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(read_regular(path))
+        _require_plain(content)
     except FileNotFoundError:
         return {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: expected JSON: {error}; mend it or delete it, no shard needs it") from error
     if not isinstance(content, dict):
         raise FormatError(f"{path}: expected a JSON object; mend it or delete it, no shard needs it")
     return content
 
 
-def _free_name(directory: Path) -> Path:
-    candidate, number = directory, 1
-    while is_dataset(candidate):
-        number += 1
-        candidate = directory.with_name(f"{directory.name}-{number}")
-    return candidate
+def _require_plain(content: Any) -> None:
+    """Refuses what no writer writes, and what would end in other errors later.
+
+    Raises:
+      ValueError: something is nested too deeply, or a text is none.
+    """
+    level, depth = [content], 0
+    while level:
+        if depth > _MOST_NESTING:
+            raise ValueError(f"more than {_MOST_NESTING} objects in one another")
+        keys = [key for item in level if isinstance(item, dict) for key in item]
+        for text in itertools.chain(keys, (item for item in level if isinstance(item, str))):
+            text.encode()  # a lone surrogate is a UnicodeEncodeError, which is a ValueError
+        level = [
+            part
+            for item in level
+            if isinstance(item, dict | list)
+            for part in (item.values() if isinstance(item, dict) else item)
+        ]
+        depth += 1
 
 
-def _describe(directory: Path, declared: specs.Dict, about: Mapping[str, str], header: pb.ShardHeader) -> None:
-    """Writes dataset.json unless it is there; of two writers at once one wins and none sees half a file."""
+def _candidates(directory: Path) -> Iterator[Path]:
+    """The directory, and those beside it."""
+    yield directory
+    for number in itertools.count(2):
+        yield directory.with_name(f"{directory.name}-{number}")
+
+
+def _is_taken(directory: Path) -> bool:
+    """Whether there is a dataset. An empty dataset.json is what a writer left that was killed (see `whole_file`)."""
     path = directory / DESCRIPTION
-    temporary = directory / f".{DESCRIPTION}.{uuid.uuid4().hex}"
+    return (path.is_file() and path.stat().st_size > 0) or bool(shards_in(directory))
+
+
+def _describe(directory: Path, declared: specs.Dict, about: Mapping[str, str], header: pb.ShardHeader) -> bool:
+    """Writes dataset.json unless it is there, and returns whether it did.
+
+    Of several writers at once one wins, and none sees half a file.
+    """
     content = {
         "format": "rlds_kit",
         "version": 1,
@@ -113,24 +153,38 @@ def _describe(directory: Path, declared: specs.Dict, about: Mapping[str, str], h
     }
     try:
         # Also where the file exists: a directory that cannot be written is found out before an episode is played.
-        with temporary.open("x", encoding="utf-8") as file:
-            json.dump(content, file, indent=2, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        _link_without_replacing(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_directory(directory)
-
-
-def _link_without_replacing(temporary: Path, path: Path) -> None:
-    try:
-        path.hardlink_to(temporary)
+        with whole_file(directory / DESCRIPTION, replace=False) as temporary:
+            _write(temporary, content)
+            if lock.is_held(temporary, unknown=True):  # nobody can hold it
+                _warn_of_missing_locks(directory)
     except FileExistsError:
-        return
-    except OSError:  # a file system without hard links
-        if not path.exists():
-            temporary.replace(path)
+        sync_directory(directory)  # who made it may not have come so far
+        return False
+    return True
+
+
+def rewrite_description(directory: Path, content: Mapping[str, Any]) -> None:
+    """Replaces `dataset.json`.
+
+    Raises:
+      OSError: it cannot be written.
+    """
+    with whole_file(directory / DESCRIPTION) as temporary:
+        _write(temporary, content)
+
+
+def _warn_of_missing_locks(directory: Path) -> None:
+    warnings.warn(
+        f"{directory}: this file system has no locks (flock), by which readers see that a shard is being written. "
+        "Everything is recorded; until a shard is closed, its open episodes are listed as INCOMPLETE. Record on a "
+        "local disk if somebody reads meanwhile.",
+        RuntimeWarning,
+        stacklevel=5,
+    )
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False), "utf-8")
 
 
 def _require_compatible(directory: Path, declared: specs.Dict) -> None:
@@ -139,7 +193,7 @@ def _require_compatible(directory: Path, declared: specs.Dict) -> None:
         return
     try:
         existing = from_json(stored)
-    except SpecError as error:
+    except (SpecError, FormatError) as error:
         path = directory / DESCRIPTION
         raise FormatError(f"{path}: {error}; mend it or delete it, no shard needs it") from error
     problems = compatible(existing, declared)

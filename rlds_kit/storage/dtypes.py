@@ -1,5 +1,6 @@
 """The NumPy dtypes that are recorded, and their names on disk."""
 
+import contextlib
 import sys
 from typing import Any, Final
 
@@ -44,7 +45,8 @@ def from_name(name: str) -> np.dtype[Any]:
     if bare == BFLOAT16:
         return _bfloat16()
     if name[1:2] in ("U", "S") and name[2:].isdigit():
-        return np.dtype(name)
+        with contextlib.suppress(TypeError, OverflowError):  # NumPy's own words for a width that it cannot have
+            return np.dtype(name)
     raise ValueError(f"expected the name of a recordable dtype, got {name!r}")
 
 

@@ -1,10 +1,11 @@
 """Where an episode lies in its shard."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.storage.sightings import SightedEpisode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,40 +43,21 @@ class EpisodeEntry:
         return range(first, last)
 
 
-@dataclass(slots=True)
-class EpisodeBuilder:
-    """Collects an entry while a shard is scanned."""
-
-    episode_id: bytes
-    start: int = 0
-    end: pb.EpisodeEnd | None = None
-    end_position: int = 0
-    blocks: list[int] = field(default_factory=list)
-    first_row: list[int] = field(default_factory=list)
-    end_row: list[int] = field(default_factory=list)
-    is_cut: bool = False
-
-    def add_block(self, position: int, header: pb.BlockHeader) -> None:
-        """Adds a block, in file order."""
-        self.blocks.append(position)
-        self.first_row.append(header.first_row)
-        self.end_row.append(header.end_row)
-
-    def entry(self) -> EpisodeEntry:
-        """What has been found so far."""
-        seen = max(self.end_row, default=0)
-        return EpisodeEntry(
-            episode_id=self.episode_id,
-            start=self.start,
-            end=self.end_position,
-            ending=pb.UNKNOWN if self.end is None else self.end.ending,
-            rows=seen if self.end is None else self.end.rows,
-            blocks=np.array(self.blocks, np.int64),
-            first_row=np.array(self.first_row, np.int64),
-            end_row=np.array(self.end_row, np.int64),
-            content_digest=b"" if self.end is None else self.end.content_digest,
-            is_cut=self.is_cut and self.end is None,
-        )
+def sighted(episode: SightedEpisode) -> EpisodeEntry:
+    """The entry of an episode of which a scan found these records."""
+    end, headers = episode.end, [block.header for block in episode.blocks]
+    return EpisodeEntry(
+        episode_id=episode.episode_id,
+        start=episode.start_position,
+        end=episode.end_position,
+        ending=pb.UNKNOWN if end is None else end.ending,
+        rows=max((header.end_row for header in headers), default=0) if end is None else end.rows,
+        blocks=np.array([block.position for block in episode.blocks], np.int64),
+        first_row=np.array([header.first_row for header in headers], np.int64),
+        end_row=np.array([header.end_row for header in headers], np.int64),
+        content_digest=b"" if end is None else end.content_digest,
+        is_cut=episode.is_cut and end is None,
+    )
 
 
 def from_index(index: pb.EpisodeIndex) -> EpisodeEntry:

@@ -15,8 +15,8 @@ from rlds_kit.storage.block_cache import BlockCache
 from rlds_kit.storage.block_layout import BlockLayout, block_layout
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import ColumnLayout
-from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_records import end_of, start_of
 from rlds_kit.storage.leaf import elements
 from rlds_kit.storage.restore import Allocate, Stack, empty
 from rlds_kit.storage.rows import Rows
@@ -77,15 +77,18 @@ class EpisodeReader:
     def __init__(self, file: ShardFile, entry: EpisodeEntry, cache: BlockCache) -> None:
         self._file, self._entry, self._cache = file, entry, cache
 
+    @property
+    def place(self) -> str:
+        """File and episode, for errors."""
+        return f"{self._file.path}, episode {self._entry.episode_id.hex()}"
+
     def start(self) -> pb.EpisodeStart:
         """What was recorded at the episode's start.
 
         Raises:
           DamagedError: it is damaged.
         """
-        if not self._entry.start:
-            raise DamagedError(f"{self._file.path}: the start of the episode, with its metadata, is damaged")
-        return self._message(self._entry.start).start
+        return start_of(self._file, self._entry)
 
     def end(self) -> pb.EpisodeEnd | None:
         """What was recorded at its end; None without an end.
@@ -93,17 +96,12 @@ class EpisodeReader:
         Raises:
           DamagedError: it is damaged, or may have been in bytes that are.
         """
-        if self._entry.end:
-            return self._message(self._entry.end).end
         if self._entry.is_cut:
             raise DamagedError(
                 f"{self._file.path}: the end of the episode may lie in damaged bytes; `rlds-kit verify` lists them, "
                 "`rlds-kit repair` makes a copy in which the episode is incomplete"
             )
-        return None
-
-    def _message(self, position: int) -> pb.Record:
-        return parse_record(self._file.record(position), self._file.place(position))
+        return end_of(self._file, self._entry)
 
     def columns(self, begin: int, end: int, wanted: Wanted) -> dict[str, list[Column]]:
         """The columns that have values in rows `[begin, end)`, by path; they may have values in other rows too.
@@ -302,7 +300,11 @@ class EpisodeReader:
         position = int(self._entry.blocks[number])
         layout = self._cache.layout(position)
         if layout is None:
-            prefix, place = shard_file.read_block_prefix(self._file, position), self._file.place(position)
+            place = self._file.place(position)
+            try:
+                prefix = shard_file.read_block_prefix(self._file, position)
+            except FormatError as error:  # the shard was opened, so only what is here is not ours
+                raise DamagedError(f"{place}: {error}; run `rlds-kit repair`") from error
             layout = block_layout(prefix, place)
             self._cache.add_layout(position, layout)
         rows = (self._entry.first_row[number], self._entry.end_row[number])

@@ -57,7 +57,7 @@ class EpisodeRecorder:
             before. None on the first row, and where rows were left out before this one.
 
         Raises:
-          SpecError: a declared field does not fit; nothing of the row is recorded.
+          SpecError: a declared field does not fit, and the recorder is strict; nothing of the row is recorded.
           UnsupportedTypeError: a value cannot be recorded; nothing of the row is.
           RecordingError: the episode has ended, or the recorder cannot write.
         """
@@ -177,6 +177,8 @@ class EpisodeRecorder:
             if self.rows == rows:
                 self._fields.forget()
             raise
+        if self._fields.deviations.is_unsaid():
+            self._fields.deviations.say()
 
     def _take(self, observed: Leaves, acted: Leaves) -> bool:
         """Takes a row; False if the handler of a signal, which runs in this thread, flushed or closed meanwhile."""

@@ -179,7 +179,7 @@ def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) ->
         case _:
             raise ValueError(
                 f"filter {number} of elements of {itemsize} bytes is not known to this version; "
-                "a newer rlds_kit wrote it: run `pip install --upgrade rlds-kit`"
+                "a newer rlds_kit wrote it: upgrade rlds_kit"
             )
 
 

@@ -1,9 +1,13 @@
 """Who is writing a shard: a lock that the system drops when its holder dies, however it dies."""
 
+import errno
 import os
 import sys
 from pathlib import Path
 from typing import Final
+
+NO_LOCKS: Final = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
+"""What a file system that has no locks says: some network and FUSE mounts, NFS without its lock service."""
 
 if sys.platform == "win32":
     import msvcrt
@@ -11,11 +15,12 @@ if sys.platform == "win32":
     _LOCK_BYTE: Final = 1 << 62
     """Far beyond any data: Windows also denies reading what is locked."""
 
-    def acquire(descriptor: int) -> None:
+    def acquire(descriptor: int) -> bool:
         """Locks an open shard for its writer."""
         _at_lock_byte(descriptor, msvcrt.LK_NBLCK)
+        return True
 
-    def is_held(path: Path) -> bool:
+    def is_held(path: Path, *, unknown: bool = False) -> bool:  # noqa: ARG001  Windows always knows
         """Whether some process, this one included, has the shard open for writing."""
         with path.open("r+b") as file:
             try:
@@ -36,19 +41,32 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def acquire(descriptor: int) -> None:
-        """Locks an open shard for its writer."""
+    def acquire(descriptor: int) -> bool:
+        """Locks an open shard for its writer; returns False where the file system has no locks."""
         # Waiting is right: the file is new, so only a reader that looks at it in passing can hold a lock.
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return _flock(descriptor, fcntl.LOCK_EX)
 
-    def is_held(path: Path) -> bool:
-        """Whether some process, this one included, has the shard open for writing."""
+    def is_held(path: Path, *, unknown: bool = False) -> bool:
+        """Whether some process, this one included, has the shard open for writing.
+
+        Args:
+          path: of the shard.
+          unknown: what to return where the file system has no locks.
+        """
         # flock, not lockf: a POSIX record lock would be lost when this very process closes a reader of the file.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return not _flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB) and unknown
         except BlockingIOError:
             return True
         finally:
             os.close(descriptor)
-        return False
+
+    def _flock(descriptor: int, operation: int) -> bool:
+        try:
+            fcntl.flock(descriptor, operation)
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return False
+            raise
+        return True

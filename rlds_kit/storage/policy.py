@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Final
 
+from rlds_kit.storage.sightings import BLOCK_ROWS_LIMIT
+
 BLOCK_ROWS: Final = 64
 BLOCK_BYTES: Final = 8 << 20
 SMALL_BLOCK_BYTES: Final = 64 << 10
@@ -71,6 +73,8 @@ class FlushPolicy:
         >>> FlushPolicy().is_full(64, 6400), FlushPolicy(block_rows=8).is_full(8, 800)
         (False, True)
         """
+        if rows >= BLOCK_ROWS_LIMIT:
+            return True
         if self.block_rows is not None:
             return rows >= self.block_rows or nbytes >= self.block_bytes
         return (rows >= BLOCK_ROWS and nbytes >= SMALL_BLOCK_BYTES) or nbytes >= self.block_bytes

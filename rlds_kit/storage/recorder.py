@@ -14,6 +14,7 @@ from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import value
 from rlds_kit.storage.declared import DeclaredFields
+from rlds_kit.storage.deviations import Deviations
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.policy import FlushPolicy
@@ -38,6 +39,7 @@ class Recorder:
       max_shard_bytes: a shard that has reached this size takes no new episode.
       max_shard_episodes: a shard that has so many episodes takes no new one; None: no such limit.
       memory_limit: bytes of rows that may wait, over all open episodes; the caller waits when they are reached.
+      strict: whether a declared field that does not fit is an error; if not, it is recorded as it is, and said once.
 
     Raises:
       DatasetExistsError: the mode forbids the dataset that is there.
@@ -58,6 +60,7 @@ class Recorder:
         max_shard_bytes: int = MAX_SHARD_BYTES,
         max_shard_episodes: int | None = None,
         memory_limit: int = MEMORY_LIMIT,
+        strict: bool = True,
     ) -> None:
         if policy is not None and not isinstance(policy, FlushPolicy):
             raise TypeError(f"policy: expected a FlushPolicy such as FlushPolicy.every_step(), got {policy!r}")
@@ -75,6 +78,7 @@ class Recorder:
         shards = ShardSet(
             self.directory, header, max_shard_bytes, max_shard_episodes, cut_heavy_blocks=self.policy.block_rows is None
         )
+        self._deviations = Deviations(strict=strict)
         self._intake = Intake(shards, self.policy, memory_limit)
 
     def start_episode(
@@ -100,7 +104,7 @@ class Recorder:
             provenance=value.encode(dict(provenance or {}), "provenance"),
             started_unix_ns=time.time_ns(),
         )
-        return EpisodeRecorder(self._intake, DeclaredFields(self.declared), start)
+        return EpisodeRecorder(self._intake, DeclaredFields(self.declared, self._deviations), start)
 
     def flush(self) -> None:
         """Returns when everything that was given is durable.

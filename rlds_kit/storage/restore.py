@@ -183,10 +183,29 @@ def _common_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
     if any(dtype.kind not in "biufc" for dtype in dtypes):
         return None
     common = np.result_type(*dtypes)
-    return common if all(_survives(column.values, common) for column in columns) else None
+    return common if all(survives(column.values, common) for column in columns) else None
 
 
-def _survives(values: np.ndarray, dtype: np.dtype[Any]) -> bool:
+def exact_array(value: object) -> np.ndarray | None:
+    """A number, an array, or a list or tuple of such, as an array that has the same numbers; None if there is none.
+
+    >>> exact_array([1, 2.5]), exact_array([[1], [2, 3]]) is None, exact_array(None) is None
+    (array([1. , 2.5]), True, True)
+    """
+    if isinstance(value, np.ndarray | np.generic | bool | int | float | complex):
+        found = np.asarray(value)
+        return found if found.dtype.kind in "biufc" else None
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    items = [exact_array(item) for item in value]
+    known = [item for item in items if item is not None]
+    if len(known) < len(items) or len({item.shape for item in known}) > 1:
+        return None
+    common = np.result_type(*known)
+    return np.stack(known, dtype=common) if all(survives(item, common) for item in known) else None
+
+
+def survives(values: np.ndarray, dtype: np.dtype[Any]) -> bool:
     """Whether a cast keeps every value. By value: NumPy calls int64 to float64 safe, but 2**53 + 1 is not."""
     if values.dtype.kind in "iu" and dtype.kind in "fc":
         wide, bits = values.astype(dtype).real, 8 * values.dtype.itemsize - (values.dtype.kind == "i")

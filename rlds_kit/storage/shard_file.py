@@ -19,6 +19,7 @@ from rlds_kit.riegeli.recovery import ChunkDamage
 from rlds_kit.storage import block, lock
 from rlds_kit.storage.block import PREFIX_BYTES, BlockPrefix, PrefixTooShortError
 from rlds_kit.storage.place import Place
+from rlds_kit.storage.regular import open_regular
 
 T = TypeVar("T")
 
@@ -28,12 +29,6 @@ FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX
 _LARGE_READ: Final = 31 << 20
 """A smaller one fills fewer than 1,024 parts of memory, two for each block of the file, as every system allows that can
 at all. A larger one is first held against the file's size."""
-
-
-def _descriptor(path: Path) -> int:
-    """Of a file. Its object, in a cycle that is collected, may go first, and complain that nobody closed it."""
-    with path.open("rb", buffering=0) as file:
-        return os.dup(file.fileno())
 
 
 class ShardFile:
@@ -48,7 +43,7 @@ class ShardFile:
         self.path = path
         self._lock = threading.Lock()
         self.remote = path.file() if isinstance(path, RemotePath) else None
-        self._descriptor = -1 if self.remote is not None else _descriptor(path)
+        self._descriptor = -1 if self.remote is not None else open_regular(path)
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:  # kept here: at exit, modules are empty
         descriptor, self._descriptor = self.__dict__.get("_descriptor", -1), -1

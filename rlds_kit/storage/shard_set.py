@@ -16,6 +16,7 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Block, Discard, End, Start
+from rlds_kit.storage.manifest import ManifestWriter
 from rlds_kit.storage.shard_writer import ShardWriter
 
 
@@ -55,6 +56,7 @@ class ShardSet:
         self._header = header
         self._max_bytes, self._max_episodes = max_shard_bytes, max_shard_episodes
         self._names = directories.shard_paths(directory)
+        self._manifest = ManifestWriter(directory)
         self._shards: dict[ShardWriter, SeenFields] = {}
         self._current: ShardWriter | None = None
         self._unsynced: set[ShardWriter] = set()
@@ -119,15 +121,27 @@ class ShardSet:
             self._close(episode.shard)
 
     def sync(self) -> None:
-        """Returns when everything written is durable."""
-        for shard in list(self._unsynced):
-            shard.sync()
-            self._unsynced.discard(shard)
+        """Returns when everything written is durable.
+
+        Raises:
+          FileGoneError: a shard was deleted, moved or replaced.
+          OSError: the disk is full, or gone.
+        """
+        for shard in self._shards:
+            if shard in self._unsynced:
+                shard.sync()
+                self._unsynced.discard(shard)
+            else:
+                shard.require_there()
 
     @property
     def is_dirty(self) -> bool:
         """Whether something written is not known to be durable."""
         return bool(self._unsynced)
+
+    def rows_gone(self) -> int:
+        """How many of the rows that were written nobody will find: those of open shards that were deleted."""
+        return sum(shard.rows for shard in self._shards if shard.is_gone)
 
     def close(self) -> None:
         """Closes every shard with its index and footer."""
@@ -142,7 +156,7 @@ class ShardSet:
         self._shards.clear()
 
     def _is_full(self, shard: ShardWriter) -> bool:
-        return shard.size >= self._max_bytes or (
+        return shard.is_full(self._max_bytes) or (
             self._max_episodes is not None and shard.episodes >= self._max_episodes
         )
 
@@ -157,6 +171,7 @@ class ShardSet:
         return shard
 
     def _close(self, shard: ShardWriter) -> None:
-        del self._shards[shard]
         self._unsynced.discard(shard)
-        shard.close()
+        closed = shard.close()
+        del self._shards[shard]
+        self._manifest.add(closed)

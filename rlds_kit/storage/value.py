@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.errors import SpecError, UnsupportedTypeError
+from rlds_kit.errors import DamagedError, SpecError, UnsupportedTypeError
 from rlds_kit.storage import dtypes
 from rlds_kit.storage.rlds_kit_pb2 import Array, Complex, Entries, Items, Value
 
@@ -73,6 +73,31 @@ def decode(message: Value) -> Any:  # the type of a recorded value is only known
     if kind is None:
         raise ValueError("expected a Value with a kind, got an empty message")
     return _DECODERS[kind](getattr(message, kind))
+
+
+def decode_stored(message: Value, what: str, place: object) -> Any:  # likewise
+    """The value of a message that a file holds.
+
+    Args:
+      message: whoever wrote it.
+      what: it is, for the error.
+      place: where it is.
+
+    Raises:
+      DamagedError: it makes no sense.
+    """
+    try:
+        return decode(message)
+    except (ValueError, TypeError, OverflowError, MemoryError, RecursionError) as error:
+        raise DamagedError(f"{place}: {what} cannot be read: {error}; run `rlds-kit verify`") from error
+
+
+def decode_stored_dict(message: Value, what: str, place: object) -> dict[str, Any]:
+    """The same of what must be a dict."""
+    found = decode_stored(message, what, place)
+    if not isinstance(found, dict):
+        raise DamagedError(f"{place}: {what}: expected a dict, got {type(found).__name__}; run `rlds-kit verify`")
+    return found
 
 
 def _encode_int(number: int, _: str, __: int) -> Value:

@@ -4,10 +4,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from rlds_kit.errors import RecordingError
 from rlds_kit.storage.jobs import Block, Discard, End, Job, Start, Sync
 from rlds_kit.storage.shard_set import ShardSet
+
+JOB_BYTES: Final = 16 << 10
+"""What a job counts for besides its rows while it waits: those of many short episodes take more memory than these."""
 
 
 class WriterThread:
@@ -28,7 +32,8 @@ class WriterThread:
         cut_waiting: Callable[[float], None],
     ) -> None:
         self.held_bytes = 0
-        """Bytes of rows that are not written yet, in open blocks and in jobs. Guarded by the monitor."""
+        """Bytes of rows that are not written yet, in open blocks and in jobs, and JOB_BYTES for each of these. Guarded
+        by the monitor."""
         self.rows_given = 0
         self.rows_written = 0
         self.written: dict[bytes, int] = {}
@@ -47,6 +52,7 @@ class WriterThread:
     def put(self, job: Job) -> None:
         """Queues a job. The monitor must be held."""
         self._jobs.append(job)
+        self.held_bytes += JOB_BYTES
         self._monitor.notify_all()
 
     def request_sync(self) -> int:
@@ -113,6 +119,8 @@ class WriterThread:
                 self._monitor.wait(self._seconds_to_tick())
                 self._tick()
             self._tick()
+            self.held_bytes -= JOB_BYTES
+            self._monitor.notify_all()
             return self._jobs.popleft()
 
     def _seconds_to_tick(self) -> float | None:
@@ -167,6 +175,7 @@ class WriterThread:
     def _fail(self, error: BaseException) -> None:
         with self._monitor:
             self.error = error
+            self.rows_written -= self._shards.rows_gone()
             self._jobs.clear()
             self._monitor.notify_all()
         self._shards.abandon()

@@ -1,6 +1,6 @@
 """Checks one episode of a shard: every column decoded, every rule about rows, specs, ending and digest."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -17,12 +17,12 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_payload
+from rlds_kit.storage.sightings import SightedBlock, SightedEpisode
 from rlds_kit.upkeep import repaired
 from rlds_kit.upkeep.check_rows import RowFinding, Rows
 from rlds_kit.upkeep.check_spec import Misfit, by_field, misfits
 from rlds_kit.upkeep.repaired import Span
 from rlds_kit.upkeep.report import Finding, uuid_of
-from rlds_kit.upkeep.survey import SurveyedBlock, SurveyedEpisode
 
 _LIMITS: Final = frozenset(("bounds", "charset"))
 _TAG_BYTES: Final = 1
@@ -40,13 +40,16 @@ class EpisodeFindings:
 class _Check:
     """Goes through the blocks of one episode."""
 
-    def __init__(self, file: ShardFile, episode: SurveyedEpisode, declared: specs.Dict) -> None:
+    def __init__(
+        self, file: ShardFile, episode: SightedEpisode, declared: specs.Dict, deviating: Collection[str]
+    ) -> None:
         self.found = EpisodeFindings()
-        self._file, self._episode, self._declared = file, episode, declared
+        self._file, self._episode, self._declared, self._deviating = file, episode, declared, deviating
         self._place = Finding("", "", file.path.name, episode=uuid_of(episode.episode_id))
         self._rows, self._digest = Rows(), EpisodeDigest()
         self._excused: list[Span] = list(repaired.marks(episode.start).undefined)
         self._limits: dict[str, tuple[int, int, str]] = {}
+        self._others: dict[str, tuple[int, int, str]] = {}
 
     def run(self, *, is_locked: bool) -> EpisodeFindings:
         episode = self._episode
@@ -66,7 +69,7 @@ class _Check:
         self._note_limits()
         return self.found
 
-    def _problem(self, rule: str, message: str, *, step: int | None = None, block: SurveyedBlock | None = None) -> None:
+    def _problem(self, rule: str, message: str, *, step: int | None = None, block: SightedBlock | None = None) -> None:
         begin, end = (None, None) if block is None else (block.position, block.end)
         finding = replace(self._place, rule=rule, message=message, step=step, begin=begin, end=end)
         self.found.problems.append(finding)
@@ -74,11 +77,11 @@ class _Check:
     def _note(self, rule: str, message: str, *, step: int | None = None) -> None:
         self.found.notes.append(replace(self._place, rule=rule, message=message, step=step))
 
-    def _row_findings(self, findings: Iterator[RowFinding], block: SurveyedBlock | None = None) -> None:
+    def _row_findings(self, findings: Iterator[RowFinding], block: SightedBlock | None = None) -> None:
         for rule, step, message in findings:
             self._problem(rule, message, step=step, block=block)
 
-    def _block(self, block: SurveyedBlock, at: int) -> int:
+    def _block(self, block: SightedBlock, at: int) -> int:
         """Checks a block that should begin at step `at`; returns where the next one should."""
         header = block.header
         if header.first_row != at:
@@ -95,7 +98,7 @@ class _Check:
                 self._misfits(name, misfits(name, self._declared.fields[name], parts))
         return max(at, header.end_row)
 
-    def _columns(self, block: SurveyedBlock) -> list[Column]:
+    def _columns(self, block: SightedBlock) -> list[Column]:
         """The columns that are as they should be; the others are reported."""
         good = []
         try:
@@ -112,7 +115,7 @@ class _Check:
                 self._problem("column", self._short(error, block), step=header.first_row, block=block)
         return good
 
-    def _column(self, block: SurveyedBlock, header: pb.Column, base: int) -> Column:
+    def _column(self, block: SightedBlock, header: pb.Column, base: int) -> Column:
         payload = read_payload(self._file, block.position, base + header.offset, header.length)
         place = self._file.place(block.position)
         column = columns.decode(layout_of(header, place), payload, place)
@@ -120,11 +123,11 @@ class _Check:
             restore.exact(column)  # text must be text, and trees be trees
         return column
 
-    def _short(self, error: Exception, block: SurveyedBlock) -> str:
+    def _short(self, error: Exception, block: SightedBlock) -> str:
         """An error's message without the place, which the finding has, and the advice at its end."""
         return str(error).removeprefix(f"{self._file.place(block.position)}: ").partition("; run ")[0]
 
-    def _check_layout(self, block: SurveyedBlock) -> None:
+    def _check_layout(self, block: SightedBlock) -> None:
         """Columns must lie in the block's rows, and where a plain protobuf reader finds them."""
         at = 0
         place = self._file.place(block.position)
@@ -146,10 +149,15 @@ class _Check:
                 self._limits[problem.place] = (count + 1, first, message)
             elif name == ACTION:  # what the agent did is data, whether the environment allows it or not
                 self._note("action", str(problem), step=row)
+            elif name in self._deviating:  # the recorder took note of it: it is what the environment gave
+                count, first, _ = self._others.get(str(problem), (0, row, ""))
+                self._others[str(problem)] = (count + 1, first, "")
             else:
                 self._problem("spec", str(problem), step=row)
 
     def _note_limits(self) -> None:
+        for message, (count, first, _) in self._others.items():
+            self._note("deviation", f"{message}; in {count} steps or more" if count > 1 else message, step=first)
         for place, (_, first, message) in self._limits.items():
             self._note("bounds", f"{place}: {message}; perhaps in other steps too", step=first)
 
@@ -184,7 +192,12 @@ class _Check:
 
 
 def check_episode(
-    file: ShardFile, episode: SurveyedEpisode, declared: specs.Dict, *, is_locked: bool
+    file: ShardFile,
+    episode: SightedEpisode,
+    declared: specs.Dict,
+    *,
+    is_locked: bool,
+    deviating: Collection[str] = (),
 ) -> EpisodeFindings:
     """Checks everything about an episode that can be checked without knowing the others.
 
@@ -193,5 +206,6 @@ def check_episode(
       episode: what a survey of the shard found of it.
       declared: the shard's spec.
       is_locked: whether it may still be being recorded.
+      deviating: names of declared fields in which, as the shard says, something else came; that is no damage.
     """
-    return _Check(file, episode, declared).run(is_locked=is_locked)
+    return _Check(file, episode, declared, deviating).run(is_locked=is_locked)

@@ -22,10 +22,11 @@ def layer_problems(dataset: Path, digests: Mapping[bytes, bytes]) -> Iterator[Fi
             place = f"{LAYERS}/{name}/{path.name}"
             try:
                 found = read_file(path)
-                said = Layer(dataset, name, {path.name: found}).history()
+                said, faults = Layer(dataset, name, {path.name: found}).readable()
             except FormatError as error:
                 yield Finding("layer-format", str(error), place)
                 continue
+            yield from (Finding("layer-format", fault, place) for fault in faults)
             for region in found.skipped:
                 yield Finding("layer-damaged", region.message, place, region.begin, region.end)
             changed = {

@@ -9,8 +9,9 @@ from rlds_kit.errors import FormatError
 from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.episode_entry import EpisodeEntry, from_index
+from rlds_kit.storage.sightings import SightedEpisode
 from rlds_kit.upkeep.report import Finding, uuid_of
-from rlds_kit.upkeep.survey import Survey, SurveyedEpisode
+from rlds_kit.upkeep.survey import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,11 @@ def shard_problems(found: Survey) -> Iterator[Finding]:
         yield from (Finding("footer", message, found.name) for message in _footer_problems(found))
 
 
+def amended_fields(found: Survey) -> set[str]:
+    """The names of fields of which a shard says, after its header, that something else came in them."""
+    return {name for amendment in found.amendments for name in amendment.dict.key}
+
+
 def shard_notes(found: Survey) -> Iterator[Finding]:
     """What is worth knowing of a shard, and no damage."""
     if found.truncation is not None and not found.is_locked:
@@ -106,11 +112,11 @@ def _index_problems(found: Survey, index: pb.ShardIndex) -> Iterator[str]:
     entries = {entry.episode_id: from_index(entry) for entry in index.episodes}
     for episode_id in entries.keys() | found.episodes.keys():
         scanned, entry = found.episodes.get(episode_id), entries.get(episode_id)
-        for message in _entry_problems(found, scanned or SurveyedEpisode(episode_id), entry):
+        for message in _entry_problems(found, scanned or SightedEpisode(episode_id), entry):
             yield f"episode {uuid_of(episode_id)}: {message}"
 
 
-def _entry_problems(found: Survey, scanned: SurveyedEpisode, entry: EpisodeEntry | None) -> Iterator[str]:
+def _entry_problems(found: Survey, scanned: SightedEpisode, entry: EpisodeEntry | None) -> Iterator[str]:
     """Where an entry and a scan disagree, but for what lies in damaged bytes."""
     if entry is None:
         yield "it is not in the index"

@@ -9,7 +9,7 @@ from rlds_kit.spec.compatibility import compatible
 from rlds_kit.spec.message import from_message
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.storage.whole_file import whole_file
 
 _ABOUT = ("name", "description", "citation", "licence")
 
@@ -18,8 +18,8 @@ def copy_description(source: Path, destination: Path, headers: list[pb.ShardHead
     """Copies dataset.json, or makes a new one from the first of `headers` and says why."""
     reason = _unusable(source, headers)
     if reason is None:
-        (destination / directories.DESCRIPTION).write_bytes((source / directories.DESCRIPTION).read_bytes())
-        sync_directory(destination)
+        with whole_file(destination / directories.DESCRIPTION) as temporary:
+            temporary.write_bytes((source / directories.DESCRIPTION).read_bytes())
         return None
     header = headers[0] if headers else pb.ShardHeader()
     if not header.HasField("metadata"):

@@ -9,29 +9,8 @@ from rlds_kit.storage import column as columns
 from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
-from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile
-
-
-def start_of(file: ShardFile, entry: EpisodeEntry) -> pb.EpisodeStart:
-    """What was recorded at an episode's start.
-
-    Raises:
-      DamagedError: it is damaged.
-    """
-    if not entry.start:
-        raise DamagedError(f"{file.path}: the start of an episode is damaged; run `rlds-kit repair`")
-    return parse_record(file.record(entry.start), file.place(entry.start)).start
-
-
-def end_of(file: ShardFile, entry: EpisodeEntry) -> pb.EpisodeEnd | None:
-    """What was recorded at its end; None when it has none.
-
-    Raises:
-      DamagedError: it is damaged.
-    """
-    return parse_record(file.record(entry.end), file.place(entry.end)).end if entry.end else None
 
 
 def headers_of(file: ShardFile, entry: EpisodeEntry) -> Iterator[tuple[int, int, pb.BlockHeader]]:

@@ -18,16 +18,20 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.contents import contents
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_records import end_of, start_of
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.policy import BLOCK_ROWS
 from rlds_kit.storage.recorder import MAX_SHARD_BYTES
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
+from rlds_kit.upkeep.closing import note_closed
 from rlds_kit.upkeep.copying import copy_description
-from rlds_kit.upkeep.episode_blocks import blocks_of, end_of, start_of
+from rlds_kit.upkeep.episode_blocks import blocks_of
 from rlds_kit.upkeep.regroup import regrouped
 from rlds_kit.upkeep.report import Meter, Progress, require_dataset, uuid_of
 from rlds_kit.whole_directory import new_directory
+
+__all__ = ["Report", "rechunk"]
 
 BLOCK_BYTES: Final = 32 << 20
 """More before compression is in no block, however many rows were asked for: a reader holds a block in memory."""
@@ -109,6 +113,7 @@ def rechunk(
         copy_description(path, made, work.output.headers)
         after = _check(made, work.digests, meter)
         carry([path], made, work.moved)
+        note_closed(made)
         note(made, lineage("rechunk", {"block_rows": block_rows, "block_bytes": block_bytes}, [read]))
     return Report(
         path,
@@ -135,7 +140,7 @@ class _Output:
 
     def shard_for(self, header: pb.ShardHeader) -> tuple[ShardWriter, SeenFields]:
         """A shard that has room, of a run of the same spec, metadata and environment."""
-        if self._writer is None or self._seen is None or self._writer.size >= self._max_bytes or self._differs(header):
+        if self._writer is None or self._seen is None or self._writer.is_full(self._max_bytes) or self._differs(header):
             self.close()
             own = pb.ShardHeader()
             own.CopyFrom(header)

@@ -10,19 +10,21 @@ from rlds_kit import spec as specs
 from rlds_kit.errors import FormatError
 from rlds_kit.spec.message import to_message
 from rlds_kit.storage import directory as directories
+from rlds_kit.storage import manifest, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import value
 from rlds_kit.storage.amendment import SeenFields
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
+from rlds_kit.storage.sightings import SightedEpisode
 from rlds_kit.upkeep import salvage
+from rlds_kit.upkeep.closing import note_closed
 from rlds_kit.upkeep.copying import copy_description
 from rlds_kit.upkeep.repair_episode import EpisodeCopy, Loss
 from rlds_kit.upkeep.repair_layers import repair_layers
 from rlds_kit.upkeep.report import Meter, Progress, require_dataset, uuid_of
 from rlds_kit.upkeep.salvage import Plan
-from rlds_kit.upkeep.survey import Survey, SurveyedEpisode, survey
+from rlds_kit.upkeep.survey import Survey, survey
 from rlds_kit.whole_directory import new_directory
 
 
@@ -89,10 +91,12 @@ def repair(
     ()
     """
     path = require_dataset(source)
+    lost = manifest.losses(path, manifest.read_manifests(path))
     shards = directories.shards_in(path)
     sizes = [shard.stat().st_size for shard in shards]
     with new_directory(destination) as made:
         work, meter = _Work(made), Meter(progress, sum(sizes))
+        work.losses += [Loss("file", each.message, each.path) for each in lost]
         for shard, size in zip(shards, sizes, strict=True):
             _repair_shard(work, path, ShardFile(shard), meter)
             meter.next_file(size)
@@ -100,6 +104,7 @@ def repair(
         if reason is not None:
             work.losses.append(Loss("description", f"{reason}; a new one was made from the shards"))
         work.losses += repair_layers(path, made, work.plans)
+        note_closed(made)
     losses, left_out = tuple(work.losses), tuple(work.left_out)
     return Report(path, Path(destination), losses, left_out, len(work.headers), len(work.copied), work.steps)
 
@@ -132,15 +137,15 @@ def _repair_shard(work: _Work, source: Path, file: ShardFile, meter: Meter) -> N
         writer.close()
 
 
-def _digest(episode: SurveyedEpisode) -> bytes:
+def _digest(episode: SightedEpisode) -> bytes:
     return b"" if episode.end is None else episode.end.content_digest
 
 
-def _plans(work: _Work, found: Survey, file: ShardFile) -> Iterator[tuple[SurveyedEpisode, Plan]]:
+def _plans(work: _Work, found: Survey, file: ShardFile) -> Iterator[tuple[SightedEpisode, Plan]]:
     """What to copy of which episode; notes what is lost as a whole."""
     indexed = {} if found.index is None else {entry.episode_id: entry for entry in found.index.episodes}
     for episode_id in {**found.episodes, **indexed}:
-        episode = found.episodes.get(episode_id, SurveyedEpisode(episode_id))
+        episode = found.episodes.get(episode_id, SightedEpisode(episode_id))
         entry = indexed.get(episode_id, pb.EpisodeIndex())
         if episode.is_discarded or entry.ending == pb.DISCARDED:
             continue

@@ -13,13 +13,16 @@ from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
+from rlds_kit.storage.sightings import SightedEpisode
 from rlds_kit.upkeep import repaired, salvage
 from rlds_kit.upkeep.repaired import Repaired, Span
 from rlds_kit.upkeep.report import uuid_of
 from rlds_kit.upkeep.salvage import Plan
-from rlds_kit.upkeep.survey import Survey, SurveyedEpisode
+from rlds_kit.upkeep.survey import Survey
 
-What: TypeAlias = Literal["episode", "steps", "field", "start", "end", "header", "record", "description", "layer"]
+What: TypeAlias = Literal[
+    "episode", "steps", "field", "start", "end", "header", "record", "description", "layer", "file"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,8 @@ class Loss:
 
     Attributes:
       what: "episode", "steps", "field", "start" (metadata, seed and options), "end", "header" (of the shard), "record"
-        (one that this version does not know), "description" (dataset.json) or "layer".
+        (one that this version does not know), "description" (dataset.json), "layer" or "file" (one that was closed is
+        missing, or is not as it was).
       message: for people.
       shard: name of the file.
       episode: None when it concerns none in particular.
@@ -62,7 +66,7 @@ class EpisodeCopy:
     """
 
     def __init__(
-        self, found: Survey, file: ShardFile, episode: SurveyedEpisode, plan: Plan, declared: Iterable[str]
+        self, found: Survey, file: ShardFile, episode: SightedEpisode, plan: Plan, declared: Iterable[str]
     ) -> None:
         self._found, self._file, self._episode, self._plan = found, file, episode, plan
         self._declared = tuple(declared)

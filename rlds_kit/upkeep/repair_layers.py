@@ -33,6 +33,9 @@ def repair_layers(source: Path, destination: Path, plans: Mapping[bytes, tuple[b
         for name, regions in layer.damage.items()
         for region in regions
     ]
+    losses += [
+        Loss("layer", f"left out: {fault}", layer.name) for layer in layers_of(source) for fault in layer.readable()[1]
+    ]
     digests = {
         entry.episode_id: entry.content_digest
         for path in directories.shards_in(destination)
@@ -44,7 +47,7 @@ def repair_layers(source: Path, destination: Path, plans: Mapping[bytes, tuple[b
         )
         for key, (before, plan) in plans.items()
     }
-    carried = carry([source], destination, moved)
+    carried = carry([source], destination, moved, skip_faults=True)
     if carried.left_out:
         losses.append(Loss("layer", f"left out: {carried.left_out} annotations of steps that are lost"))
     return losses

@@ -21,8 +21,8 @@ from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey, field_of
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_payload
+from rlds_kit.storage.sightings import SightedBlock, SightedEpisode
 from rlds_kit.upkeep.repaired import Span
-from rlds_kit.upkeep.survey import SurveyedBlock, SurveyedEpisode
 
 _STEP_INDEX_KEY = ColumnKey(STEP_INDEX, pb.INT, None, 0)
 
@@ -39,7 +39,7 @@ class Piece:
       before_gap: whether steps after it are missing.
     """
 
-    block: SurveyedBlock
+    block: SightedBlock
     first: int
     good: tuple[int, ...]
     after_gap: bool
@@ -87,7 +87,7 @@ class Plan:
                     yield Span(span.path, begin + shift, end + shift)
 
 
-def plan(file: ShardFile, episode: SurveyedEpisode, rows: int) -> Plan:
+def plan(file: ShardFile, episode: SightedEpisode, rows: int) -> Plan:
     """Decides what to copy of an episode that had `rows` steps, as far as that is known."""
     made = Plan()
     usable = [(block, good) for block in episode.blocks if _has_steps(block, good := good_columns(file, block))]
@@ -111,7 +111,7 @@ def plan(file: ShardFile, episode: SurveyedEpisode, rows: int) -> Plan:
     return made
 
 
-def good_columns(file: ShardFile, block: SurveyedBlock) -> tuple[int, ...]:
+def good_columns(file: ShardFile, block: SightedBlock) -> tuple[int, ...]:
     """The numbers of the columns that match their checksum."""
     base = read_block_prefix(file, block.position).payload_base
     return tuple(
@@ -119,7 +119,7 @@ def good_columns(file: ShardFile, block: SurveyedBlock) -> tuple[int, ...]:
     )
 
 
-def _payload(file: ShardFile, block: SurveyedBlock, base: int, header: pb.Column) -> bytes | memoryview | None:
+def _payload(file: ShardFile, block: SightedBlock, base: int, header: pb.Column) -> bytes | memoryview | None:
     try:
         payload = read_payload(file, block.position, base + header.offset, header.length)
     except DamagedError:
@@ -127,13 +127,18 @@ def _payload(file: ShardFile, block: SurveyedBlock, base: int, header: pb.Column
     return payload if xxhash.xxh3_64_intdigest(payload) == header.xxh3 else None
 
 
-def _has_steps(block: SurveyedBlock, good: Sequence[int]) -> bool:
-    """Whether anything is left of the block's own steps, and not only of the one before."""
-    headers = [block.header.columns[number] for number in good]
-    return any(header.first_row + header.count > block.header.first_row for header in headers)
+def _has_steps(block: SightedBlock, good: Sequence[int]) -> bool:
+    """Whether anything is left of the block's own steps, and not only of the one before.
+
+    A block whose own steps never had a value has lost nothing of them: such is the last one of an episode whose final
+    observation is missing, if a block ended just before it.
+    """
+    header = block.header
+    own = {number for number, each in enumerate(header.columns) if each.first_row + each.count > header.first_row}
+    return not own or not own.isdisjoint(good)
 
 
-def _acted_fields(all_blocks: Sequence[SurveyedBlock]) -> tuple[str, ...]:
+def _acted_fields(all_blocks: Sequence[SightedBlock]) -> tuple[str, ...]:
     """Fields that belong to what was done in a step: those that blocks have for the step before them."""
     return tuple(
         dict.fromkeys(
@@ -145,7 +150,7 @@ def _acted_fields(all_blocks: Sequence[SurveyedBlock]) -> tuple[str, ...]:
     )
 
 
-def _has_step_index(all_blocks: Sequence[SurveyedBlock]) -> bool:
+def _has_step_index(all_blocks: Sequence[SightedBlock]) -> bool:
     return any(field_of(header.path) == STEP_INDEX for block in all_blocks for header in block.header.columns)
 
 

@@ -8,14 +8,19 @@ from typing import Final
 
 from rlds_kit import spec as specs
 from rlds_kit.errors import FormatError
+from rlds_kit.remote.address import require_local
 from rlds_kit.spec.compatibility import compatible
 from rlds_kit.storage import directory as directories
+from rlds_kit.storage.manifest import read_manifests
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.upkeep.check_episode import check_episode
 from rlds_kit.upkeep.check_layers import layer_problems
-from rlds_kit.upkeep.check_shard import declared_fields, shard_notes, shard_problems
+from rlds_kit.upkeep.check_manifests import accept, manifest_finding, manifest_losses
+from rlds_kit.upkeep.check_shard import amended_fields, declared_fields, shard_notes, shard_problems
 from rlds_kit.upkeep.report import Finding, Meter, Progress, require_dataset, uuid_of
 from rlds_kit.upkeep.survey import Survey, survey
+
+__all__ = ["Report", "verify"]
 
 NEWEST_DESCRIPTION: Final = 1
 """The version of `dataset.json` that this release writes."""
@@ -28,6 +33,7 @@ class Report:
     Attributes:
       directory: of the dataset.
       problems: what is wrong; empty when the dataset is as it was written.
+      accepted: what is lost of what was closed, and accepted now.
       notes: what is worth knowing: episodes without an end, incomplete chunks at the end of a file, values outside
         their bounds, shards that are being recorded.
       shards: files read.
@@ -43,6 +49,7 @@ class Report:
     episodes: int
     steps: int
     bytes: int
+    accepted: tuple[Finding, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -60,21 +67,29 @@ class _Collected:
     steps: int = 0
 
 
-def verify(directory: str | os.PathLike[str], progress: Progress | None = None) -> Report:
+def verify(
+    directory: str | os.PathLike[str], progress: Progress | None = None, *, accept_missing: bool = False
+) -> Report:
     """Reads all of a dataset and lists everything that is wrong with it.
 
     Args:
-      directory: of the dataset; nothing in it is changed.
+      directory: of the dataset; nothing in it is changed, but for what `accept_missing` adds.
       progress: told of bytes.
+      accept_missing: whether to note that files which are missing, or not as they were closed, are given up. Opening
+        and verifying are silent of them from then on.
 
     Raises:
       NotADatasetError: there is no dataset.
+      NotLocalError: `accept_missing` of a URL.
       OSError: a file cannot be read.
 
     >>> verify("data/pong").ok  # doctest: +SKIP
     True
     """
     path = require_dataset(directory)
+    if accept_missing:
+        require_local(path)
+    said = read_manifests(path)
     shards = directories.shards_in(path)
     sizes = [shard.stat().st_size for shard in shards]
     collected, meter = _Collected(), Meter(progress, sum(sizes))
@@ -86,8 +101,22 @@ def verify(directory: str | os.PathLike[str], progress: Progress | None = None) 
     collected.problems += layer_problems(path, collected.digests)
     if not (path / directories.DESCRIPTION).exists():
         collected.notes.append(Finding("dataset-json", f"there is no {directories.DESCRIPTION}; no shard needs it"))
-    problems, notes = tuple(collected.problems), tuple(collected.notes)
-    return Report(path, problems, notes, len(shards), len(collected.homes), collected.steps, sum(sizes))
+    lost = manifest_losses(path, said, {problem.shard for problem in collected.problems})
+    findings = [manifest_finding(each) for each in lost]
+    if accept_missing:
+        accept(path, lost)
+    else:
+        collected.problems += findings
+    return Report(
+        path,
+        tuple(collected.problems),
+        tuple(collected.notes),
+        len(shards),
+        len(collected.homes),
+        collected.steps,
+        sum(sizes),
+        tuple(findings) if accept_missing else (),
+    )
 
 
 def _verify_shard(collected: _Collected, file: ShardFile, meter: Meter) -> None:
@@ -105,7 +134,8 @@ def _verify_shard(collected: _Collected, file: ShardFile, meter: Meter) -> None:
             continue
         collected.problems += _unique(collected, found, episode_id)
         collected.digests[episode_id] = b"" if episode.end is None else episode.end.content_digest
-        checked = check_episode(file, episode, declared, is_locked=found.is_locked)
+        deviating = declared.fields.keys() & amended_fields(found)
+        checked = check_episode(file, episode, declared, is_locked=found.is_locked, deviating=deviating)
         collected.problems += checked.problems
         collected.notes += checked.notes
         collected.steps += checked.steps

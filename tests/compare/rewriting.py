@@ -8,6 +8,7 @@ from typing import Any
 import rlds_kit
 from rlds_kit import spec as specs
 from rlds_kit.logger import EpisodeWriter
+from rlds_kit.reset_chain import chain_of
 from rlds_kit.step import ACTION, DECLARED_FIELDS, DISCOUNT, FLAGS, OBSERVATION, REWARD, EpisodeEnd
 
 Change = Callable[[int, int, dict[str, Any]], None]
@@ -42,7 +43,9 @@ def _write(
     writer: EpisodeWriter, episode: rlds_kit.Episode, steps: list[dict[str, Any]], metadata: dict[str, Any]
 ) -> None:
     known = {**episode.metadata, **metadata}
-    with writer.episode(metadata=known, seed=episode.seed, options=episode.options) as copy:
+    chain = chain_of(episode.provenance)
+    origin = None if chain is None else chain.provenance()
+    with writer.episode(metadata=known, seed=episode.seed, options=episode.options, provenance=origin) as copy:
         copy.start(steps[0][OBSERVATION], **_others(steps[0]))
         for row, following in itertools.pairwise(steps):
             copy.step(row[ACTION], row[REWARD], following[OBSERVATION], discount=row[DISCOUNT], **_others(following))

@@ -22,7 +22,6 @@ def datasets(folder: Path, *shapes: tuple[int | None, ...] | None) -> list[Path]
 
 
 def test_widest_spec_is_taken(tmp_path: Path) -> None:
-    """Wherever it stands."""
     sources = [read_source(path) for path in datasets(tmp_path, (2, 3), (None, 3), (None, None), (2, None))]
     assert one_spec(sources) == specs.Dict({"observation": specs.Array((None, None), np.uint8)})
 

@@ -13,7 +13,6 @@ from tests.upkeep.mending import DECLARED, damage, record_and_die, shard
 
 
 def test_digest_is_that_of_the_dataset(tmp_path: Path) -> None:
-    """INCOMPLETE episodes included."""
     source = record_and_die(tmp_path / "d")
     assert read_source(source).digest == rlds_kit.open(source).content_digest
 
@@ -27,7 +26,6 @@ def test_damage_in_a_shard_without_index_is_refused(tmp_path: Path) -> None:
 
 
 def test_shard_whose_writer_died_at_once_is_passed_over(tmp_path: Path) -> None:
-    """It has no episodes."""
     source = record_one(tmp_path / "d")
     (source / "episodes-20260101T000000000000Z-000000000000-00000.riegeli").write_bytes(shard(source).read_bytes()[:64])
     edit.merge([source], tmp_path / "copy")

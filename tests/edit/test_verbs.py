@@ -91,7 +91,6 @@ def test_damaged_source_leaves_nothing(tmp_path: Path, name: str) -> None:
 
 @WHOLE
 def test_what_is_there_is_not_replaced(tmp_path: Path, name: str) -> None:
-    """Not the source either."""
     source = record_one(tmp_path / "d")
     with pytest.raises(DatasetExistsError, match="give another path"):
         VERBS[name](source, source)
@@ -100,7 +99,6 @@ def test_what_is_there_is_not_replaced(tmp_path: Path, name: str) -> None:
 
 @WHOLE
 def test_path_without_dataset_is_an_error(tmp_path: Path, name: str) -> None:
-    """And makes nothing."""
     with pytest.raises(NotADatasetError, match="expected a dataset"):
         VERBS[name](tmp_path / "nothing", tmp_path / "copy")
     assert list(tmp_path.iterdir()) == []
@@ -123,7 +121,6 @@ def test_wrong_bytes_are_found_by_comparison(tmp_path: Path, name: str, monkeypa
 
 
 def test_episodes_being_recorded_are_left_out(tmp_path: Path) -> None:
-    """They are listed."""
     with Recorder(tmp_path / "d", DECLARED) as recorder:
         ended, going = recorder.start_episode(), recorder.start_episode()
         for episode in (ended, going):
@@ -135,7 +132,6 @@ def test_episodes_being_recorded_are_left_out(tmp_path: Path) -> None:
 
 
 def test_progress_counts_every_byte_twice(tmp_path: Path) -> None:
-    """Once copied, once compared."""
     source, seen = record(tmp_path / "d"), list[tuple[int, int]]()
     edit.merge([source], tmp_path / "copy", progress=lambda done, total: seen.append((done, total)))
     assert seen == sorted(seen)
@@ -349,7 +345,6 @@ def test_full_shards_take_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("fractions", [{}, {"a": 0.5}, {"a": 0.5, "b": 0.6}, {"../a": 1.0}, {"": 1.0}])
 def test_split_refuses_what_is_no_whole(tmp_path: Path, fractions: dict[str, float]) -> None:
-    """Before anything is read."""
     with pytest.raises(ValueError, match="expected"):
         edit.split(tmp_path / "nothing", tmp_path / "copy", fractions)
 
@@ -395,7 +390,6 @@ def test_killed_edit_leaves_no_dataset(tmp_path: Path, name: str) -> None:
 
 
 def test_dataset_json_that_is_not_there_is_made(tmp_path: Path) -> None:
-    """No shard needs it."""
     source = record_one(tmp_path / "d")
     (source / "dataset.json").unlink()
     edit.merge([source], tmp_path / "copy")

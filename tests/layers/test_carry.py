@@ -169,7 +169,6 @@ def test_repair_counts_the_steps_that_are_left(tmp_path: Path) -> None:
 
 
 def test_pieces_of_an_annotation_are_retracted_together(tmp_path: Path) -> None:
-    """Each part of it."""
     source = record(tmp_path / "d", (9,))
     episode = source.episodes[0]
     (tag,) = source.annotate("h", [layers.tag(episode, "x", range(9))], source="me")
@@ -217,3 +216,24 @@ def test_changed_episodes_are_not_carried(tmp_path: Path) -> None:
     moved = {each.id.bytes: Moved(bytes(16), each.id.bytes, bytes(16)) for each in source.episodes}
     with pytest.raises(rlds_kit.FormatError, match="the data changed"):
         carry([source.path], tmp_path / "copy", moved)
+
+
+@pytest.mark.parametrize("stacked", [True, False], ids=["a value for each step", "one value"])
+def test_a_step_that_lost_its_action_has_no_reward(tmp_path: Path, *, stacked: bool) -> None:
+    """The new last step of a trimmed episode: neither a reward of it, nor one of a span that ends there."""
+    dataset = record(tmp_path / "d", (9,))
+    (episode,) = dataset.episodes
+    if stacked:
+        dataset.annotate("review", [layers.rewards(episode, np.arange(8.0))], source="anna")
+    else:
+        dataset.annotate("review", [layers.reward(episode, float(row), row) for row in range(8)], source="anna")
+    dataset.annotate("model", [layers.amendment(episode, "value", 0.5, range(9))], source="critic")
+    edit.trim(dataset.path, tmp_path / "copy", begin=2, end=6)
+    copy = rlds_kit.open(tmp_path / "copy")
+    (trimmed,) = copy.episodes
+    rewarded = [each.steps for each in copy.layer("review").history() if each.steps is not None]
+    assert sorted(row for steps in rewarded for row in steps) == [0, 1, 2]
+    rewards, mask = copy.layer("review").rewards(trimmed)
+    assert (rewards.tolist(), mask.tolist()) == ([2, 3, 4, 0], [True, True, True, False])
+    (value,) = copy.layer("model").history()
+    assert value.steps == range(4), "what is no part of an action stays at the last step"

@@ -35,7 +35,6 @@ def test_torch(amended: rlds_kit.Dataset) -> None:
 
 
 def test_grain(amended: rlds_kit.Dataset) -> None:
-    """Whole episodes."""
     pytest.importorskip("grain")
     assert amended.as_grain_source()[0]["reward"].tolist() == REWARDS
 

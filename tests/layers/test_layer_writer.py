@@ -294,7 +294,8 @@ def _annotate(path: Path, number: int) -> None:
 def test_a_newer_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says what to do."""
     dataset = record(tmp_path / "d")
-    monkeypatch.setattr("rlds_kit.layers.layer_file.MAJOR_VERSION", 2)
+    for module in ("layer_file", "message"):  # the header's and that of annotations
+        monkeypatch.setattr(f"rlds_kit.layers.{module}.MAJOR_VERSION", 2)
     dataset.annotate("h", [layers.tag(dataset.episodes[0], "x")], source="me")
     monkeypatch.undo()
     with pytest.raises(FormatError, match="upgrade rlds_kit"):

@@ -23,6 +23,8 @@ from tests.remote.conftest import SHARDS
 from tests.remote.datasets import record, require_same
 from tests.remote.server import CHECKSUMS, Server, list_files, serving
 
+WRITERS = SHARDS
+"""A shard of each."""
 REWARD = "reward"
 
 
@@ -47,12 +49,12 @@ def test_it_is_the_same_dataset(recorded: Path, server: Server) -> None:
 
 
 def test_what_opening_takes(server: Server) -> None:
-    """Two requests for each shard, its head and its tail, and one for the list; no more bytes than these have."""
+    """Two requests for each shard, its head and its tail, one for each writer, and one for the list; and few bytes."""
     requests, sent = spent(server, lambda: rlds_kit.open(server.url))
-    assert requests <= 2 * SHARDS + 1
+    assert requests <= 2 * SHARDS + WRITERS + 1
     assert sent <= SHARDS * 145_000
     requests, sent = spent(server, lambda: rlds_kit.open(server.url))  # tails are in the cache
-    assert requests <= SHARDS + 1
+    assert requests <= SHARDS + WRITERS + 1
     assert sent <= SHARDS * 10_000
 
 
@@ -79,7 +81,7 @@ def test_what_the_first_batch_takes(recorded: Path, server: Server) -> None:
     np.testing.assert_array_equal(found[0]["observation"], expected["observation"])
     assert requests <= 2 * 2 * len(chosen)  # header and columns of at most two blocks for each
     assert sent < 0.2 * total(recorded)
-    assert spent(server, lambda: rlds_kit.open(server.url).windows(4).gather(chosen))[0] <= SHARDS + 1
+    assert spent(server, lambda: rlds_kit.open(server.url).windows(4).gather(chosen))[0] <= SHARDS + WRITERS + 1
 
 
 def test_neighbours_come_together(recorded: Path, server: Server) -> None:
@@ -278,7 +280,6 @@ def test_answers_that_contradict_themselves_are_errors(server: Server, distort: 
 
 
 def test_no_server_is_an_error(recorded: Path) -> None:
-    """Nobody listens."""
     with serving(recorded) as server:
         url = server.url
     with pytest.raises(RemoteError, match="tried 5 times: check the network and the server"):
@@ -289,7 +290,7 @@ def test_no_list_is_an_error_that_says_what_to_do(recorded: Path, tmp_path: Path
     """A web server does not list its files."""
     directory = Path(shutil.copytree(recorded, tmp_path / "copy"))
     (directory / CHECKSUMS).unlink()
-    with serving(directory) as server, pytest.raises(RemoteError, match=r"rlds-kit publish.*sha256sum episodes-\*"):
+    with serving(directory) as server, pytest.raises(RemoteError, match=r"rlds-kit publish.*sha256sum closed-\*"):
         rlds_kit.open(server.url)
 
 
@@ -309,7 +310,6 @@ def test_a_list_of_other_files_is_no_dataset(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_listed_and_not_there(recorded: Path, tmp_path: Path) -> None:
-    """The error names it."""
     directory = Path(shutil.copytree(recorded, tmp_path / "copy"))
     shard = sorted(directory.glob("episodes-*"))[1]
     shard.unlink()
@@ -388,7 +388,6 @@ def test_credentials_are_used_and_not_shown(recorded: Path, server: Server) -> N
 
 
 def test_queries_go_to_every_file_and_are_not_shown(recorded: Path, server: Server) -> None:
-    """Signed URLs."""
     there = rlds_kit.open(f"{server.url}/?signature=very-secret")
     require_same(rlds_kit.open(recorded), there)
     assert isinstance(there.path, RemotePath)
@@ -420,6 +419,7 @@ def test_a_shard_that_was_not_closed_is_scanned(tmp_path: Path) -> None:
     shard = min(directory.glob("episodes-*"))
     raw = shard.read_bytes()
     shard.write_bytes(raw[: len(raw) - 140_000])
+    min(directory.glob("closed-*")).unlink()
     list_files(directory)
     with serving(directory) as server:
         there = rlds_kit.open(server.url)

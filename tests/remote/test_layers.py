@@ -76,7 +76,6 @@ def rewards_of(dataset: rlds_kit.Dataset) -> list[float]:
 
 
 def test_file_systems_list_them(here: rlds_kit.Dataset) -> None:
-    """Without checksums.txt."""
     system: Any = fsspec.filesystem("memory")
     for path in here.path.rglob("*.riegeli"):
         system.pipe(f"/layered/{path.relative_to(here.path).as_posix()}", path.read_bytes())
@@ -120,7 +119,6 @@ def test_nothing_is_annotated_there(server: Server) -> None:
 
 
 def test_poison_in_the_cache_is_fetched_again(here: rlds_kit.Dataset, server: Server, cache: Path) -> None:
-    """As that of shards."""
     require_same(here, rlds_kit.open(server.url))
     poison(cache)
     require_same(here, rlds_kit.open(server.url))

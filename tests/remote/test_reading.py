@@ -163,7 +163,6 @@ def test_commands(recorded: Path, server: Server) -> None:
 
 
 def test_errors_of_commands_are_messages(server: Server) -> None:
-    """Not tracebacks."""
     done = CliRunner().invoke(main, ["info", f"{server.url}/nothing"])
     assert done.exit_code == 1
     assert "checksums.txt is not there" in done.output
@@ -224,7 +223,6 @@ def test_nothing_is_written_to_urls(
 
 
 def test_what_is_not_there(memory: str) -> None:
-    """Directories, schemes and libraries."""
     with pytest.raises(NotADatasetError, match="memory://copies/none: expected a dataset"):
         rlds_kit.open("memory://copies/none")
     with pytest.raises(RemoteError, match="nonsense://x: Protocol not known"):

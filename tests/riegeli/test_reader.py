@@ -49,9 +49,17 @@ def random_records(seed: int, count: int, size: int) -> list[bytes]:
 def test_public_names() -> None:
     """The package offers these names and no others."""
     assert sorted(riegeli.__all__) == [
-        "DamagedError", "MissingCodecError", "OptionsError", "RecordReader", "RecordWriter", "RiegeliError",
-        "SkippedRegion", "TruncatedWarning", "Truncation",
-    ]  # fmt: skip
+        "DamagedError",
+        "HAS_EXTENSION",
+        "MissingCodecError",
+        "OptionsError",
+        "RecordReader",
+        "RecordWriter",
+        "RiegeliError",
+        "SkippedRegion",
+        "TruncatedWarning",
+        "Truncation",
+    ]
     assert all(hasattr(riegeli, name) for name in riegeli.__all__)
 
 

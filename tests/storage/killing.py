@@ -22,6 +22,7 @@ import numpy as np
 import rlds_kit
 from rlds_kit import Episode, EpisodeEnd
 from rlds_kit import spec as specs
+from rlds_kit.storage.manifest import manifests_in
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from tests.storage.truth import Given, GivingRecorder, Step, assert_episode, assert_prefix
@@ -258,7 +259,7 @@ def _record_before(directory: Path) -> dict[Path, bytes]:
         episode = recorder.start_episode()
         episode.append(*row_of(0, 0, 0))
         episode.end(EpisodeEnd.TERMINATED)
-    return {path: path.read_bytes() for path in directory.glob("*.riegeli")}
+    return {path: path.read_bytes() for path in [*directory.glob("*.riegeli"), *manifests_in(directory)]}
 
 
 if __name__ == "__main__":

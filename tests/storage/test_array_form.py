@@ -64,5 +64,4 @@ def test_rows_that_may_not_be_written_are_left() -> None:
 
 
 def test_examples() -> None:
-    """The documentation's examples hold."""
     assert doctest.testmod(array_form).failed == 0

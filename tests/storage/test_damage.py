@@ -345,15 +345,19 @@ def _strike(whole: Whole, directory: Path, region: str, seeds: range) -> None:
 
 
 @pytest.mark.parametrize("region", CLOSED_REGIONS)
-def test_damage_to_a_closed_shard_never_yields_a_wrong_step(closed_shard: Whole, tmp_path: Path, region: str) -> None:
+def test_damage_to_a_closed_shard_never_yields_a_wrong_step(
+    closed_shard: Whole, tmp_path: Path, region: str, sweep: Callable[[int], int]
+) -> None:
     """Whatever a damaged closed shard returns is true; all else is refused by name."""
-    _strike(closed_shard, tmp_path, region, range(DAMAGES_PER_REGION))
+    _strike(closed_shard, tmp_path, region, range(sweep(DAMAGES_PER_REGION)))
 
 
 @pytest.mark.parametrize("region", OPEN_REGIONS)
-def test_damage_to_an_open_shard_never_yields_a_wrong_step(open_shard: Whole, tmp_path: Path, region: str) -> None:
+def test_damage_to_an_open_shard_never_yields_a_wrong_step(
+    open_shard: Whole, tmp_path: Path, region: str, sweep: Callable[[int], int]
+) -> None:
     """Whatever a damaged shard without an index returns is true; all else is refused by name."""
-    _strike(open_shard, tmp_path, region, range(DAMAGES_PER_REGION // 2))
+    _strike(open_shard, tmp_path, region, range(sweep(DAMAGES_PER_REGION // 2)))
 
 
 IN_PLACE: Final = (_flip, _zero, _fill, _swap, _repeat)
@@ -362,11 +366,11 @@ IN_PLACE: Final = (_flip, _zero, _fill, _swap, _repeat)
 
 @pytest.mark.parametrize("region", CLOSED_REGIONS)
 def test_verify_names_the_damage_and_repair_saves_all_the_rest(
-    closed_shard: Whole, tmp_path: Path, region: str
+    closed_shard: Whole, tmp_path: Path, region: str, sweep: Callable[[int], int]
 ) -> None:
     """Each damage is named, and the copy is good and has every step whose block is whole."""
     kept = _block_rows(closed_shard)
-    for number in range(20):
+    for number in range(sweep(20)):
         dice = random.Random(f"{region} {number} mended")
         kind = dice.choice(IN_PLACE)
         data = bytearray(closed_shard.data)

@@ -101,7 +101,7 @@ def test_stored_bytes_of_another_size_are_refused(number: int) -> None:
 
 def test_an_unknown_filter_says_what_to_do() -> None:
     """Whoever reads what a later release wrote is told so."""
-    with pytest.raises(ValueError, match=r"filter 99 of .* is not known to this version; .* `pip install --upgrade"):
+    with pytest.raises(ValueError, match=r"filter 99 of .* is not known to this version; .* upgrade rlds_kit"):
         filters.undo(99, np.zeros(8, np.uint8), 1, (8,), np.zeros((1, 8), np.uint8))
 
 

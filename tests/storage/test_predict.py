@@ -207,5 +207,4 @@ def test_lines_of_a_shape(shape: tuple[int, ...], lines: tuple[int, int, int]) -
 
 
 def test_docstring_examples() -> None:
-    """They run."""
     assert doctest.testmod(predict).failed == 0

@@ -2,6 +2,7 @@
 
 import linecache
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,10 +23,13 @@ import pytest
 import rlds_kit
 from rlds_kit import DatasetExistsError, EpisodeEnd, RecordingError, SpecError
 from rlds_kit import spec as specs
+from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.lock import is_held
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
+from rlds_kit.storage.shard_writer import ShardWriter
+from rlds_kit.upkeep.verify import verify
 from tests.storage.truth import Given, GivingRecorder, assert_same_steps, assert_whole
 
 MANUAL: Final = FlushPolicy(block_rows=4, interval=None)
@@ -331,7 +335,6 @@ def test_an_ended_episode_takes_nothing_more(tmp_path: Path) -> None:
 
 
 def test_only_a_reader_decides_that_an_episode_is_incomplete(tmp_path: Path) -> None:
-    """INCOMPLETE cannot be recorded."""
     with Recorder(tmp_path, DECLARED) as recorder, pytest.raises(ValueError, match="got INCOMPLETE"):
         recorder.start_episode().end(EpisodeEnd.INCOMPLETE)
 
@@ -390,6 +393,38 @@ def test_action_and_reward_across_a_gap_are_undefined(tmp_path: Path) -> None:
     (read,) = rlds_kit.open(tmp_path).episodes
     assert read.mask("reward").tolist() == [row % 3 != 0 for row in range(1, 11)] + [False]
     assert_whole(rlds_kit.open(tmp_path), [episode.given])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [("text", np.str_("text")), (b"bytes", np.bytes_(b"bytes")), (1, np.int64(1), np.array(1)), (1 << 70, [1, "x"])],
+)
+@pytest.mark.parametrize("is_early_writer", [False, True])
+def test_kinds_of_values_that_have_one_spec_are_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: tuple[Any, ...], is_early_writer: bool
+) -> None:
+    """Their spec stands in the shard once; early writers wrote it for each kind, which is no damage either."""
+    if is_early_writer:
+        write = ShardWriter.amend
+
+        def amend(self: ShardWriter, spec: pb.Spec) -> None:
+            self._amendments.pop(spec.SerializeToString(deterministic=True), None)
+            write(self, spec)
+
+        monkeypatch.setattr(ShardWriter, "amend", amend)
+    policy = FlushPolicy(block_rows=1, interval=None)
+    with Recorder(tmp_path / "live", specs.Dict({}), policy=policy) as recorder:
+        episode = recorder.start_episode()
+        for value in values:
+            episode.append({"info": value})
+        recorder.flush()
+        shutil.copytree(tmp_path / "live", tmp_path / "killed")  # nobody holds the lock of a copy
+        episode.end(EpisodeEnd.TRUNCATED)
+    for name in ("live", "killed"):
+        dataset = rlds_kit.open(tmp_path / name)
+        assert not dataset.damage
+        assert [step["info"] for step in dataset.episodes[0].steps] == list(values)
+        assert verify(dataset.path).ok
 
 
 def test_a_row_that_does_not_fit_is_refused_whole(tmp_path: Path) -> None:
@@ -743,3 +778,20 @@ def test_an_interrupted_discard_harms_no_other_episode(tmp_path: Path, rows: int
         assert struck or len(dataset.episodes) == 1
         number += 1
     assert number > 5
+
+
+@pytest.mark.parametrize("ending", [EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED, EpisodeEnd.INTERRUPTED])
+@pytest.mark.parametrize(
+    "flags", [{}, {"terminated": True}, {"truncated": True}, {"terminated": True, "truncated": True}]
+)
+def test_flags_follow_from_the_ending_and_from_what_was_given(
+    tmp_path: Path, ending: EpisodeEnd, flags: dict[str, Any]
+) -> None:
+    """A TRUNCATED episode is truncated also if nobody said so, and not terminated unless somebody did."""
+    with Recorder(tmp_path / "d", specs.Dict({})) as recorder:
+        episode = recorder.start_episode()
+        episode.append({"observation": 1})
+        episode.end(ending, **flags)
+    (found,) = rlds_kit.open(tmp_path / "d").episodes
+    assert found.truncated == (ending is EpisodeEnd.TRUNCATED or "truncated" in flags)
+    assert found.terminated == (ending is EpisodeEnd.TERMINATED or "terminated" in flags)

@@ -8,6 +8,7 @@ import pytest
 import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
+from rlds_kit.riegeli import blocks
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -81,3 +82,54 @@ def test_damaged_index_does_not_keep_a_shard_from_being_opened(tmp_path: Path) -
     before = rlds_kit.open(tmp_path / "d").lengths()
     damage(path, survey(ShardFile(path)).index_position + 100)
     assert rlds_kit.open(tmp_path / "d").lengths() == before
+
+
+def _chunks_of_all_sizes(directory: Path, *, closed: bool) -> Path:
+    """A shard of chunks between 100 bytes and 200 KiB, which lie in every way across the blocks of 64 KiB."""
+    rng = random.Random(3)
+    recorder = Recorder(directory, specs.Dict({}), policy=FlushPolicy.every_step())
+    episode = recorder.start_episode()
+    for size in (10, 10, 30_000, 10, 40_000, 10, 200_000, 10, 10, 65_000, 65_500, 10, 10, 131_000, 10, 500, 10):
+        episode.append({"file": rng.randbytes(size)})
+    if closed:
+        episode.end(EpisodeEnd.TERMINATED)
+        recorder.close()
+    else:
+        recorder._intake._shards.abandon()
+    return shard(directory)
+
+
+def _wreck(raw: bytes, begin: int, end: int, how: str) -> bytes:
+    """The file with a chunk that is damaged in one way."""
+    data = bytearray(raw)
+    boundary = begin + -begin % blocks.BLOCK_SIZE
+    spans = {
+        "hash": [(begin, begin + 8)],
+        "size": [(begin + 8, begin + 16)],
+        "frame": [(begin + 40, begin + 60)],
+        "header and frame": [(begin, begin + 60)],
+        "all": [(begin, end)],
+        "header and block header": [(begin, begin + 60), (boundary, boundary + blocks.BLOCK_HEADER_SIZE)],
+    }[how]
+    for first, until in spans:
+        for at in range(first, min(until, end)):
+            data[at] ^= 0xA5
+    return bytes(data)
+
+
+@pytest.mark.parametrize("how", ["hash", "size", "frame", "header and frame", "all", "header and block header"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_whatever_chunk_is_wrecked_the_others_are_found(tmp_path: Path, closed: bool, how: str) -> None:
+    """Small ones and large ones, at the beginning of a block of the file and across several."""
+    path = _chunks_of_all_sizes(tmp_path / "d", closed=closed)
+    raw = path.read_bytes()
+    (episode,) = survey(ShardFile(path)).episodes.values()
+    places = [(block.position, block.end) for block in episode.blocks]
+    for number, (begin, end) in enumerate(places):
+        path.write_bytes(_wreck(raw, begin, end, how))
+        found = survey(ShardFile(path))
+        whole = {block.position for each in found.episodes.values() for block in each.blocks if block.is_intact}
+        assert whole == {position for position, _ in places} - {begin}, number
+        assert len(found.episodes) == 1
+        damaged = [(region.begin, region.end) for region in found.damage]
+        assert damaged == [(begin, end)], number

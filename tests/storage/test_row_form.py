@@ -236,7 +236,6 @@ def test_an_action_that_is_no_tuple_stays_what_it_is() -> None:
 
 
 def test_rows_of_another_form_get_theirs_in_time() -> None:
-    """After many more rows."""
     fields = DeclaredFields(specs.Dict({}))
     rows: list[dict[str, Any]] = [{"x": 1}, {"x": {"y": 1.0}}]
     for row, count in zip(rows, (ENOUGH, AGAIN + ENOUGH), strict=True):
@@ -287,5 +286,4 @@ def test_a_form_that_is_none_changes_nothing(form: Any) -> None:
 
 
 def test_examples() -> None:
-    """The documentation's examples hold."""
     assert doctest.testmod(row_form).failed == 0

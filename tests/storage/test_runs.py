@@ -80,7 +80,6 @@ def test_damage_is_refused_alike(rows: Rows, at: int, byte: int, is_cut: bool) -
 
 @given(st.binary(max_size=60), st.integers(1, 4), st.integers(1, 17))
 def test_anything_is_refused_alike(stored: bytes, count: int, width: int) -> None:
-    """Also what is nothing like runs."""
     given_ = np.frombuffer(stored, np.uint8)
     assert undone(UNDO[0], given_, (count, width)) == undone(UNDO[1], given_, (count, width))
 

@@ -1,5 +1,6 @@
 """Parts of a shard are read by position, whatever size a header claims."""
 
+import os
 import random
 from pathlib import Path
 from typing import Final
@@ -58,3 +59,27 @@ def test_a_payload_of_many_blocks_is_read(tmp_path: Path) -> None:
         end = blocks.physical(0, size - 1) + 1
         found = read_payload(ShardFile(path), 0, 0, size)
         assert found == blocks.unframe(content[blocks.physical(0, 0) : end], blocks.physical(0, 0))
+
+
+class _ShortReads(ShardFile):
+    """A file of which each system call gives at most 1,000 bytes, as a network disk or a signal may have it."""
+
+    def _read(self, begin: int, size: int) -> bytes:
+        return super()._read(begin, min(size, 1000))
+
+
+@pytest.mark.parametrize("size", [1, 999, 1000, 1001, 50_000, SIZE, MUCH])
+@pytest.mark.parametrize("begin", [0, 77, SIZE - 1500])
+def test_short_reads_are_continued(path: Path, begin: int, size: int) -> None:
+    """Until everything is there, or the file ends."""
+    assert _ShortReads(path).read(begin, size) == path.read_bytes()[begin : begin + size]
+
+
+@pytest.mark.skipif(not hasattr(os, "preadv"), reason="reads are made in another way here")
+def test_a_payload_of_which_less_is_read_is_read_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One read of many parts that gives less than was wanted is not taken for all of it."""
+    whole = os.preadv
+    monkeypatch.setattr(os, "preadv", lambda file, parts, begin: whole(file, parts[:1], begin))
+    begin, size = blocks.physical(0, 100), 3 * blocks.BLOCK_SIZE
+    end = blocks.physical(0, 100 + size - 1) + 1
+    assert read_payload(ShardFile(path), 0, 100, size) == blocks.unframe(path.read_bytes()[begin:end], begin)

@@ -212,5 +212,4 @@ def test_images_of_tiny_lines_are_not_split() -> None:
 
 
 def test_docstring_examples() -> None:
-    """They run."""
     assert doctest.testmod(split).failed == 0

@@ -18,7 +18,7 @@ from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
-from rlds_kit.upkeep.survey import SurveyedBlock
+from rlds_kit.storage.sightings import SightedBlock
 
 DECLARED = Dict(
     {
@@ -119,7 +119,7 @@ def damage(path: Path, position: int, size: int = 1) -> None:
     path.write_bytes(raw)
 
 
-def damage_column(path: Path, block: SurveyedBlock, field: str) -> tuple[str, int, int]:
+def damage_column(path: Path, block: SightedBlock, field: str) -> tuple[str, int, int]:
     """Changes a byte of a column; returns its path, first row and end."""
     column = next(each for each in block.header.columns if each.path == field and each.length)
     base = read_block_prefix(ShardFile(path), block.position).payload_base

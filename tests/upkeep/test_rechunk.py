@@ -147,7 +147,6 @@ def test_runs_keep_their_metadata(tmp_path: Path) -> None:
 
 
 def test_episodes_being_recorded_are_left_out(tmp_path: Path) -> None:
-    """They are listed."""
     with Recorder(tmp_path / "d", DECLARED) as recorder:
         ended, going = recorder.start_episode(), recorder.start_episode()
         for episode in (ended, going):
@@ -188,6 +187,5 @@ def test_destination_that_has_something_is_refused(tmp_path: Path) -> None:
 
 
 def test_size_of_nothing_is_refused(tmp_path: Path) -> None:
-    """Before anything is written."""
     with pytest.raises(ValueError, match="block_rows: expected a number above 0"):
         rechunk(record(tmp_path / "d"), tmp_path / "copy", block_rows=0)

@@ -17,9 +17,10 @@ from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
+from rlds_kit.storage.sightings import SightedEpisode
 from rlds_kit.upkeep.repair import Report, repair
 from rlds_kit.upkeep.repair_episode import Loss
-from rlds_kit.upkeep.survey import Survey, SurveyedEpisode, survey
+from rlds_kit.upkeep.survey import Survey, survey
 from rlds_kit.upkeep.verify import verify
 from tests.upkeep.mending import (
     BLOCKS_OF_4,
@@ -39,7 +40,7 @@ from tests.upkeep.mending import (
 pytestmark = pytest.mark.filterwarnings("ignore::rlds_kit.errors.DamageWarning")
 
 
-def look(directory: Path) -> tuple[Path, Survey, SurveyedEpisode]:
+def look(directory: Path) -> tuple[Path, Survey, SightedEpisode]:
     """The only shard of a dataset, and its first episode."""
     path = shard(directory)
     found = survey(ShardFile(path))
@@ -300,7 +301,7 @@ def test_record_of_a_newer_version_is_not_left_out_in_silence(tmp_path: Path) ->
         file.write(chunk.frame_chunk(file.tell(), header, data))
     report, _ = repaired(source)
     assert what(report) == [("record", None, None)]
-    assert "pip install --upgrade" in report.losses[0].message
+    assert "upgrade rlds_kit" in report.losses[0].message
 
 
 def test_second_repair_remembers_what_the_first_one_lost(tmp_path: Path) -> None:

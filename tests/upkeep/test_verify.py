@@ -239,7 +239,7 @@ def test_index_that_disagrees_with_its_shard_is_found_out(tmp_path: Path) -> Non
     made = Handmade(tmp_path)
     made.start()
     made.block(range(2), ints("observation", 0, [1, 2]), ints("action", 0, [0]))
-    made.writer._index[made.id].start += 1
+    made.writer._open[made.id][1].start += 1
     made.end(2)
     assert "the index has its start at" in only(verify(tmp_path), "index").message
 
@@ -249,7 +249,7 @@ def test_footer_that_disagrees_with_its_shard_is_found_out(tmp_path: Path) -> No
     made = Handmade(tmp_path)
     made.start()
     made.block(range(1), ints("observation", 0, [1]))
-    del made.writer._chunks[2]
+    del made.writer._chunks[2], made.writer._sizes[2]
     made.end(1)
     assert "footer" in rules(verify(tmp_path).problems)
 
@@ -414,7 +414,6 @@ def test_bad_dataset_json_is_found(tmp_path: Path, spoil: Callable[[dict[str, ob
 
 
 def test_missing_dataset_json_is_a_note(tmp_path: Path) -> None:
-    """No shard needs it."""
     (record(tmp_path / "d", lengths=(5,)) / "dataset.json").unlink()
     report = verify(tmp_path / "d")
     assert (report.problems, rules(report.notes)) == ((), {"dataset-json"})
@@ -426,7 +425,7 @@ def test_shard_of_a_newer_version_is_a_problem(tmp_path: Path) -> None:
     made = Handmade(tmp_path / "d")
     made.writer._write(pb.Record(version=2, start=pb.EpisodeStart()).SerializeToString())
     made.writer.abandon()
-    assert any("pip install --upgrade" in problem.message for problem in verify(tmp_path / "d").problems)
+    assert any("upgrade rlds_kit" in problem.message for problem in verify(tmp_path / "d").problems)
 
 
 def test_file_that_is_no_shard_is_a_problem(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""What comes in declared fields and is something else than was declared: recorded as it is, and said once."""
+
+import warnings
+from typing import Final
+
+from rlds_kit import spec as specs
+from rlds_kit.errors import SpecError
+
+ADVICE: Final = (
+    "It is recorded exactly as it came, and this is said once for the field; `rlds-kit verify` and `rlds-kit lint` "
+    "list it. Correct the space, or put a wrapper between environment and logger that converts the value, such as "
+    "gymnasium.wrappers.DtypeObservation or TransformReward; with strict=True it is an error."
+)
+
+
+class Deviations:
+    """Knows the fields of a recording in which something else came.
+
+    Args:
+      strict: whether that is an error.
+
+    Attributes:
+      fields: their names; no more is said of them.
+
+    >>> found = Deviations(strict=True)
+    >>> found.look("reward", specs.Array((), "float64"), [1.0])
+    Traceback (most recent call last):
+    rlds_kit.errors.SpecError: reward: expected float64 (), got list of 1
+    """
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+        self.fields: set[str] = set()
+        self._unsaid: list[str] = []
+
+    def look(self, name: str, spec: specs.Spec, value: object) -> None:
+        """Takes note of a value of a field that does not fit.
+
+        Raises:
+          SpecError: it does not, and that is an error.
+        """
+        found = specs.problems(spec, value, name)
+        if not found:
+            return
+        if self._strict:
+            raise SpecError("\n".join(map(str, found)))
+        self.fields.add(name)
+        self._unsaid.append("; ".join(map(str, found)))
+
+    def say(self) -> None:
+        """Warns of what was not said yet. Comes after the row was taken: a warning may be raised as an error."""
+        while self._unsaid:
+            warnings.warn(f"{self._unsaid.pop(0)}. {ADVICE}", UserWarning, stacklevel=2)
+
+    def is_unsaid(self) -> bool:
+        """Whether there is something to say."""
+        return bool(self._unsaid)
