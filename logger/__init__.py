@@ -4,6 +4,7 @@
 of PettingZoo, with several agents; `EpisodeWriter` needs no environment. `rlds_kit.open` reads what they wrote.
 """
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from rlds_kit.feed.extras import needs
@@ -29,7 +30,6 @@ from rlds_kit.storage.policy import FlushPolicy
 if TYPE_CHECKING:
     from rlds_kit.logger.pettingzoo_logger import PettingZooLogger as PettingZooLogger
 
-# PettingZooLogger is not in the list: `import *` would need PettingZoo.
 __all__ = [
     "BernoulliEpisodeScheduler",
     "BernoulliStepScheduler",
@@ -49,6 +49,8 @@ __all__ = [
     "TimeScheduler",
     "VectorLogger",
 ]
+if find_spec("pettingzoo") is not None:  # else `import *` would raise: PettingZoo is an extra
+    __all__ += ["PettingZooLogger"]
 
 
 def __getattr__(name: str) -> Any:  # a module's attributes are of any type

@@ -70,12 +70,12 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
         """Resets the environment; an episode that is open, with agents that have not ended, ends as INTERRUPTED.
 
         Args:
-          seed: recorded; None: one is drawn, passed on and recorded, unless `draw_seeds` is off.
+          seed: recorded; None: passed on, unless `draw_seeds` has one drawn.
           options: passed on and recorded.
 
         Raises:
           RecordingError: nothing can be recorded any more.
-          SpecError: an observation does not fit its space.
+          SpecError: an observation does not fit its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._agents.recording.check()
@@ -85,17 +85,19 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
         self.env.reset(seed=passed, options=options)
         self._agents.follow(seed)
         observed, time_step = self._turn(is_first=True, flags=_NO_FLAGS)
-        self._log.start(observed, time_step, seed=passed, options=given)
+        provenance = self._agents.resets.provenance()
+        self._log.start(observed, time_step, seed=passed, options=given, provenance=provenance)
 
     def step(self, action: Any) -> None:
         """Steps the environment for the agent whose turn it is, and records what came of it.
 
         Raises:
           RecordingError: nothing can be recorded any more; the environment was not stepped.
-          SpecError: an observation or reward does not fit its space.
+          SpecError: an observation or reward does not fit its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._agents.recording.check()
+        self._agents.resets.step()
         if not self._log.is_running:
             self.env.step(action)
             self._log.warn_outside()

@@ -11,8 +11,9 @@ from rlds_kit.errors import SpecError
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
-from rlds_kit.logger.recorder_options import RecorderOptions
+from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
 from rlds_kit.logger.recording import Recording
+from rlds_kit.logger.reset_counter import ResetCounter
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.spec.from_gymnasium import from_gymnasium
@@ -46,7 +47,7 @@ class PettingZooOptions(RecorderOptions, total=False):
         None counts.
       metadata: of this run; not changed.
       scheduler: which steps or episodes to keep; None keeps all.
-      draw_seeds: whether a reset without a seed is given one; on by default.
+      draw_seeds: whether a reset without a seed is given one, which makes it another run; off by default.
       record_time: whether steps carry `time_ns`, nanoseconds since their episode began; off by default.
     """
 
@@ -123,14 +124,16 @@ class AgentsRecording:
         episode_fn: Callback | None = None,
         metadata: Mapping[str, Any] | None = None,
         scheduler: Scheduler | None = None,
-        draw_seeds: bool = True,
+        draw_seeds: bool = False,
         record_time: bool = False,
         **options: Unpack[RecorderOptions],
     ) -> None:
         self.names = AgentNames()
         declared = declare(env, self.names)
         environment = provenance.of_pettingzoo(env, interface)
-        self.recording = Recording(owner, directory, declared, metadata=metadata, environment=environment, **options)
+        self.recording = Recording(
+            owner, directory, declared, metadata=metadata, environment=environment, **tolerant(options)
+        )
         checked_fn = None if step_fn is None else _with_free_names(step_fn)
         callbacks = Callbacks(checked_fn, episode_fn, scheduler, info_fn if record_info else None)
         self.log = EpisodeLog(self.recording.recorder, callbacks, env, record_time=record_time)
@@ -138,10 +141,13 @@ class AgentsRecording:
         self.check_action = ActionCheck(declared.fields[ACTION]) if declared is not None else None
         self._env, self._record_info, self._record_state = env, record_info, record_state
         self._seeds = SeedSource() if draw_seeds else None
+        self.resets = ResetCounter()
 
     def seed(self, given: int | None) -> int | None:
-        """The seed to pass on: the caller's, or one that is drawn."""
-        return self._seeds.draw() if given is None and self._seeds is not None else given
+        """The seed of the reset that is about to be made: the caller's, or one that is drawn."""
+        passed = self._seeds.draw() if given is None and self._seeds is not None else given
+        self.resets.reset(passed)
+        return passed
 
     def follow(self, given: int | None) -> None:
         """Has the drawn seeds follow from one that the caller gave, once the environment took it."""

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from rlds_kit.errors import RldsKitError
+from rlds_kit.install import how_to_install
 from rlds_kit.logger.gymnasium_logger import GymnasiumLogger
 from rlds_kit.storage.directory import MODES
 
@@ -119,7 +120,7 @@ def record(  # noqa: PLR0913, PLR0917  click passes every option by its name
         env = make(env_id, parse_kwargs(kwargs), max_steps)
         env.action_space.seed(seed)
         metadata = {"policy": policy_name, "seed": seed}
-        with stop, GymnasiumLogger(env, directory, mode=mode, metadata=metadata) as logger:
+        with stop, GymnasiumLogger(env, directory, mode=mode, metadata=metadata, draw_seeds=True) as logger:
             directory = logger.recorder.directory
             _play(logger, policy, seed, (episodes, steps), tally, stop, console)
     except (RldsKitError, gymnasium.error.Error, OSError) as error:
@@ -209,7 +210,7 @@ def make(env_id: str, kwargs: dict[str, Any], max_steps: int | None) -> gymnasiu
         try:
             gymnasium.register_envs(importlib.import_module("ale_py"))
         except ImportError as error:
-            raise click.ClickException(f'{env_id} needs ale-py: pip install "rlds-kit[atari]"') from error
+            raise click.ClickException(f"{env_id} needs ale-py: {how_to_install('atari')}") from error
     try:
         return gymnasium.make(env_id, max_episode_steps=max_steps, **kwargs)
     except (TypeError, ValueError, AttributeError) as error:  # of the environment's own constructor

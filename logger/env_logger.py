@@ -11,7 +11,7 @@ from rlds_kit import spec as specs
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog
-from rlds_kit.logger.recorder_options import RecorderOptions
+from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
 from rlds_kit.logger.recording import Recording, close_both
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.value_copy import copy_value
@@ -75,7 +75,7 @@ class EnvLogger(dm_env.Environment):
         self._check_action = ActionCheck(declared.fields[ACTION])
         environment = provenance.of_dm_env(env)
         self._recording = Recording(
-            self, data_directory, declared, metadata=metadata, environment=environment, **options
+            self, data_directory, declared, metadata=metadata, environment=environment, **tolerant(options)
         )
         callbacks = Callbacks(step_fn, episode_fn, scheduler)
         self._log = EpisodeLog(self._recording.recorder, callbacks, env, record_time=record_time)
@@ -108,7 +108,7 @@ class EnvLogger(dm_env.Environment):
 
         Raises:
           RecordingError: nothing can be recorded any more.
-          SpecError: what the environment returned does not fit its specs.
+          SpecError: what the environment returned does not fit its specs, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         if self._reset_next:

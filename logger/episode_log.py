@@ -25,8 +25,9 @@ BROKEN_OFF: Final = (
 )
 NOT_RECORDED: Final = "step() was called outside an episode; such steps are not recorded. This is said only once."
 SPEC_HINT: Final = (
-    "Declared fields are recorded only as their spaces and specs say. Mend the space, or put a wrapper that converts "
-    "the value between environment and logger, such as gymnasium.wrappers.DtypeObservation or TransformReward."
+    "With strict=True declared fields are recorded only as their spaces and specs say. Correct the space, put a "
+    "wrapper that converts the value between environment and logger, such as gymnasium.wrappers.DtypeObservation or "
+    "TransformReward, or record what comes as it is with strict=False."
 )
 INFO_HINT: Final = (
     "Convert or leave out what cannot be recorded with info_fn=lambda info: {...}, or record no infos with "
@@ -248,7 +249,7 @@ class EpisodeLog:
             if not isinstance(error, RecordingError):
                 error.add_note(f"The episode could not be ended either: {again}")
         else:
-            if isinstance(error, Exception):
+            if isinstance(error, Exception) and not isinstance(error, Warning):  # that came after the row was taken
                 error.add_note(BROKEN_OFF)
 
 

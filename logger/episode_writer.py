@@ -34,6 +34,7 @@ class EpisodeWriter:
     Args:
       directory: of the dataset; made if it is not there.
       spec: the fields that every step must fit, by name ("observation", "action", "reward", ...); None: there are none.
+        With `strict=False` what does not fit is recorded as it is, with one warning for each field.
       metadata: of this run.
       environment: what the episodes come from; any recordable dict.
       record_time: whether steps carry `time_ns`, nanoseconds since their episode began. On: no simulator gives the
@@ -159,7 +160,7 @@ class OpenEpisode:
 
         Raises:
           RecordingError: the episode has started already, or nothing can be recorded any more.
-          SpecError: a declared field does not fit, or a name is taken.
+          SpecError: a declared field does not fit and the writer is strict, or a name is taken.
           UnsupportedTypeError: a value cannot be recorded.
         """
         if self._episode.rows:
@@ -194,7 +195,7 @@ class OpenEpisode:
         Raises:
           RecordingError: the episode has not started, has ended, or its last step had no observation; or nothing can
             be recorded any more.
-          SpecError: a declared field does not fit, or a name is taken.
+          SpecError: a declared field does not fit and the writer is strict, or a name is taken.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._check_open()

@@ -12,8 +12,9 @@ from rlds_kit import spec as specs
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
-from rlds_kit.logger.recorder_options import RecorderOptions
+from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
 from rlds_kit.logger.recording import Recording, close_both
+from rlds_kit.logger.reset_counter import ResetCounter
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.logger.time_step import GymnasiumTimeStep
@@ -30,9 +31,10 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
     where the environment terminated and 1 elsewhere. Both flags are kept when both are true; such an episode ends as
     TERMINATED. One that is reset or closed in the middle ends as INTERRUPTED.
 
-    So that every episode can be played again, a reset without a seed is given one that is drawn here and recorded.
-    After a reset with a seed the drawn ones are determined by it: a seeded run repeats itself. With
-    `draw_seeds=False` the environment goes on with the random numbers it has, as without the logger.
+    A run is the same with the logger and without it: nothing is drawn. Each episode records the last seed of the
+    environment and the resets and steps since, so that `rlds-kit replay` can play the episodes since that seed in their
+    order. With `draw_seeds=True` a reset without a seed is given one that is drawn here and recorded, so that each
+    episode can be played alone. After a reset with a seed the drawn ones are determined by it.
 
     Args:
       env: to record.
@@ -45,7 +47,7 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         None counts.
       metadata: of this run; not changed.
       scheduler: which steps or episodes to keep; None keeps all.
-      draw_seeds: whether a reset without a seed is given one.
+      draw_seeds: whether a reset without a seed is given one, which makes it another run.
       record_time: whether steps carry `time_ns`, nanoseconds since their episode began.
       options: `mode`, `policy` and what else `RecorderOptions` names.
 
@@ -73,7 +75,7 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         episode_fn: Callback | None = None,
         metadata: Mapping[str, Any] | None = None,
         scheduler: Scheduler | None = None,
-        draw_seeds: bool = True,
+        draw_seeds: bool = False,
         record_time: bool = False,
         **options: Unpack[RecorderOptions],
     ) -> None:
@@ -82,13 +84,16 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         declared = declare(env.observation_space, env.action_space, reward_space)
         self._check_action = ActionCheck(declared.fields[ACTION])
         environment = provenance.of_gymnasium(env)
-        self._recording = Recording(self, directory, declared, metadata=metadata, environment=environment, **options)
+        self._recording = Recording(
+            self, directory, declared, metadata=metadata, environment=environment, **tolerant(options)
+        )
         callbacks = Callbacks(step_fn, episode_fn, scheduler, info_fn if record_info else None)
         self._log = EpisodeLog(self._recording.recorder, callbacks, env, record_time=record_time)
         self._recording.before_close(self._log.interrupt)
         self._need_time_steps = callbacks.need_time_steps
         self._record_info = record_info
         self._seeds = SeedSource() if draw_seeds else None
+        self._resets = ResetCounter()
 
     @property
     def recorder(self) -> Recorder:
@@ -106,23 +111,25 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Resets the environment; an episode that is open ends as INTERRUPTED.
 
         Args:
-          seed: recorded; None: one is drawn, passed on and recorded, unless `draw_seeds` is off.
+          seed: recorded; None: passed on, unless `draw_seeds` has one drawn.
           options: passed on and recorded.
 
         Raises:
           RecordingError: nothing can be recorded any more.
-          SpecError: the observation does not fit its space.
+          SpecError: the observation does not fit its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
         passed = self._seeds.draw() if seed is None and self._seeds is not None else seed
         given = copy_value(options)
         self._log.expect()
+        self._resets.reset(passed)
         observation, info = self.env.reset(seed=passed, options=options)
         if seed is not None and self._seeds is not None:
             self._seeds.follow(seed)
         time_step = GymnasiumTimeStep.restart(observation, info) if self._need_time_steps else None
-        self._log.start(self._observed(observation, info), time_step, seed=passed, options=given)
+        provenance = self._resets.provenance()
+        self._log.start(self._observed(observation, info), time_step, seed=passed, options=given, provenance=provenance)
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:  # of the environment's types
@@ -130,7 +137,7 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
 
         Raises:
           RecordingError: nothing can be recorded any more; the environment was not stepped.
-          SpecError: observation or reward does not fit its space.
+          SpecError: observation or reward does not fit its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
@@ -138,6 +145,7 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
             self._check_action(action)
         taken = copy_value(action)  # the environment may change it
         self._log.expect()
+        self._resets.step()
         observation, reward, terminated, truncated, info = result = self.env.step(action)
         if not self._log.is_running:
             self._log.warn_outside()

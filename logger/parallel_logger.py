@@ -60,12 +60,12 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
         """Resets the environment; an episode that is open ends as INTERRUPTED.
 
         Args:
-          seed: recorded; None: one is drawn, passed on and recorded, unless `draw_seeds` is off.
+          seed: recorded; None: passed on, unless `draw_seeds` has one drawn.
           options: passed on and recorded.
 
         Raises:
           RecordingError: nothing can be recorded any more.
-          SpecError: an observation does not fit its space.
+          SpecError: an observation does not fit its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._agents.recording.check()
@@ -74,7 +74,8 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
         observations, infos = self.env.reset(seed=passed, options=options)
         self._agents.follow(seed)
         time_step = GymnasiumTimeStep.restart(observations, infos) if self._agents.need_time_steps else None
-        self._log.start(self._agents.observed(observations, infos), time_step, seed=passed, options=given)
+        observed, provenance = self._agents.observed(observations, infos), self._agents.resets.provenance()
+        self._log.start(observed, time_step, seed=passed, options=given, provenance=provenance)
         return observations, infos
 
     def step(
@@ -84,7 +85,7 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
 
         Raises:
           RecordingError: nothing can be recorded any more; the environment was not stepped.
-          SpecError: an observation or reward does not fit its space.
+          SpecError: an observation or reward does not fit its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         agents = self._agents
@@ -93,6 +94,7 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
         if agents.check_action is not None and self._log.is_running:
             agents.check_action(taken)
         self._log.expect()
+        agents.resets.step()
         observations, rewards, terminated, truncated, infos = result = self.env.step(actions)
         if not self._log.is_running:
             self._log.warn_outside()

@@ -14,8 +14,9 @@ from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.autoreset import mode_of
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
 from rlds_kit.logger.gymnasium_logger import declare, ending_of
-from rlds_kit.logger.recorder_options import RecorderOptions
+from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
 from rlds_kit.logger.recording import Recording, close_both
+from rlds_kit.logger.reset_counter import ResetCounter
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.logger.time_step import GymnasiumTimeStep
@@ -49,9 +50,9 @@ class VectorLogger(_Wrapper):
     episodes begin where `options["reset_mask"]` says. Infos are batched by Gymnasium, so numbers in them come out as
     NumPy scalars.
 
-    An integer seed is recorded as the sub-environments get it: `seed`, `seed + 1`, ... A reset without a seed is given
-    one as in `GymnasiumLogger`. Episodes that an autoreset began have no seed: their environment went on with the
-    random numbers that it had.
+    An integer seed is recorded as the sub-environments get it: `seed`, `seed + 1`, ... Nothing is drawn unless
+    `draw_seeds` is on, as in `GymnasiumLogger`. Episodes that an autoreset began have no seed in any case: they record
+    the last seed of their sub-environment and the resets since.
 
     Args:
       envs: to record.
@@ -64,7 +65,7 @@ class VectorLogger(_Wrapper):
       metadata: of this run; not changed.
       make_scheduler: takes the index of a sub-environment and returns its scheduler, which therefore sees the steps of
         one environment only; None keeps all.
-      draw_seeds: whether a reset without a seed is given one.
+      draw_seeds: whether a reset without a seed is given one, which makes it another run.
       record_time: whether steps carry `time_ns`, nanoseconds since their episode began.
       options: `mode`, `policy` and what else `RecorderOptions` names.
 
@@ -94,7 +95,7 @@ class VectorLogger(_Wrapper):
         episode_fn: Callback | None = None,
         metadata: Mapping[str, Any] | None = None,
         make_scheduler: Callable[[int], Scheduler] | None = None,
-        draw_seeds: bool = True,
+        draw_seeds: bool = False,
         record_time: bool = False,
         **options: Unpack[RecorderOptions],
     ) -> None:
@@ -106,7 +107,9 @@ class VectorLogger(_Wrapper):
         schedulers = [None if make_scheduler is None else make_scheduler(index) for index in range(envs.num_envs)]
         callbacks = [Callbacks(step_fn, episode_fn, each, info_fn if record_info else None) for each in schedulers]
         environment = provenance.of_vector(envs)
-        self._recording = Recording(self, directory, declared, metadata=metadata, environment=environment, **options)
+        self._recording = Recording(
+            self, directory, declared, metadata=metadata, environment=environment, **tolerant(options)
+        )
         recorder = self._recording.recorder
         self._logs = [EpisodeLog(recorder, each, envs, record_time=record_time) for each in callbacks]
         for log in self._logs:
@@ -114,6 +117,7 @@ class VectorLogger(_Wrapper):
         self._need_time_steps = any(each.need_time_steps for each in callbacks)
         self._record_info = record_info
         self._seeds = SeedSource() if draw_seeds else None
+        self._resets = [ResetCounter() for _ in range(envs.num_envs)]
         self._resets_next = np.zeros(envs.num_envs, np.bool_)
         self._is_expecting = False
         self._counts_seeds_by_rank = type(envs.unwrapped).__module__.startswith("ale_py")
@@ -133,13 +137,12 @@ class VectorLogger(_Wrapper):
         """Resets the sub-environments, or those of `options["reset_mask"]`; their open episodes end as INTERRUPTED.
 
         Args:
-          seed: as the vector environment takes it; recorded. None: one is drawn, passed on and recorded, unless
-            `draw_seeds` is off.
+          seed: as the vector environment takes it; recorded. None: passed on, unless `draw_seeds` has one drawn.
           options: passed on and, without the mask, recorded.
 
         Raises:
           RecordingError: nothing can be recorded any more.
-          SpecError: an observation does not fit its space.
+          SpecError: an observation does not fit its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
@@ -149,11 +152,13 @@ class VectorLogger(_Wrapper):
             given.pop(RESET_MASK, None)
         passed = self._complete(seed)
         self._expect()
+        seeds = self._seed_of_each(passed, chosen)
+        for index in chosen:
+            self._resets[index].reset(seeds[index])
         observations, infos = self.env.reset(seed=passed, options=options)
         if passed is seed and seed is not None and self._seeds is not None:
             self._seeds.follow(seed)
         self._resets_next[chosen] = False
-        seeds = self._seed_of_each(passed, chosen)
         each = list(iterate(self.env.observation_space, observations))
         failures = _Failures()
         for index in chosen:
@@ -170,7 +175,7 @@ class VectorLogger(_Wrapper):
 
         Raises:
           RecordingError: nothing can be recorded any more; nothing was stepped.
-          SpecError: observation or reward does not fit its space.
+          SpecError: observation or reward does not fit its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
@@ -178,6 +183,11 @@ class VectorLogger(_Wrapper):
         for index in self._playing() if self._check_action.is_due else ():
             self._check_action(taken[index])
         self._expect()
+        for counter, is_reset in zip(self._resets, self._resets_next.tolist(), strict=True):
+            if is_reset:
+                counter.reset(None)
+            else:
+                counter.step()
         result = self.env.step(actions)
         observations, rewards, terminations, truncations, infos = result
         each = list(iterate(self.env.observation_space, observations))
@@ -220,7 +230,7 @@ class VectorLogger(_Wrapper):
         self._logs[index].start(
             self._observed(observation, info),
             time_step,
-            provenance={"sub_environment": index, "autoreset": autoreset},
+            provenance={"sub_environment": index, "autoreset": autoreset, **self._resets[index].provenance()},
             **given,
         )
 
@@ -240,6 +250,7 @@ class VectorLogger(_Wrapper):
         ended = {key: every[key] for key in STATISTICS if key in every}
         self._add(index, final, acted, flags, {**every.get("final_info", {}), **ended})
         # What stands in the place of the observation is already the next episode's first.
+        self._resets[index].reset(None)
         fresh = {key: item for key, item in own.items() if str(key).removeprefix("_") not in STATISTICS}
         self._start(index, observation, fresh, autoreset=True)
 

@@ -24,6 +24,16 @@ from rlds_kit.step import (
 )
 from rlds_kit.storage.leaf import escape
 
+__all__ = [
+    "AgentEpisode",
+    "AgentTransitions",
+    "JointTransitions",
+    "agent_episode",
+    "agent_transitions",
+    "agents_of",
+    "joint_transitions",
+]
+
 
 @dataclass(frozen=True)
 class AgentEpisode:

@@ -21,6 +21,7 @@ class ForeignSubject:
         self.spec = reader.spec
         self.metadata: Mapping[str, Any] = reader.metadata
         self.lossy: Mapping[str, str] = reader.lossy
+        self.deviations: Mapping[str, Sequence[str]] = {}
         self.expected = len(reader)
         self.size = reader.size
         self.damage: Sequence[str] = ()

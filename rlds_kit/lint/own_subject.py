@@ -10,6 +10,7 @@ from rlds_kit.episode import Episode
 from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.subject import SubjectEpisode, Wanted
 from rlds_kit.origin import lossy_of
+from rlds_kit.spec.describe import describe_spec
 from rlds_kit.step import ACTION, OBSERVATION, REWARD
 from rlds_kit.storage.episode_reader import EpisodeReader
 
@@ -25,6 +26,9 @@ class OwnSubject:
         self.spec = dataset.spec
         self.metadata: Mapping[str, Any] = dataset.metadata
         self.lossy: Mapping[str, str] = lossy_of(self.metadata)
+        self.deviations: Mapping[str, Sequence[str]] = {
+            name: [describe_spec(each) for each in came] for name, came in dataset.deviations.items()
+        }
         self.expected = len(dataset.episodes)
         self.size = sum(path.stat().st_size for path in set(dataset.shards()))
         self.damage: Sequence[str] = [

@@ -22,6 +22,7 @@ class Subject(Protocol):
       spec: of its fields.
       metadata: of the dataset.
       lossy: what was lost before, when it was made, by field.
+      deviations: what came in declared fields that is something else than was declared, in words, by field.
       expected: how many episodes its index promises.
       size: bytes on disk.
       damage: bytes that opening went over, in words.
@@ -31,6 +32,7 @@ class Subject(Protocol):
     spec: specs.Dict
     metadata: Mapping[str, Any]
     lossy: Mapping[str, str]
+    deviations: Mapping[str, Sequence[str]]
     expected: int
     size: int
     damage: Sequence[str]

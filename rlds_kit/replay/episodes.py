@@ -1,6 +1,6 @@
 """Plays one episode again."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from rlds_kit.step import ACTION, INFO, OBSERVATION, REWARD, STEP_INDEX, Episode
 
 STRETCH: Final = 64
 """Steps that are read at once."""
+FLAG_NAMES: Final = ("terminated", "truncated")
 OPEN_ENDED: Final = (None, EpisodeEnd.INCOMPLETE)
 """Of such an episode nobody knows what the flags of the last step were."""
 
@@ -29,40 +30,73 @@ class Row:
     info: Any
 
 
-def play(env: gymnasium.Env[Any, Any], episode: Episode, *, with_info: bool) -> tuple[int, tuple[Divergence, ...], str]:
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of playing an episode.
+
+    Attributes:
+      compared: actions whose results were compared.
+      taken: actions that were taken.
+      divergences: what differs at the first step where anything does.
+      reason: why not all actions were taken; empty when they were, or when nothing more was to come after a difference.
+    """
+
+    compared: int
+    taken: int
+    divergences: tuple[Divergence, ...] = ()
+    reason: str = ""
+
+
+def play(env: gymnasium.Env[Any, Any], episode: Episode, *, with_info: bool, to_the_end: bool = False) -> Played:
     """Resets an environment as an episode began, and takes the episode's actions until something differs.
 
     Args:
-      env: made as the recorded one was.
-      episode: to play; it has a seed.
+      env: made as the recorded one was; if the episode has no seed, with what was done since the last one.
+      episode: to play.
       with_info: whether to compare infos.
-
-    Returns:
-      How many actions were taken, what differs at the first step where anything does, and why it went no further if it
-      did not get to the end.
+      to_the_end: whether to take the actions that come after a difference, too, for what follows the episode.
 
     Raises:
       DamagedError: a step is damaged.
     """
+    steps = played(env, episode, with_info=with_info, to_the_end=to_the_end)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: Played = end.value
+            return result
+
+
+def played(
+    env: gymnasium.Env[Any, Any], episode: Episode, *, with_info: bool, to_the_end: bool = False
+) -> Generator[int, None, Played]:
+    """Does what `play` does, row by row: gives the number of each that the environment stands at as recorded."""
     rows = _rows(episode, with_info=with_info)
-    row, taken = next(rows, None), 0
+    row, compared, taken = next(rows, None), 0, 0
     if row is None:
-        return 0, (), ""
+        return Played(0, 0)
     try:
         observation, info = env.reset(seed=episode.seed, options=episode.options)
     except Exception as error:  # noqa: BLE001  whatever it is, it was not raised when the episode was recorded
-        return 0, (_raised(row.number, error),), ""
+        return Played(0, 0, (_raised(row.number, error),), "its reset raised an error")
     found = _compared(row.number, (OBSERVATION, row.observation, observation), (INFO, row.info, info))
     for following in rows:
-        if found:
+        if found and not to_the_end:
             break
+        if not found:
+            yield row.number
         if row.action is ABSENT:
-            return taken, (), f"the action of step {row.number} was not recorded"
+            return Played(compared, taken, found, f"the action of step {row.number} was not recorded")
         try:
             observation, reward, terminated, truncated, info = env.step(row.action)
         except Exception as error:  # noqa: BLE001  likewise
-            return taken, (_raised(row.number, error),), ""
+            return Played(compared, taken, found or (_raised(row.number, error),), f"step {row.number} raised an error")
         taken += 1
+        if found:
+            row = following
+            continue
+        compared += 1
         found = _compared(row.number, (REWARD, row.reward, reward))
         found += _compared(
             following.number,
@@ -71,7 +105,9 @@ def play(env: gymnasium.Env[Any, Any], episode: Episode, *, with_info: bool) -> 
             (INFO, following.info, info),
         )
         row = following
-    return taken, found, ""
+    if all(each.field in FLAG_NAMES for each in found):  # it ends otherwise; what there is to see is the same
+        yield row.number
+    return Played(compared, taken, found)
 
 
 def _raised(row: int, error: Exception) -> Divergence:

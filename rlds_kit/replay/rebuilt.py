@@ -27,13 +27,14 @@ VIDEO: Final = "gymnasium.wrappers.rendering.RecordVideo"
 """Is left out: it would write over the videos of the recording, and changes nothing else."""
 
 
-def rebuilt(provenance: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
+def rebuilt(provenance: Mapping[str, Any], **kwargs: Any) -> gymnasium.Env[Any, Any]:
     """Makes the environment that an episode was recorded with.
 
     Of a vector environment of Gymnasium's own, one sub-environment is made.
 
     Args:
       provenance: of the episode.
+      **kwargs: replace recorded keyword arguments, for instance `render_mode="rgb_array"`.
 
     Raises:
       NotRebuiltError: it was no Gymnasium environment, it has no id, or what is made is not wrapped as it was.
@@ -44,7 +45,7 @@ def rebuilt(provenance: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
     try:
         _require_known_interface(provenance)
         _require_described_wrappers(provenance)
-        env: gymnasium.Env[Any, Any] = make(_of_one(provenance))
+        env: gymnasium.Env[Any, Any] = make(_of_one(provenance), **kwargs)
     except NotRebuiltError:
         raise
     except Exception as error:

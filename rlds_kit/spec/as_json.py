@@ -73,7 +73,7 @@ def from_json(data: Json, place: str = "spec") -> Spec:
         raise
     except KeyError as error:
         raise FormatError(f"{place}: expected {error} beside the kind {data[KIND]!r}, got {', '.join(data)}") from error
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
         raise FormatError(f"{place}: {error}") from error
 
 

@@ -1,5 +1,7 @@
 """Specs as protobuf messages: how a shard stores them."""
 
+import math
+
 import numpy as np
 
 from rlds_kit.errors import FormatError
@@ -8,6 +10,8 @@ from rlds_kit.storage import dtypes, value
 from rlds_kit.storage import rlds_kit_pb2 as pb
 
 UNKNOWN = -1
+_MOST_NUMBERS = 1 << 31
+"""Of one value: no more can be stored."""
 """A dimension of unknown length."""
 
 
@@ -89,6 +93,8 @@ def _array_message(spec: Array) -> pb.ArraySpec:
 
 
 def _array(message: pb.ArraySpec) -> Array:
+    if (size := math.prod(length for length in message.shape if length != UNKNOWN)) > _MOST_NUMBERS:
+        raise FormatError(f"expected an ArraySpec that makes sense: it claims {size} numbers")
     try:
         return Array(
             [None if length == UNKNOWN else length for length in message.shape],

@@ -37,7 +37,6 @@ def _shifted(recording: Path, target: Path, field: str, shift: int) -> Path:
 
 
 def test_what_stands_where_it_belongs_is_not_reported(recording: Path) -> None:
-    """A recording of ours."""
     assert found(recording, *ALL).findings == ()
 
 

@@ -31,7 +31,6 @@ def test_duplicate_course(tmp_path: Path) -> None:
 
 
 def test_short_episodes_may_be_equal_by_chance(tmp_path: Path) -> None:
-    """Two hands of cards."""
     made = [Course(0, 3), Course(0, 3)]
     made[1].metadata = {"number": 2}
     assert found(write(tmp_path / "d", made), "RK502").findings == ()

@@ -76,7 +76,6 @@ def test_several_agents(tmp_path: Path) -> None:
 
 
 def test_sample_that_comes_with_the_tests() -> None:
-    """Frames of Breakout."""
     assert _alarms(DATA / "atari_agents" / "breakout") == []
 
 

@@ -48,7 +48,6 @@ def test_images_that_were_jpeg(tmp_path: Path) -> None:
 
 
 def test_images_that_were_not(tmp_path: Path) -> None:
-    """The same without JPEG."""
     assert found(write(tmp_path / "d", [_course(number, None) for number in range(2)]), "RK4").findings == ()
 
 
@@ -72,7 +71,6 @@ def test_detector_sees_jpeg(quality: int, noise: float) -> None:
 @pytest.mark.parametrize("noise", [0, 1, 3, 8])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_detector_sees_nothing_in_photographs(noise: float, seed: int) -> None:
-    """A lossless one."""
     assert not has_traces(camera(12, noise, seed))
 
 

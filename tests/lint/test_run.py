@@ -101,7 +101,6 @@ def test_images_are_not_decoded_for_rewards(tmp_path: Path) -> None:
 
 
 def test_progress_ends_with_all_bytes(tmp_path: Path) -> None:
-    """It never goes back."""
     path = write(tmp_path / "d", courses(5))
     told: list[tuple[int, int]] = []
     lint(path, against=[path], progress=lambda done, total: told.append((done, total)))

@@ -1,4 +1,4 @@
-"""Rules RK301 to RK308: what values there are."""
+"""Rules RK301 to RK309: what values there are."""
 
 from pathlib import Path
 

@@ -530,7 +530,7 @@ def test_row_that_does_not_fit_ends_the_episode_before_it(tmp_path: Path) -> Non
             step = super().step(action)
             return step._replace(observation=np.zeros(2, np.int64)) if step.observation == 2 else step
 
-    with logger.EnvLogger(Growing(), tmp_path) as env:
+    with logger.EnvLogger(Growing(), tmp_path, strict=True) as env:
         env.reset()
         env.step(1)
         with pytest.raises(SpecError, match=r"observation: expected int64 \(\), got int64 \(2,\)"):

@@ -58,7 +58,6 @@ def test_fields_of_the_action_stand_with_it(tmp_path: Path) -> None:
     ],
 )
 def test_flags_of_the_last_step_end_the_episode(tmp_path: Path, flags: dict[str, bool], end: EpisodeEnd) -> None:
-    """And are kept as they are."""
     with logger.EpisodeWriter(tmp_path) as writer, writer.episode() as episode:
         episode.start(0)
         episode.step(1, 0.0, 1, **flags)  # type: ignore[arg-type]  # flags are bool
@@ -154,7 +153,6 @@ def test_last_observation_may_be_missing(tmp_path: Path) -> None:
 
 
 def test_terminated_last_step_may_lack_its_observation(tmp_path: Path) -> None:
-    """In one call."""
     with logger.EpisodeWriter(tmp_path, SPEC) as writer, writer.episode() as episode:
         episode.start(_at(0))
         episode.step(5, 1.0, terminated=True)
@@ -215,7 +213,6 @@ def test_row_that_does_not_fit_may_be_given_again(tmp_path: Path) -> None:
 
 
 def test_reward_may_be_absent(tmp_path: Path) -> None:
-    """Demonstrations often have none."""
     with logger.EpisodeWriter(tmp_path) as writer, writer.episode() as episode:
         episode.start(0)
         episode.step(1, None, 1, terminated=True)
@@ -247,7 +244,6 @@ def test_episode_keeps_its_writer_alive(tmp_path: Path) -> None:
 
 
 def test_durable_counts_the_rows_on_disk(tmp_path: Path) -> None:
-    """Of each open episode."""
     with logger.EpisodeWriter(tmp_path, policy=logger.FlushPolicy.manual()) as writer, writer.episode() as episode:
         episode.start(0)
         assert writer.durable == {episode.id: 0}

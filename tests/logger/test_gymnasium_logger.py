@@ -1,5 +1,6 @@
 """`GymnasiumLogger` records what a Gymnasium environment does, and nobody notices."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 import rlds_kit
 from rlds_kit import EpisodeEnd, RecordingError, SpecError, UnsupportedTypeError, logger
+from rlds_kit.reset_chain import chain_of
 
 Result = tuple[Any, Any, Any, bool, dict[str, Any]]
 
@@ -108,7 +110,6 @@ def test_atari_is_recorded_with_its_infos(tmp_path: Path) -> None:
 def test_both_flags_are_kept(
     tmp_path: Path, terminated: bool, truncated: bool, end: EpisodeEnd, discount: float
 ) -> None:
-    """Also when both are true."""
     with logger.GymnasiumLogger(Script(_last(terminated=terminated, truncated=truncated)), tmp_path) as env:
         env.reset()
         env.step(0)
@@ -143,7 +144,7 @@ def test_seed_and_options_of_the_caller_are_passed_on_and_recorded(tmp_path: Pat
 
 def test_drawn_seed_is_passed_on_and_recorded(tmp_path: Path) -> None:
     """A reset without a seed gets one with which the episode can be played again."""
-    with logger.GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path) as env:
+    with logger.GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path, draw_seeds=True) as env:
         observations = [env.reset()[0] for _ in range(3)]
     episodes = rlds_kit.open(tmp_path).episodes
     assert len({episode.seed for episode in episodes}) == 3
@@ -156,7 +157,7 @@ def test_drawn_seeds_follow_from_the_callers(tmp_path: Path) -> None:
     """A seeded run repeats itself, and another seed gives another run."""
     seeds = {}
     for run, seed in (("one", 5), ("two", 5), ("three", 6)):
-        with logger.GymnasiumLogger(Script(), tmp_path / run) as env:
+        with logger.GymnasiumLogger(Script(), tmp_path / run, draw_seeds=True) as env:
             env.reset(seed=seed)
             env.reset()
             env.reset()
@@ -165,13 +166,33 @@ def test_drawn_seeds_follow_from_the_callers(tmp_path: Path) -> None:
     assert seeds["one"][1:] != seeds["three"][1:]
 
 
-def test_draw_seeds_off_leaves_the_random_numbers_alone(tmp_path: Path) -> None:
-    """Then resets behave exactly as without the logger."""
+def test_random_numbers_are_left_alone(tmp_path: Path) -> None:
+    """Nothing is drawn by default: resets behave exactly as without the logger."""
     plain = gymnasium.make("CartPole-v1")
-    with logger.GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path, draw_seeds=False) as env:
+    with logger.GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path) as env:
         for seed in (4, None, None):
             np.testing.assert_array_equal(env.reset(seed=seed)[0], plain.reset(seed=seed)[0])
     assert [episode.seed for episode in rlds_kit.open(tmp_path).episodes] == [4, None, None]
+
+
+def test_resets_and_steps_since_the_last_seed_are_recorded(tmp_path: Path) -> None:
+    """Also the steps after an end, which are in no episode; a new seed begins anew."""
+    game = gymnasium.make("CartPole-v1", max_episode_steps=4)
+    with logger.GymnasiumLogger(game, tmp_path) as env, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*outside an episode")
+        env.reset()  # nobody knows with which random numbers
+        env.step(0)
+        for seed in (4, None, None, 5):
+            env.reset(seed=seed)
+            for _ in range(5):
+                env.step(0)
+    chains = [chain_of(episode.provenance) for episode in rlds_kit.open(tmp_path).episodes]
+    assert chains[0] is None
+    found = [(each.seed, each.seeded_reset, each.resets) for each in chains if each is not None]
+    assert found == [(4, 2, 0), (4, 2, 1), (4, 2, 2), (5, 5, 0)]
+    steps = [each.steps for each in chains if each is not None]
+    assert steps == [0, 5, 10, 0]
+    assert len({each.instance for each in chains if each is not None}) == 1
 
 
 def test_infos_may_change_keys_shapes_and_types(tmp_path: Path) -> None:
@@ -215,7 +236,6 @@ def test_info_fn_chooses_what_is_recorded(tmp_path: Path) -> None:
 
 
 def test_record_info_off_records_none(tmp_path: Path) -> None:
-    """Nor does it look at them."""
     with logger.GymnasiumLogger(Script(first_info={"robot": object()}), tmp_path, record_info=False) as env:
         env.reset()
     assert "info" not in _only(tmp_path).fields
@@ -383,7 +403,7 @@ def test_steps_after_the_end_pass_through_and_are_said_not_to_be_recorded(tmp_pa
 def test_observation_that_does_not_fit_names_its_place(tmp_path: Path) -> None:
     """The space is a promise; the rows before are kept."""
     script = Script((np.zeros(3), 0.0, False, False, {}))
-    with logger.GymnasiumLogger(script, tmp_path) as env:
+    with logger.GymnasiumLogger(script, tmp_path, strict=True) as env:
         env.reset()
         with pytest.raises(SpecError, match=r"observation: expected float64 \(\), got float64 \(3,\)"):
             env.step(0)

@@ -121,7 +121,6 @@ def test_handler_that_came_later_stays(tmp_path: Path) -> None:
 
 @posix_only
 def test_ignored_sigterm_stays_ignored(tmp_path: Path) -> None:
-    """As under nohup-like supervisors."""
     before = "\n    import signal\n    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
     code = "assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN"
     assert _run(tmp_path, code, before=before + OPEN).stderr == ""
@@ -327,7 +326,6 @@ def _finish(thread: threading.Thread) -> None:
 
 
 def test_close_gives_no_warning(tmp_path: Path) -> None:
-    """Nor does collection afterwards."""
     env = _record(tmp_path)
     env.close()
     del env

@@ -1,8 +1,11 @@
 """What `rlds_kit.logger` offers by name."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from rlds_kit import logger
 
@@ -11,6 +14,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 def test_public_names_are_these() -> None:
     """A name that comes or goes is a decision, not an accident."""
+    extra = ["PettingZooLogger"] if importlib.util.find_spec("pettingzoo") else []
     assert logger.__all__ == [
         "BernoulliEpisodeScheduler",
         "BernoulliStepScheduler",
@@ -29,8 +33,17 @@ def test_public_names_are_these() -> None:
         "StepData",
         "TimeScheduler",
         "VectorLogger",
+        *extra,
     ]
     assert all(hasattr(logger, name) for name in logger.__all__)
+
+
+def test_import_star_brings_every_logger() -> None:
+    """`PettingZooLogger` too, where PettingZoo is installed."""
+    pytest.importorskip("pettingzoo")
+    names: dict[str, object] = {}
+    exec("from rlds_kit.logger import *", names)  # noqa: S102  what is tested
+    assert names["PettingZooLogger"] is logger.PettingZooLogger
 
 
 def test_import_installs_no_handler_and_starts_no_thread() -> None:

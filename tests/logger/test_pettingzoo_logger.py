@@ -234,14 +234,14 @@ def test_two_agents_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_seeds_and_options_are_recorded_and_drawn_ones_passed_on(tmp_path: Path) -> None:
     """As `GymnasiumLogger` does."""
     script = Visitors(("ann",), ())
-    with logger.PettingZooLogger(script, tmp_path) as env:
+    with logger.PettingZooLogger(script, tmp_path, draw_seeds=True) as env:
         env.reset(seed=7, options={"level": 2})
         env.reset()
     first, second = rlds_kit.open(tmp_path).episodes
     assert (first.seed, first.options) == (7, {"level": 2})
     assert script.got == [(7, {"level": 2}), (second.seed, None)]
     assert second.seed is not None
-    with logger.PettingZooLogger(script, tmp_path, draw_seeds=False) as env:
+    with logger.PettingZooLogger(script, tmp_path) as env:
         env.reset()
     assert script.got[-1] == (None, None)
 
@@ -286,7 +286,6 @@ def test_step_fn_cannot_take_our_names(tmp_path: Path) -> None:
 
 
 def test_error_of_the_environment_keeps_what_was_given(tmp_path: Path) -> None:
-    """The exception passes through."""
     script = Visitors(("ann",), ("ann",), ("ann",), ())
     with logger.PettingZooLogger(script, tmp_path) as env:
         env.reset()
@@ -301,7 +300,7 @@ def test_error_of_the_environment_keeps_what_was_given(tmp_path: Path) -> None:
 def test_observation_that_does_not_fit_names_its_agent(tmp_path: Path) -> None:
     """The rows before are kept."""
     script = Visitors(("ann",), ("ann",), ())
-    with logger.PettingZooLogger(script, tmp_path) as env:
+    with logger.PettingZooLogger(script, tmp_path, strict=True) as env:
         env.reset()
         script._seen = lambda agents: {"ann": np.zeros(5)}  # type: ignore[method-assign]  # does not fit
         with pytest.raises(SpecError, match="observation/ann: expected float32"):

@@ -72,7 +72,6 @@ def test_broken_environment_is_described_as_far_as_it_goes() -> None:
 
 
 def test_vector_environment_names_number_and_mode() -> None:
-    """Without asking its processes."""
     found = provenance.of_vector(gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync"))
     assert (found["num_envs"], found["autoreset_mode"], found["id"]) == (3, "NextStep", "CartPole-v1")
 
@@ -84,8 +83,6 @@ def test_sync_vector_environment_without_a_spec_is_named_after_its_first() -> No
 
 
 def test_dm_env_is_described_by_class_and_versions() -> None:
-    """It has no registry."""
-
     class Arm(dm_env.Environment):
         def reset(self) -> dm_env.TimeStep:
             return dm_env.TimeStep(dm_env.StepType.FIRST, None, None, 0)

@@ -1,5 +1,6 @@
 """Trainers do not notice that they are recorded, and the data is exactly what they saw."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import rlds_kit
 from rlds_kit import logger
+from rlds_kit.replay import replay
 
 torch = pytest.importorskip("torch", reason="needs the extra `trainers`")
 
@@ -46,7 +48,7 @@ def _compare(episodes: list[rlds_kit.Episode], seen: list[list[tuple[Any, ...]]]
 
 def _train(env: Any, *, steps: int, policy: str = "MlpPolicy", **options: Any) -> list[np.ndarray]:
     """Return the weights that PPO has learned after so many steps."""
-    sb3 = pytest.importorskip("stable_baselines3", reason="needs the extra `trainers`")
+    sb3 = pytest.importorskip("stable_baselines3")
     torch.set_num_threads(1)
     model = sb3.PPO(policy, env, n_steps=64, batch_size=32, n_epochs=2, seed=3, device="cpu", **options)
     model.learn(steps)
@@ -54,8 +56,8 @@ def _train(env: Any, *, steps: int, policy: str = "MlpPolicy", **options: Any) -
 
 
 def test_stable_baselines_learns_the_same_and_sees_what_is_recorded(tmp_path: Path) -> None:
-    """With the environment's own random numbers left alone, not a bit of the policy differs."""
-    with logger.GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path, draw_seeds=False) as env:
+    """Not a bit of the policy differs."""
+    with logger.GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path) as env:
         noting = Noting(env)
         recorded = _train(noting, steps=128)
     plain = _train(gymnasium.make("CartPole-v1"), steps=128)
@@ -64,10 +66,45 @@ def test_stable_baselines_learns_the_same_and_sees_what_is_recorded(tmp_path: Pa
     _compare(list(rlds_kit.open(tmp_path).episodes), noting.episodes)
 
 
+_SMALL = {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32, "policy_kwargs": {"net_arch": [16]}}
+
+
+def _weights(algorithm: str, env: Any, *, steps: int) -> tuple[str, int]:
+    """The SHA-256 of all weights after so many steps, and how many there are."""
+    sb3 = pytest.importorskip("stable_baselines3")
+    torch.set_num_threads(1)
+    options = {"n_steps": 64, "batch_size": 32, "n_epochs": 2} if algorithm == "PPO" else _SMALL
+    model = getattr(sb3, algorithm)("MlpPolicy", env, seed=3, device="cpu", **options)
+    model.learn(steps)
+    digest, state = hashlib.sha256(), model.policy.state_dict()
+    for name, tensor in sorted(state.items()):
+        digest.update(name.encode() + tensor.cpu().numpy().tobytes())
+    return digest.hexdigest(), sum(tensor.numel() for tensor in state.values())
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "game", "steps"),
+    [("PPO", "CartPole-v1", 192), ("DQN", "CartPole-v1", 192), ("SAC", "Pendulum-v1", 120)],
+)
+def test_stable_baselines_ends_with_the_weights_of_the_unwrapped_run(
+    tmp_path: Path, algorithm: str, game: str, steps: int
+) -> None:
+    """With the logger as it is by default; and every episode of the recording can be played again."""
+    with logger.GymnasiumLogger(gymnasium.make(game, max_episode_steps=20), tmp_path) as env:
+        recorded = _weights(algorithm, env, steps=steps)
+    assert recorded == _weights(algorithm, gymnasium.make(game, max_episode_steps=20), steps=steps)
+    dataset = rlds_kit.open(tmp_path)
+    report = replay(dataset)
+    assert (report.ok, report.diverged, report.not_replayed) == (True, (), ())
+    assert len(report.outcomes) == len(dataset.episodes) > 5
+    assert sum(each.replayed for each in report.outcomes) >= steps
+    assert [episode.seed for episode in dataset.episodes][1:] == [None] * (len(dataset.episodes) - 1)
+
+
 @pytest.mark.slow
 def test_stable_baselines_vec_env_of_loggers(tmp_path: Path) -> None:
     """Each environment has its own logger; all of them record into one directory at once."""
-    vec_env = pytest.importorskip("stable_baselines3.common.vec_env", reason="needs the extra `trainers`")
+    vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
     made: list[Noting] = []
 
     def make() -> gymnasium.Env[Any, Any]:
@@ -175,7 +212,7 @@ def test_stable_baselines_learns_the_same_on_atari(tmp_path: Path) -> None:
     """Whole frames into a convolutional policy."""
     ale_py = pytest.importorskip("ale_py", reason="needs the extra `atari`")
     gymnasium.register_envs(ale_py)
-    with logger.GymnasiumLogger(gymnasium.make("ALE/Pong-v5"), tmp_path, draw_seeds=False) as env:
+    with logger.GymnasiumLogger(gymnasium.make("ALE/Pong-v5"), tmp_path) as env:
         noting = Noting(env)
         recorded = _train(noting, steps=128, policy="CnnPolicy")
     plain = _train(gymnasium.make("ALE/Pong-v5"), steps=128, policy="CnnPolicy")

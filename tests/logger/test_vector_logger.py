@@ -267,7 +267,7 @@ def test_seeds_are_recorded_as_each_environment_gets_them(tmp_path: Path, seed: 
 
 def test_drawn_seeds_are_passed_on_and_recorded(tmp_path: Path) -> None:
     """Also those that a list leaves open."""
-    with logger.VectorLogger(SyncVectorEnv([Walk] * ENVS), tmp_path) as envs:
+    with logger.VectorLogger(SyncVectorEnv([Walk] * ENVS), tmp_path, draw_seeds=True) as envs:
         first, _ = envs.reset()
         second, _ = envs.reset(seed=[5, None, 6])
     recorded = _recorded(tmp_path)
@@ -282,7 +282,7 @@ def test_drawn_seeds_follow_from_the_callers(tmp_path: Path) -> None:
     """A seeded run repeats itself."""
     seeds = []
     for run in ("one", "two"):
-        with logger.VectorLogger(SyncVectorEnv([Walk] * ENVS), tmp_path / run) as envs:
+        with logger.VectorLogger(SyncVectorEnv([Walk] * ENVS), tmp_path / run, draw_seeds=True) as envs:
             envs.reset(seed=4)
             envs.reset()
         seeds.append([episode.seed for episode in rlds_kit.open(tmp_path / run).episodes])
@@ -507,7 +507,7 @@ def test_observation_that_does_not_fit_names_its_place(tmp_path: Path) -> None:
             observations, *rest = super().step(actions)
             return ({**observations, "place": observations["place"].astype(np.float64) + 0.1}, *rest)
 
-    with logger.VectorLogger(Wrong(SyncVectorEnv([Walk])), tmp_path) as envs:
+    with logger.VectorLogger(Wrong(SyncVectorEnv([Walk])), tmp_path, strict=True) as envs:
         envs.reset()
         with pytest.raises(SpecError, match=r"observation/place: expected float32 \(2,\), got float64 \(2,\)"):
             envs.step(np.ones((1, 2), np.int64))

@@ -206,8 +206,10 @@ def _reasons(report: Report) -> list[str]:
 
 def test_episode_without_a_seed_is_named(tmp_path: Path) -> None:
     """Not passed over in silence."""
-    directory = _record(gymnasium.make("CartPole-v1"), tmp_path / "d", draw_seeds=False)
-    (reason,) = _reasons(_replayed(directory))
+    with GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path / "d") as env:
+        env.reset()
+        env.step(0)
+    (reason,) = _reasons(_replayed(tmp_path / "d"))
     assert "no seed was recorded" in reason
 
 
@@ -242,7 +244,7 @@ def test_dm_env_recording_says_that_it_cannot_be_made_again(tmp_path: Path) -> N
 
 
 def test_sub_environments_are_played_one_by_one(tmp_path: Path) -> None:
-    """Episodes that a reset began have a seed; those that an autoreset began are named."""
+    """Those that an autoreset began come after those that led to them."""
     envs = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
     with VectorLogger(envs, tmp_path / "d") as logged:
         logged.action_space.seed(0)
@@ -250,11 +252,8 @@ def test_sub_environments_are_played_one_by_one(tmp_path: Path) -> None:
         for _ in range(60):
             logged.step(logged.action_space.sample())
     report = _replayed(tmp_path / "d")
-    seeded = [each for each in report.outcomes if not each.reason]
-    assert (len(seeded), report.diverged) == (2, ())
-    assert all(each.replayed == each.actions > 0 for each in seeded)
-    assert all("autoreset" in each.reason for each in report.not_replayed)
-    assert report.not_replayed
+    assert (report.ok, len(report.outcomes) > 2) == (True, True)
+    assert sum(each.replayed for each in report.outcomes) == sum(each.actions for each in report.outcomes) > 100
 
 
 def test_other_vector_environment_says_that_it_cannot_be_made_again(tmp_path: Path) -> None:
@@ -397,7 +396,7 @@ def test_action_that_the_environment_refuses_is_a_divergence(tmp_path: Path) -> 
 
 def test_damaged_episode_is_named(tmp_path: Path) -> None:
     """The others are played nevertheless."""
-    directory = _record(gymnasium.make("ALE/Pong-v5"), tmp_path / "d", steps=30, max_shard_episodes=1)
+    directory = _record(gymnasium.make("ALE/Pong-v5"), tmp_path / "d", steps=30, max_shard_episodes=1, draw_seeds=True)
     first, _ = shards_in(directory)
     damage(first, 1500, 1000)
     with warnings.catch_warnings():

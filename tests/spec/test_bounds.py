@@ -98,7 +98,6 @@ def test_what_is_inside_passes(spec: specs.Spec, value: object) -> None:
     ],
 )
 def test_what_does_not_fit_is_passed_over(spec: specs.Spec, value: object) -> None:
-    """Structure is another question."""
     assert _texts(spec, value) == []
 
 

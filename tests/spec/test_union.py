@@ -14,7 +14,6 @@ related = st.tuples(array_specs(), array_specs()) | st.tuples(any_specs, any_spe
 
 @given(related)
 def test_order_plays_no_part(pair: tuple[specs.Spec, specs.Spec]) -> None:
-    """Merging is commutative."""
     a, b = pair
     assert specs.merge(a, b) == specs.merge(b, a)
 

@@ -1,0 +1,45 @@
+"""Counts the resets and steps of an environment since its last seed, so that its episodes can be played again."""
+
+import uuid
+from typing import Any
+
+from rlds_kit.reset_chain import ResetChain
+
+
+class ResetCounter:
+    """What was done with one environment instance; draws nothing and changes nothing.
+
+    >>> counter = ResetCounter()
+    >>> counter.reset(None)
+    >>> counter.provenance()  # no seed: nothing is known of its random numbers
+    {}
+    >>> counter.reset(7)
+    >>> counter.step()
+    >>> counter.reset(None)
+    >>> found = counter.provenance()["reset_chain"]
+    >>> found["seed"], found["resets"], found["steps"]
+    (7, 1, 1)
+    """
+
+    def __init__(self) -> None:
+        self._instance = uuid.uuid4().hex
+        self._all_resets = self._seeded_reset = self._resets = self._steps = 0
+        self._seed: Any = None  # of whatever type the environment takes
+
+    def reset(self, seed: object) -> None:
+        """Counts a reset that is about to be made, with a seed or with None."""
+        self._all_resets += 1
+        self._resets += 1
+        if seed is not None:
+            self._seed, self._seeded_reset = seed, self._all_resets
+            self._resets = self._steps = 0
+
+    def step(self) -> None:
+        """Counts a step that is about to be made, whether it is recorded or not."""
+        self._steps += 1
+
+    def provenance(self) -> dict[str, Any]:
+        """The entry for the provenance of an episode that begins now; empty where there was no seed yet."""
+        if self._seed is None:
+            return {}
+        return ResetChain(self._instance, self._seeded_reset, self._seed, self._resets, self._steps).provenance()
