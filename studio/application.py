@@ -6,6 +6,7 @@
 limit of these.
 """
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
@@ -43,6 +44,7 @@ from rlds_kit.studio.play.plays import Plays
 from rlds_kit.studio.play.socket import play_route
 from rlds_kit.studio.recordings import Recordings
 from rlds_kit.studio.recovery import recover
+from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.review import Review
 from rlds_kit.studio.replay.routes import replay_routes
 from rlds_kit.studio.settings import Settings
@@ -106,15 +108,19 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
         state.inspector = Inspector(settings.modules, settings.answer_seconds)
         stack.push_async_callback(state.inspector.close)
         host = DatabaseHost(settings, state.database, state.signer, state.inspector, anonymous)
-        state.plays = Plays(state.pool, host, sessions_per_person=settings.sessions_per_person)
+        state.plays = Plays(state.pool, host, sessions_per_person=settings.sessions_per_person, guests=settings.guests)
         stack.push_async_callback(_end, app, host)
         recordings, review = Recordings(settings.recordings, state.database), Review()
         stack.push_async_callback(recordings.close)
         stack.push_async_callback(review.close)
-        exports = await stack.enter_async_context(Exports(settings.exports, partial(deleted, state.database)))
+        drawings = Drawings(settings.modules)
+        stack.push_async_callback(asyncio.to_thread, drawings.close)
+        exports = await stack.enter_async_context(
+            Exports(settings.exports, partial(deleted, state.database), limits=settings.exports_limits)
+        )
         app.router.routes += [
             play_route(state.plays, host, origins=settings.origins),
-            *replay_routes(recordings, review),
+            *replay_routes(recordings, review, drawings),
             *export_routes(exports, state.database, settings.recordings),
         ]
         yield

@@ -65,6 +65,7 @@ def view(dataset: str, *, port: int, no_browser: bool, layer: str, source: str |
 @click.option("--database", metavar="URL", help="postgresql://HOST/NAME; without it, a file in DIRECTORY.")
 @click.option("--name", default="studio", show_default=True, help="Of this server, where several share a database.")
 @click.option("--module", "modules", multiple=True, help="That registers environments; may be given several times.")
+@click.option("--record-pictures", is_flag=True, help="Record what there was to see with every step.")
 @click.option("--policy", metavar="NAME", help="That people may hand over to: random, or an installed one.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for environments; without it, one for each core.")
 @click.option("--demo", is_flag=True, help="Add studies that can be played at once.")
@@ -78,6 +79,7 @@ def studio(  # noqa: PLR0913  one for each option
     database: str | None,
     name: str,
     modules: tuple[str, ...],
+    record_pictures: bool,
     policy: str | None,
     workers: int | None,
     demo: bool,
@@ -110,6 +112,7 @@ def studio(  # noqa: PLR0913  one for each option
         database=database,
         name=name,
         modules=modules,
+        are_pictures_recorded=record_pictures,
         policy=policy,
         workers=workers,
         **named(url, serving.names_of(listening)),
@@ -120,7 +123,9 @@ def studio(  # noqa: PLR0913  one for each option
         if demo:
             async for problem in demos.add(app.state.database, app.state.inspector, link.account):
                 click.echo(problem, err=True)
-        click.echo(f"{link.url}\nThis link logs you in as the designer; keep it to yourself. Ctrl-C ends the studio.")
+        click.echo(
+            f"{link.url}\nThis link logs you in as the designer, today; keep it to yourself. Ctrl-C ends the studio."
+        )
         if not no_browser:
             webbrowser.open(link.url)
 
@@ -140,6 +145,7 @@ def studio_users(ctx: click.Context, directory: Path, *, database: str | None, u
     rlds-kit studio-users rlds-studio add Ann --role reviewer
     rlds-kit studio-users rlds-studio invite --role participant --uses 20
     rlds-kit studio-users --url https://studio.example.org rlds-studio list
+    rlds-kit studio-users rlds-studio links
 
     Exit codes: 0 done; 1 there is no such studio or account.
     """  # noqa: D301  the backspace tells click not to wrap
@@ -171,7 +177,7 @@ def add_user(people: "People", name: str, *, role: str, email: str | None) -> No
 @click.argument("account")
 @click.pass_obj
 def link_user(people: "People", account: str) -> None:
-    """Print a new login link for the id or e-mail address ACCOUNT."""
+    """Print a new login link for the id or e-mail address ACCOUNT; it is valid for a day."""
     click.echo(people.link(account))
 
 
@@ -183,6 +189,28 @@ def link_user(people: "People", account: str) -> None:
 def invite_users(people: "People", *, role: str, uses: int | None, days: float) -> None:
     """Print a link by which people make accounts of their own."""
     click.echo(people.invite(role, uses, days))
+
+
+@studio_users.command("links")
+@click.pass_obj
+def list_links(people: "People") -> None:
+    """List what is valid: id, kind (link, login or invitation), whose, uses left, and until when (UTC)."""
+    from datetime import UTC, datetime
+
+    for token, user in people.tokens():
+        kind = "login" if token.kind.value == "access" else token.kind.value
+        until = datetime.fromtimestamp(token.expires_ns / 1e9, UTC).isoformat(timespec="minutes")
+        what = kind if token.role is None else f"{kind} of a {token.role.value}"
+        click.echo("\t".join((token.id, what, user.id, user.name or "-", str(token.uses_left or "-"), until)))
+
+
+@studio_users.command("revoke")
+@click.argument("links", metavar="ID...", nargs=-1, required=True)
+@click.pass_obj
+def revoke_links(people: "People", links: tuple[str, ...]) -> None:
+    """Revoke links, logins or invitations, by the ids that `links` lists."""
+    for each in links:
+        people.revoke(each)
 
 
 @studio_users.command("forget")

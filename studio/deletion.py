@@ -12,6 +12,7 @@ from rlds_kit.edit.delete import delete
 from rlds_kit.edit.source import read_source
 from rlds_kit.errors import RldsKitError
 from rlds_kit.riegeli import RiegeliError
+from rlds_kit.storage.append_file import sync_directory
 from rlds_kit.storage.directory import is_dataset
 from rlds_kit.studio.database import episodes
 from rlds_kit.studio.database.database import Database
@@ -66,5 +67,7 @@ def _without(path: Path, deleted: Sequence[uuid.UUID]) -> bool:
         delete(path, new, there)
         path.rename(old)
         new.rename(path)
+        sync_directory(path.parent)  # before the old one goes: else a power cut may cost both
         shutil.rmtree(old)
+        sync_directory(path.parent)  # before the deletion is forgotten: else a power cut may bring back what is deleted
     return True

@@ -48,7 +48,7 @@ DEMOS: Final = (
     Content(
         name="Lunar lander",
         description="Land between the flags, in real time",
-        instructions="Keys 1, 2 and 3 fire the left, main and right engine.",
+        instructions="The left and right arrows fire the side engines, up or Space fires the main engine.",
         environments=(StudyEnvironment(name="Lunar lander", environment="LunarLander-v3", fps=30),),
     ),
     Content(

@@ -9,7 +9,7 @@ from rlds_kit.storage import lock
 
 
 class InUseError(RldsKitError, RuntimeError):
-    """Another server has the directory."""
+    """Another server has the directory, or may have it unnoticed."""
 
 
 @contextlib.contextmanager
@@ -17,11 +17,15 @@ def locked(directory: Path) -> Iterator[None]:
     """Holds the directory of a studio; the system lets it go when the process dies.
 
     Raises:
-      InUseError: another server has it.
+      InUseError: another server has it, or nobody could tell whether one has.
     """
     path = directory / "lock"
     with path.open("ab") as file:
         if lock.is_held(path):
             raise InUseError(f"{directory}: another studio is open here; end it first, or choose another directory")
-        lock.acquire(file.fileno())
+        if not lock.acquire(file.fileno()):
+            raise InUseError(
+                f"{directory}: this file system has no locks (flock), so that nothing would keep a second studio out; "
+                "choose a directory on a local disk"
+            )
         yield

@@ -11,7 +11,7 @@ from rlds_kit.studio.accounts.anonymous import episode_id as public_id_of
 from rlds_kit.studio.accounts.signing import BadTokenError, Signer
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.inspection import Inspector
-from rlds_kit.studio.database import episodes, sessions, studies
+from rlds_kit.studio.database import episodes, sessions, studies, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.errors import DatabaseError, NotFoundError, StaleError
 from rlds_kit.studio.database.sessions import Session
@@ -66,8 +66,10 @@ class DatabaseHost:
         """Who brings the token of a session: to play, or to look on."""
         for kind, seat in ((Kind.PLAY, SEAT), (Kind.LOOK, None)):
             try:
-                found, _, looker = self.signer.read(kind, token).partition(" ")
+                found, looker, account = (*self.signer.read(kind, token).split(" "), "", "")[:3]
                 session = await self.database.run(sessions.get, found)
+                account = account or session.user_id
+                user = await self.database.run(users.get, account)
             except BadTokenError:
                 continue
             except (NotFoundError, DatabaseError) as error:
@@ -75,7 +77,7 @@ class DatabaseHost:
             self._require_open(session)
             if seat is None and session.id not in self._played:
                 raise NotAdmittedError("empty", "nobody plays in this session now; look again when somebody does")
-            return Admission(session.id, looker or session.agent_id, seat)
+            return Admission(session.id, looker or session.agent_id, seat, account, user.is_guest)
         raise NotAdmittedError("token", "this is no token of a session of this studio; open the study again")
 
     async def scene(self, session: str) -> Scene:
@@ -95,11 +97,12 @@ class DatabaseHost:
             made = replace(made, policies={SEAT: self.settings.policy})
         about = {"name": f"{content.name}: {environment.name}", "description": content.description}
         return Scene(
-            open=requests.Open(made, str(directory), about),
+            open=requests.Open(made, str(directory), about, self.settings.are_pictures_recorded),
             turn=Turn(environment.turn),
             fps=environment.fps,
             max_steps=environment.max_steps,
             metadata=_metadata(played),
+            shows_errors=played.study.owner_id == played.session.user_id,
             instructions="\n\n".join(text for text in (content.instructions, environment.instructions) if text),
         )
 

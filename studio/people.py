@@ -13,7 +13,7 @@ from rlds_kit.studio.accounts.links import link_of
 from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.accounts.secret import secret_of
 from rlds_kit.studio.accounts.signing import Signer
-from rlds_kit.studio.database import users
+from rlds_kit.studio.database import tokens, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.engine import FILE, sqlite_url
 from rlds_kit.studio.database.tokens import Kind
@@ -73,7 +73,20 @@ class People:
         Raises:
           NotFoundError: there is none.
         """
-        return self._link(Kind.ACCESS, self._run(login.link, self._id(account)).token.id)
+        return self._link(Kind.LINK, self._run(login.make_link, self._id(account)).id)
+
+    def tokens(self) -> list[tuple[tokens.Token, users.User]]:
+        """The links, logins and invitations that are valid now, each with whose it is, the newest first."""
+        known = {user.id: user for user in self.everybody()}
+        return [(token, known[token.user_id]) for token in self._run(tokens.valid)]
+
+    def revoke(self, token: str) -> None:
+        """Makes a link, login or invitation worth nothing.
+
+        Raises:
+          NotFoundError: there is none of this id.
+        """
+        self._run(tokens.revoke, token)
 
     def invite(self, role: str, uses: int | None, days: float) -> str:
         """A link by which people make accounts of their own.
@@ -83,7 +96,7 @@ class People:
           uses: how many may come; None: any number.
           days: for which it is valid.
         """
-        inviter = self._run(login.first_designer).account.id
+        inviter = self._run(login.first_designer).id
         made = self._run(login.invite, inviter, Role(role), uses, days * 86400)
         return self._link(Kind.INVITATION, made.id)
 

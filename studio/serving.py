@@ -136,5 +136,6 @@ class Link:
 
 async def designer_link(app: Starlette, url: str) -> Link:
     """A link that logs in the first designer, whose account is made if there is none."""
-    made = await app.state.database.run(login.first_designer)
-    return Link(made.account.id, link_of(url, Kind.ACCESS, app.state.signer.sign(Kind.ACCESS, made.token.id)))
+    account = (await app.state.database.run(login.first_designer)).id
+    made = await app.state.database.run(login.make_link, account)
+    return Link(account, link_of(url, Kind.LINK, app.state.signer.sign(Kind.LINK, made.id)))

@@ -1,11 +1,13 @@
 """How a studio is run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from rlds_kit.studio.accounts.rate_limit import Limit
+from rlds_kit.studio.export.limits import ExportLimits
+from rlds_kit.studio.play.plays import Guests
 
 _LOGINS: Final = Limit(per_second=2, burst=100)
 """A class that opens a study at once comes from one address; tokens are too long to be guessed at any rate."""
@@ -25,14 +27,17 @@ class Settings:
       origins: that may send requests besides the server's own pages, as "https://studio.example.org".
       is_secure: whether cookies are for HTTPS only; for a server behind a proxy that does HTTPS.
       modules: that are imported because they register environments. Only the configuration can name modules.
+      are_pictures_recorded: whether steps have what there was to see, as it was drawn.
       policy: that people may hand over to, by name; None: they cannot.
       workers: processes for environments; None: as many as there are cores.
       environments_per_worker: that share a process at most.
       sessions_per_person: of a study, that one person may play at once.
+      guests: limits of those who come by the link of a study, uninvited.
       answer_seconds: for an environment to answer.
+      exports_limits: how many exports a person may have, and for how long.
       body_bytes: of a request at most.
       login_limit: of logins from an address.
-      request_limit: of requests from an address.
+      request_limit: of requests by a person who was invited; of all others together from an address.
       change_limit: of requests that change something, by a person.
     """
 
@@ -43,11 +48,14 @@ class Settings:
     origins: tuple[str, ...] = ()
     is_secure: bool = False
     modules: tuple[str, ...] = ()
+    are_pictures_recorded: bool = False
     policy: str | None = None
     workers: int | None = None
     environments_per_worker: int = 16
     sessions_per_person: int = 8
+    guests: Guests = field(default_factory=Guests)
     answer_seconds: float = 60.0
+    exports_limits: ExportLimits = field(default_factory=ExportLimits)
     body_bytes: int = 1 << 20
     login_limit: Limit = _LOGINS
     request_limit: Limit = _REQUESTS
@@ -60,7 +68,7 @@ class Settings:
 
     @property
     def exports(self) -> Path:
-        """Where exports are made, and stay until they are deleted."""
+        """Where exports are made, and stay until they are deleted, or expire."""
         return self.directory / "exports"
 
 

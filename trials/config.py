@@ -81,6 +81,8 @@ class TrialConfig:
       seats_seconds: for people to come, after which fallbacks act in place of those who are missing.
       grace_seconds: for a person whose connection was lost to come back.
       answer_seconds: for an actor; then its default action is done, or, if it is required, the trial is abandoned.
+      most_rewards: that people and programs may give in the episode; further ones are refused.
+      most_said: messages between seats that may wait for the next step; further ones are refused.
     """
 
     seats: tuple[SeatConfig, ...]
@@ -96,6 +98,8 @@ class TrialConfig:
     seats_seconds: float = 900.0
     grace_seconds: float = 60.0
     answer_seconds: float = 10.0
+    most_rewards: int = 10_000
+    most_said: int = 100
 
     def __post_init__(self) -> None:
         names = [each.name for each in self.seats]

@@ -82,7 +82,7 @@ def _unanswered(state: State) -> Messages:
         yield from ending.end(state, Status.ABANDONED, f"{', '.join(required)} gave no action in time")
         return
     for each in silent:
-        yield people.drive(state, each, each.config.fallback or Driver.NOBODY)
+        yield people.drive(each, each.config.fallback or Driver.NOBODY)
     state.asked_ns = None
     yield from stepping.advance(state)
 

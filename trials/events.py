@@ -1,7 +1,7 @@
 """What happens to a trial. `time_ns` is on a monotonic clock of the caller's; the engine has none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rlds_kit.trials.seat import Driver
@@ -202,6 +202,7 @@ class RewardGiven(Event):
       confidence: 0 to 1.
       step: the number of the step, from 1 to the latest; None: the latest.
       note: anything to keep with it.
+      details: anything to record with it: the frame that was shown, the key that was pressed.
     """
 
     source: str
@@ -210,6 +211,7 @@ class RewardGiven(Event):
     confidence: float = 1.0
     step: int | None = None
     note: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

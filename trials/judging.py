@@ -30,6 +30,12 @@ def reward_given(state: State, event: RewardGiven) -> Messages:
         raise Refusal(f"expected a finite reward, got {event.value}")
     if not 0 <= event.confidence <= 1:
         raise Refusal(f"expected a confidence of 0 to 1, got {event.confidence}")
+    if state.judged >= state.config.most_rewards:
+        raise Refusal(
+            f"this episode has {state.judged} rewards, as many as an episode may get while it is played; judge further "
+            "steps where it is replayed"
+        )
+    state.judged += 1
     judgements = state.judgements.setdefault((step, event.seat), [])
     judgements.append((event.value, event.confidence))
     yield Amended(event, step, aggregate(judgements))
@@ -39,6 +45,8 @@ def message_sent(state: State, event: MessageSent) -> Messages:
     """A seat tells others something."""
     for name in (event.sender, *event.to):
         state.seat(name)
+    if len(state.said) >= state.config.most_said:
+        raise Refusal(f"{len(state.said)} messages wait for the next step, as many as may; send more after it")
     to = event.to or tuple(name for name in state.seats if name != event.sender)
     said = Said(event.sender, to, event.content)
     state.said.append(said)

@@ -4,7 +4,7 @@ Keys have the names of the browser's `KeyboardEvent.code`: "ArrowUp", "Space", "
 to 1 and "Axis0" with -1 to 1, as the W3C Gamepad API numbers them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -182,17 +182,22 @@ _PYGAME: Final = {
 }
 
 
+_NUMBERED: Final = (
+    *(f"Digit{number}" for number in range(10)),
+    *(f"Key{letter}" for letter in "QERTYUIOPGHJKLZXCVBNM"),
+)
+"""Keys for actions that nobody names; F, W, A, S and D mean something else."""
+
+
 def numbered(count: int) -> Chords:
-    """Chords for actions without names: arrows for the first, where they are few, and digits for all.
+    """Chords for actions without names: digits for the first ten, then letters.
+
+    No arrows: what an action does is not known, and an arrow would promise a direction.
 
     Args:
-      count: of the actions.
+      count: of the actions; those after the thirty-first have no key.
 
-    >>> numbered(3).act({"ArrowLeft": 1.0}), numbered(3).act({"Digit2": 1.0})
-    (0, 2)
+    >>> numbered(12).act({"Digit2": 1.0}), numbered(12).act({"KeyE": 1.0}), numbered(3).act({"ArrowLeft": 1.0})
+    (2, 11, None)
     """
-    arrows: Iterable[str] = {2: ("ArrowLeft", "ArrowRight"), 3: ("ArrowLeft", "ArrowDown", "ArrowRight")}.get(
-        count, ("ArrowLeft", "ArrowDown", "ArrowRight", "ArrowUp")
-    )
-    chords = {frozenset({key}): number for number, key in zip(range(count), arrows, strict=False)}
-    return Chords({**chords, **{frozenset({f"Digit{number}"}): number for number in range(min(count, 10))}})
+    return Chords({frozenset({key}): number for number, key in zip(range(count), _NUMBERED, strict=False)})

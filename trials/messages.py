@@ -71,6 +71,8 @@ class StepEnvironment(Message):
       facts: by seat, to record.
       said: to record.
       is_last: whether the limit of steps is reached, so that the step is truncated.
+      fps: steps a second, to record.
+      is_late: whether a clock does it more than a period late, to record.
     """
 
     step: int
@@ -78,6 +80,8 @@ class StepEnvironment(Message):
     facts: Mapping[str, SeatFacts]
     said: tuple[Said, ...] = ()
     is_last: bool = False
+    fps: float = 0.0
+    is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,13 +22,10 @@ def seat_taken(state: State, event: SeatTaken) -> Messages:
         raise Refusal(f"this window has the seat {each.name!r} already")
     if each.connection is not None:
         yield Displaced(each.name, each.connection)
-    is_new = each.holder is None
     clear(each)
     each.holder, each.connection, each.lost_ns, each.shown_frame = event.holder, event.connection, None, None
     if each.driver is not Driver.HUMAN:
-        yield drive(state, each, Driver.HUMAN)
-    elif is_new:
-        _note(state, each)
+        yield drive(each, Driver.HUMAN)
     state.waits_for.discard(each.name)
     if state.phase is Phase.WAITING:
         state.reason = ""  # it may have been this person who was missing
@@ -49,7 +46,7 @@ def seat_left(state: State, event: SeatLeft) -> Messages:
     if state.phase is Phase.COUNTDOWN:
         yield from move(state, Phase.WAITING, f"{each.name} left")
     if each.config.fallback is not None and state.phase not in {Phase.INITIALIZING, Phase.WAITING}:
-        yield drive(state, each, each.config.fallback)
+        yield drive(each, each.config.fallback)
     if not any(other.connection is not None for other in state.seats.values()) and not event.is_lost:
         yield from ending.end(state, Status.ABANDONED, "everybody left")
     elif each.is_awaited and not event.is_lost and state.phase is not Phase.WAITING:
@@ -76,22 +73,17 @@ def driver_changed(state: State, event: DriverChanged) -> Messages:
         raise Refusal(f"nobody sits at {each.name!r}")
     if event.driver is each.driver:
         raise Refusal(f"seat {each.name!r} is driven by {each.driver.value} already")
-    yield drive(state, each, event.driver)
+    yield drive(each, event.driver)
     state.waits_for.discard(each.name)
     state.asked_ns = None  # whoever acts now is asked anew
     yield from stepping.advance(state)
 
 
-def drive(state: State, each: Seat, driver: Driver) -> ShowDriver:
+def drive(each: Seat, driver: Driver) -> ShowDriver:
     """Puts somebody else in charge of a seat."""
     clear(each)
     each.driver = driver
-    _note(state, each)
     return ShowDriver(each.name, driver)
-
-
-def _note(state: State, each: Seat) -> None:
-    state.drivers.append((state.step, each.name, each.driver.value))
 
 
 def keys_changed(state: State, event: KeysChanged) -> Messages:
@@ -154,7 +146,7 @@ def nobody_came(state: State) -> Messages:
         yield from ending.end(state, Status.ABANDONED, f"{', '.join(without)} did not come")
     else:
         for each in missing:
-            yield drive(state, each, each.config.fallback or Driver.NOBODY)
+            yield drive(each, each.config.fallback or Driver.NOBODY)
         yield from begin_when_ready(state)
 
 

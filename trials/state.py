@@ -39,9 +39,8 @@ class State:
       totals: sums of the environment's rewards, by seat.
       said: since the latest step.
       judgements: by step and seat, values and confidences.
-      rates: steps and rates from then on, as people set them.
+      judged: how many rewards were given.
       late_steps: how many came more than a period late.
-      drivers: steps, seats and who acted from then on.
       waits_for: names of those the trial waits for in a pause that nobody asked for.
       reason: why it paused, or waits.
       until_ns: when the phase ends by itself, where people are told.
@@ -65,9 +64,8 @@ class State:
     totals: dict[str, float] = field(default_factory=dict)
     said: list[Said] = field(default_factory=list)
     judgements: dict[tuple[int, str], list[tuple[float, float]]] = field(default_factory=dict)
-    rates: list[tuple[int, float]] = field(default_factory=list)
+    judged: int = 0
     late_steps: int = 0
-    drivers: list[tuple[int, str, str]] = field(default_factory=list)
     waits_for: set[str] = field(default_factory=set)
     reason: str = ""
     until_ns: int | None = None
@@ -109,12 +107,10 @@ def show(state: State) -> ShowState:
 
 
 def facts_of(state: State) -> dict[str, Any]:
-    """What is recorded with the episode."""
+    """What is recorded with the episode when it is over; what belongs to a step goes with the step."""
     return {
         "turn": state.config.pace.turn.value,
         "fps": state.config.pace.fps,
-        "rates": [list(each) for each in state.rates],
         "late_steps": state.late_steps,
-        "drivers": [list(each) for each in state.drivers],
         "holders": {name: each.holder for name, each in state.seats.items() if each.holder is not None},
     }

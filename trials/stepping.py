@@ -84,9 +84,10 @@ def _step(state: State) -> StepEnvironment:
         each.tapped = {}
     said, state.said = tuple(state.said), []
     state.is_stepping, state.asked_ns = True, None
-    _schedule(state)
+    is_late = _schedule(state)
     number = state.step + 1
-    return StepEnvironment(number, actions, facts, said, is_last=number == state.config.max_steps)
+    is_last = number == state.config.max_steps
+    return StepEnvironment(number, actions, facts, said, is_last=is_last, fps=state.fps, is_late=is_late)
 
 
 def _next_given(state: State, each: Seat) -> Given | None:
@@ -103,13 +104,18 @@ def _facts(each: Seat, given: Given | None) -> SeatFacts:
     return SeatFacts(each.driver, keys, each.shown_frame, each.pressed_ns, is_default)
 
 
-def _schedule(state: State) -> None:
-    """The time of the next step keeps to the beat; a step that is later than a period begins a new one: no bursts."""
+def _schedule(state: State) -> bool:
+    """The time of the next step keeps to the beat; a step that is later than a period begins a new one: no bursts.
+
+    Returns:
+      Whether the step of now is late, by a clock.
+    """
     due = state.next_step_ns + state.period_ns
-    if due < state.now_ns:
-        state.late_steps += state.config.pace.turn is Turn.CLOCK
-        due = state.now_ns + state.period_ns
-    state.next_step_ns = due
+    is_behind = due < state.now_ns
+    is_late = is_behind and state.config.pace.turn is Turn.CLOCK
+    state.late_steps += is_late
+    state.next_step_ns = state.now_ns + state.period_ns if is_behind else due
+    return is_late
 
 
 def stepped(state: State, event: EnvironmentStepped) -> Messages:
@@ -149,7 +155,6 @@ def rate_changed(state: State, event: RateChanged) -> Messages:
     except ValueError as error:
         raise Refusal(str(error)) from None
     state.fps = fps
-    state.rates.append((state.step, fps))
     state.next_step_ns = min(state.next_step_ns, state.now_ns + state.period_ns)
     yield show(state)
     yield from advance(state)

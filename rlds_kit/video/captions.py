@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from rlds_kit.install import how_to_install
 from rlds_kit.video.errors import MissingLibraryError
 from rlds_kit.video.pictures import Picture
 
@@ -64,7 +65,7 @@ def with_captions(frame: Picture, captions: Captions) -> Picture:
     try:
         from PIL import Image, ImageDraw, ImageFont
     except ModuleNotFoundError as error:
-        raise MissingLibraryError('captions need Pillow: pip install "rlds-kit[video]"') from error
+        raise MissingLibraryError(f"captions need Pillow: {how_to_install('video')}") from error
     height, width, _ = frame.shape
     strip = Image.new("RGB", (width, _LINES * LINE))
     draw = ImageDraw.Draw(strip)

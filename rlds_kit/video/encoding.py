@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from rlds_kit.install import how_to_install
 from rlds_kit.video.errors import MissingLibraryError, VideoError
 from rlds_kit.video.pictures import Picture
 
@@ -36,7 +37,7 @@ def write_mp4(path: Path, frames: Iterator[Picture], fps: float, *, lossless: bo
     try:
         import av
     except ModuleNotFoundError as error:
-        raise MissingLibraryError('MP4 needs PyAV: pip install "rlds-kit[video]"') from error
+        raise MissingLibraryError(f"MP4 needs PyAV: {how_to_install('video')}") from error
     first, rest = _begun(frames)
     rate = Fraction(fps).limit_denominator(1001)
     codec, layout, options = ("libx264rgb", "rgb24", {"qp": "0"}) if lossless else ("libx264", "yuv420p", {"crf": "18"})
@@ -62,7 +63,7 @@ def write_gif(path: Path, frames: Iterator[Picture], fps: float) -> int:
     try:
         from PIL import Image
     except ModuleNotFoundError as error:
-        raise MissingLibraryError('GIF needs Pillow: pip install "rlds-kit[video]"') from error
+        raise MissingLibraryError(f"GIF needs Pillow: {how_to_install('video')}") from error
     if fps > MOST_GIF_FRAMES:
         raise VideoError(f"a GIF shows at most {MOST_GIF_FRAMES} frames a second, got {fps:g}; give fps, or --fps")
     _, rest = _begun(frames)

@@ -8,6 +8,7 @@ import numpy as np
 
 from rlds_kit.dataset import Dataset
 from rlds_kit.episode import Episode
+from rlds_kit.replay.drawn import NotDrawnError, drawn
 from rlds_kit.step import ACTION, REWARD
 from rlds_kit.video.captions import Captions, with_captions
 from rlds_kit.video.errors import VideoError
@@ -21,14 +22,14 @@ class Look:
     """How pictures look.
 
     Attributes:
-      field: path of what they show.
+      field: path of what they show; None: what the environment draws, made again from seed and actions.
       white: the float that is white; None: 1.
       stacked: whether values are stacked frames.
       scale: how many pixels a side each pixel gets.
       captions: whether step, action, reward and return are written under them.
     """
 
-    field: str
+    field: str | None
     white: float | None = None
     stacked: bool = False
     scale: int = 1
@@ -41,6 +42,9 @@ def pictures_of(dataset: Dataset, number: int, look: Look) -> Iterator[Picture]:
     Raises:
       VideoError: it has no such field, or values that are no images.
     """
+    if look.field is None:
+        yield from _drawn_again(dataset.episodes[number], number, look)
+        return
     try:
         shown = dataset.select(look.field).episodes[number]
     except KeyError as error:
@@ -56,6 +60,19 @@ def pictures_of(dataset: Dataset, number: int, look: Look) -> Iterator[Picture]:
             place = f"{look.field}, episode {number}, step {begin + row}"
             frame = enlarged(picture(values[row], place, look.white, stacked=look.stacked), look.scale)
             yield frame if captions is None else with_captions(frame, captions[begin + int(row)])
+
+
+def _drawn_again(episode: Episode, number: int, look: Look) -> Iterator[Picture]:
+    captions = _captions(episode) if look.captions else None
+    try:
+        for row, shown in enumerate(drawn(episode)):
+            frame = enlarged(shown, look.scale)
+            yield frame if captions is None else with_captions(frame, captions[row])
+    except NotDrawnError as error:
+        raise VideoError(
+            f"episode {number} has no images, and cannot be drawn again: {error}. Name a field with field, or --field, "
+            "or leave the episode out"
+        ) from error
 
 
 def _captions(episode: Episode) -> list[Captions]:

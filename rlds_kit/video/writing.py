@@ -13,12 +13,15 @@ import numpy as np
 from rlds_kit.dataset import Dataset
 from rlds_kit.errors import DatasetExistsError
 from rlds_kit.frame_rate import DEFAULT, known_rate
+from rlds_kit.replay.drawn import why_not_drawn
+from rlds_kit.spec import Array
 from rlds_kit.step import TIME_NS
+from rlds_kit.storage.whole_file import make_directory, whole_file
 from rlds_kit.upkeep.report import Progress
 from rlds_kit.video.encoding import ENDINGS, MOST_GIF_FRAMES, write_gif, write_mp4
 from rlds_kit.video.episode_frames import Look, pictures_of
 from rlds_kit.video.errors import VideoError
-from rlds_kit.video.pictures import Picture, chosen_field, side_by_side
+from rlds_kit.video.pictures import Picture, chosen_field, image_fields, side_by_side
 
 LARGEST_SCALE: Final = 32
 MOST_IN_A_GRID: Final = 64
@@ -34,12 +37,14 @@ class Video:
       episodes: that it shows.
       frames: how many.
       fps: how many a second.
+      is_drawn_again: whether the pictures were not recorded, but drawn again from seed and actions.
     """
 
     path: Path
     episodes: tuple[int, ...]
     frames: int
     fps: float
+    is_drawn_again: bool = False
 
 
 def write_video(  # noqa: PLR0913  each is one decision of who makes a video
@@ -64,7 +69,8 @@ def write_video(  # noqa: PLR0913  each is one decision of who makes a video
       to: a file that ends in .mp4 or .gif, with the episodes one after the other; else a folder, which gets an MP4 for
         each episode. The file must not exist.
       episodes: numbers; None: all.
-      field: path of the images, as in "observation/pixels"; None: the only one that looks like images.
+      field: path of the images, as in "observation/pixels"; None: the only one that looks like images, or, where there
+        is none, what the environment draws: it is made again, and takes the recorded actions from the recorded seed.
       fps: frames a second; None: as the dataset's metadata say or the recorded environment is shown at, or the median
         of what `time_ns` recorded, or 30; of a GIF 50 at most.
       scale: pixels a side of each pixel; they stay squares, so that small screens stay crisp.
@@ -88,7 +94,7 @@ def write_video(  # noqa: PLR0913  each is one decision of who makes a video
     path = Path(to)
     numbers = _numbers(dataset, episodes)
     _require_numbers(scale, fps, white)
-    name, spec = chosen_field(dataset.spec, field)
+    name, spec = _shown(dataset, numbers, field)
     if white is None and spec is not None and spec.highest is not None and spec.dtype.kind == "f":
         high = float(np.max(spec.highest))
         white = high if math.isfinite(high) and high > 0 else None
@@ -102,16 +108,23 @@ def write_video(  # noqa: PLR0913  each is one decision of who makes a video
             raise VideoError(f"expected a name that ends in {' or '.join(ENDINGS)}, or a folder, got {str(path)!r}")
         if grid:
             raise VideoError("a grid is one file: give a name that ends in .mp4 or .gif")
-        path.mkdir(parents=True, exist_ok=True)
+        make_directory(path)
         names = [path / f"episode-{number:06d}.mp4" for number in numbers]
         for file in names:  # before anything is drawn
             _require_free(file)
         return [
-            _write(file, [number], frames, rate, lossless)
+            _write(file, [number], frames, rate, is_lossless=lossless, is_drawn_again=name is None)
             for file, number, frames in zip(names, numbers, streams, strict=True)
         ]
     frames = _grid(streams) if grid else itertools.chain.from_iterable(streams)
-    return [_write(path, numbers, frames, rate, lossless)]
+    return [_write(path, numbers, frames, rate, is_lossless=lossless, is_drawn_again=name is None)]
+
+
+def _shown(dataset: Dataset, numbers: Sequence[int], field: str | None) -> tuple[str | None, Array | None]:
+    """The field to show; None where there is none with images, but the first episode can be drawn again."""
+    if field is None and not image_fields(dataset.spec) and not why_not_drawn(dataset.episodes[numbers[0]]):
+        return None, None
+    return chosen_field(dataset.spec, field)
 
 
 def _numbers(dataset: Dataset, episodes: Iterable[int] | None) -> list[int]:
@@ -165,19 +178,23 @@ def _grid(streams: Sequence[Iterator[Picture]]) -> Iterator[Picture]:
         yield side_by_side(pictures, columns)
 
 
-def _write(path: Path, numbers: Sequence[int], frames: Iterator[Picture], rate: float, lossless: bool) -> Video:
-    """Writes a file under another name, and gives it its own when it is complete."""
+def _write(
+    path: Path,
+    numbers: Sequence[int],
+    frames: Iterator[Picture],
+    rate: float,
+    *,
+    is_lossless: bool,
+    is_drawn_again: bool,
+) -> Video:
+    """Writes a file under another name, and gives it its own when it is complete and durable."""
     _require_free(path)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
+    with whole_file(path, path.with_name(f".{path.name}.partial"), replace=False) as partial:
         if path.suffix.lower() == ".gif":
             count = write_gif(partial, frames, rate)
         else:
-            count = write_mp4(partial, frames, rate, lossless=lossless)
-        partial.rename(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return Video(path, tuple(numbers), count, rate)
+            count = write_mp4(partial, frames, rate, lossless=is_lossless)
+    return Video(path, tuple(numbers), count, rate, is_drawn_again)
 
 
 def _require_free(path: Path) -> None:

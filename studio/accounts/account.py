@@ -14,9 +14,11 @@ class Account:
       role: what it may do.
       name: of the person.
       token_id: that it logged in with.
+      is_guest: whether it came by the link of a study, uninvited.
     """
 
     id: str
     role: Role
     name: str
     token_id: str = ""
+    is_guest: bool = False

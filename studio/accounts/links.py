@@ -4,7 +4,7 @@ from typing import Final
 
 from rlds_kit.studio.database.tokens import Kind
 
-_NAMES: Final = {Kind.ACCESS: "token", Kind.INVITATION: "invitation"}
+_NAMES: Final = {Kind.LINK: "token", Kind.INVITATION: "invitation"}
 
 
 def link_of(url: str, kind: Kind, token: str) -> str:
@@ -12,7 +12,7 @@ def link_of(url: str, kind: Kind, token: str) -> str:
 
     Args:
       url: of the studio, without a slash at its end.
-      kind: ACCESS or INVITATION.
+      kind: LINK or INVITATION.
       token: signed.
 
     >>> link_of("http://127.0.0.1:8642", Kind.INVITATION, "abc")

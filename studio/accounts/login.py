@@ -18,6 +18,8 @@ with needs("studio"):
     from sqlalchemy import Connection
 
 LOGIN_SECONDS: Final = 30 * 86400.0
+LINK_SECONDS: Final = 86400.0
+"""A link may be in the history of a terminal, in a log, or in a mail: it need not outlive its day."""
 INVITATION_SECONDS: Final = 14 * 86400.0
 
 
@@ -34,24 +36,29 @@ class Login:
     token: Token
 
 
-def identify(connection: Connection, token: str) -> Account:
+def identify(connection: Connection, token: str, kind: Kind = Kind.ACCESS) -> Account:
     """Whose token it is.
+
+    Args:
+      connection: to the database.
+      token: its id.
+      kind: ACCESS or LINK.
 
     Raises:
       NotFoundError: nobody's, or it is not valid any more.
     """
-    found = tokens.get(connection, Kind.ACCESS, token)
+    found = tokens.get(connection, kind, token)
     user = users.get(connection, found.user_id)
-    return Account(user.id, user.role, user.name, found.id)
+    return Account(user.id, user.role, user.name, found.id, user.is_guest)
 
 
-def by_token(connection: Connection, token: str) -> Login:
-    """Logs in with a link of one's own; the browser gets a token of its own.
+def by_token(connection: Connection, token: str, kind: Kind = Kind.ACCESS) -> Login:
+    """Logs in with a link of one's own, or as another login is; the browser gets a token of its own.
 
     Raises:
       NotFoundError: it is not valid any more.
     """
-    return _login(connection, users.get(connection, identify(connection, token).id))
+    return _login(connection, users.get(connection, identify(connection, token, kind).id))
 
 
 def by_invitation(connection: Connection, invitation: str, name: str, email: str | None) -> Login:
@@ -82,7 +89,7 @@ def by_study(connection: Connection, study: str, name: str, participant: str | N
     """
     visitor = Account("", Role.PARTICIPANT, name)
     require(visitor, Action.STUDY_PLAY, studies.get(connection, study))
-    return _login(connection, users.add(connection, Role.PARTICIPANT, name, participant=participant))
+    return _login(connection, users.add(connection, Role.PARTICIPANT, name, participant=participant, is_guest=True))
 
 
 def invite(connection: Connection, inviter: str, role: Role, uses: int | None, seconds: float) -> Token:
@@ -98,17 +105,30 @@ def invite(connection: Connection, inviter: str, role: Role, uses: int | None, s
     return tokens.add(connection, Kind.INVITATION, inviter, seconds, role=role, uses=uses)
 
 
-def first_designer(connection: Connection) -> Login:
-    """A login for the designer who was first, whose account is made if there is none.
+def first_designer(connection: Connection) -> users.User:
+    """The designer who was first, whose account is made if there is none.
 
     For the command line: who can read the files of a studio needs no other proof.
     """
-    found = users.first(connection, Role.DESIGNER) or users.add(connection, Role.DESIGNER, "designer")
-    return _login(connection, found)
+    return users.first(connection, Role.DESIGNER) or users.add(connection, Role.DESIGNER, "designer")
+
+
+def make_link(connection: Connection, user: str, seconds: float = LINK_SECONDS) -> Token:
+    """What a link is made of that logs somebody in, and can be listed and revoked.
+
+    Args:
+      connection: to the database.
+      user: whom it logs in.
+      seconds: for which it is valid; logins that were made with it go on.
+
+    Raises:
+      NotFoundError: there is no such account.
+    """
+    return tokens.add(connection, Kind.LINK, users.get(connection, user).id, seconds)
 
 
 def link(connection: Connection, user: str) -> Login:
-    """A login for somebody who has an account, for the command line.
+    """A login for somebody who has an account, for programs on this machine.
 
     Raises:
       NotFoundError: there is no such account.
@@ -118,4 +138,4 @@ def link(connection: Connection, user: str) -> Login:
 
 def _login(connection: Connection, user: users.User) -> Login:
     token = tokens.add(connection, Kind.ACCESS, user.id, LOGIN_SECONDS)
-    return Login(Account(user.id, user.role, user.name, token.id), token)
+    return Login(Account(user.id, user.role, user.name, token.id, user.is_guest), token)

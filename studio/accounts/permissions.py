@@ -26,6 +26,7 @@ class Action(Enum):
     EPISODE_TAG = "tag this episode"
     EPISODE_EXPORT = "export this episode"
     EPISODE_DELETE = "delete this episode"
+    EXPORT_FOLDER = "make folders on the machine of the studio"
     ENVIRONMENTS_SEE = "see which environments there are"
     ENVIRONMENTS_TRY = "try environments"
     INVITE = "invite people"
@@ -56,6 +57,7 @@ ALLOWED: Final[Mapping[Action, Mapping[Role, frozenset[Relation]]]] = {
         Action.EPISODE_TAG: (_MINE, _OWN, _ALL),
         Action.EPISODE_EXPORT: (_MINE, _OWN, _ALL),
         Action.EPISODE_DELETE: (_MINE, _OWN, _OWN),
+        Action.EXPORT_FOLDER: (_OWN, _NONE, _OWN),
         Action.ENVIRONMENTS_SEE: (_OWN, _NONE, _NONE),
         Action.ENVIRONMENTS_TRY: (_OWN, _NONE, _NONE),
         Action.INVITE: (_OWN, _NONE, _NONE),

@@ -1,5 +1,6 @@
 """The studio's secret: what signs its links and cookies, and hides who is behind anonymous ids."""
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rlds_kit.errors import RldsKitError
+from rlds_kit.storage.whole_file import whole_file
 
 _BYTES: Final = 32
 _NAME: Final = "secret"
@@ -28,20 +30,26 @@ def secret_of(directory: Path) -> bytes:
       OSError: it cannot be read or written.
     """
     path = directory / _NAME
-    try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        text = path.read_text(encoding="ascii", errors="replace").strip()
-        if len(text) != 2 * _BYTES or set(text) - set("0123456789abcdef"):
-            raise SecretError(
-                f"{path}: expected {2 * _BYTES} hexadecimal digits; restore the file, or delete it: then all links and "
-                "logins end, and people get other anonymous ids"
-            ) from None
-        return bytes.fromhex(text)
-    made = secrets.token_bytes(_BYTES)
-    with os.fdopen(file, "w", encoding="ascii") as opened:
-        opened.write(made.hex())
-    return made
+    if not path.exists():
+        # Of two servers that make one at the same moment, both use that of the first.
+        with contextlib.suppress(FileExistsError), whole_file(path, replace=False) as temporary:
+            _write(temporary, secrets.token_bytes(_BYTES).hex())
+    return _read(path)
+
+
+def _write(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def _read(path: Path) -> bytes:
+    text = path.read_text(encoding="ascii", errors="replace").strip()
+    if len(text) != 2 * _BYTES or set(text) - set("0123456789abcdef"):
+        raise SecretError(
+            f"{path}: expected {2 * _BYTES} hexadecimal digits; restore the file, or delete it: then all links and "
+            "logins end, and people get other anonymous ids"
+        )
+    return bytes.fromhex(text)
 
 
 def derived(secret: bytes, purpose: str) -> bytes:

@@ -1,5 +1,6 @@
 """Logging in and out, and inviting people."""
 
+import contextlib
 from typing import Any, Final
 
 from rlds_kit.feed.extras import needs
@@ -8,6 +9,7 @@ from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import Action, require
 from rlds_kit.studio.accounts.rate_limit import RateLimiter
 from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.accounts.signing import BadTokenError
 from rlds_kit.studio.api import models
 from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.body import read
@@ -26,11 +28,16 @@ _DAY: Final = 86400.0
 
 async def log_in(request: Request) -> Response:
     """Logs somebody in; the answer sets the cookie."""
+    given = await read(request, models.Login)
+    kind, token = (None, "") if given.token is None else _read_token(request, given.token)
     limiter: RateLimiter = request.app.state.logins
-    if seconds := limiter.wait(address_of(request)):
+    # What this studio has signed is nobody's guess: others at the same address do not shut its owner out.
+    if seconds := limiter.wait(f"token {token}" if token else address_of(request)):
         message = f"too many logins from your address; try again in {seconds:.0f} seconds"
         raise ApiError(429, "too_many", message, retry_seconds=seconds)
-    done = await _log_in(request, await read(request, models.Login))
+    if given.token is not None and kind is None:
+        raise BadTokenError("this link was not made by this studio, or is not complete; ask for a new one")
+    done = await _log_in(request, given, kind, token)
     text = request.app.state.signer.sign(Kind.ACCESS, done.token.id)
     response = answer({"account": _shown(done.account), "token": text})
     response.set_cookie(
@@ -44,12 +51,19 @@ async def log_in(request: Request) -> Response:
     return response
 
 
-async def _log_in(request: Request, given: models.Login) -> login.Login:
+def _read_token(request: Request, text: str) -> tuple[Kind | None, str]:
+    """The id of a link or of another login; None: it is neither."""
+    for kind in (Kind.LINK, Kind.ACCESS):
+        with contextlib.suppress(BadTokenError):
+            return kind, request.app.state.signer.read(kind, text)
+    return None, ""
+
+
+async def _log_in(request: Request, given: models.Login, kind: Kind | None, token: str) -> login.Login:
     state = request.app.state
-    if given.token is not None:
-        token = state.signer.read(Kind.ACCESS, given.token)
-        _require_same(request, await state.database.run(login.identify, token))
-        return await state.database.run(login.by_token, token)  # type: ignore[no-any-return]
+    if kind is not None:
+        _require_same(request, await state.database.run(login.identify, token, kind))
+        return await state.database.run(login.by_token, token, kind)  # type: ignore[no-any-return]
     if given.invitation is not None:
         invitation = state.signer.read(Kind.INVITATION, given.invitation)
         return await state.database.run(login.by_invitation, invitation, given.name, given.email)  # type: ignore[no-any-return]
@@ -91,6 +105,31 @@ async def invite(request: Request) -> Response:
     return answer({"invitation": text, "expires_ns": made.expires_ns, "uses": made.uses_left}, 201)
 
 
+async def list_tokens(request: Request) -> Response:
+    """One's own links, logins and invitations that are valid; their ids alone log nobody in."""
+    account = account_of(request)
+    found = await request.app.state.database.run(tokens.valid, account.id)
+    return answer({"tokens": [_shown_token(each, account) for each in found]})
+
+
+async def revoke(request: Request) -> Response:
+    """Makes one of one's own links, logins or invitations worth nothing."""
+    await request.app.state.database.run(tokens.revoke, request.path_params["token"], account_of(request).id)
+    return answer({})
+
+
+def _shown_token(token: tokens.Token, account: Account) -> dict[str, Any]:
+    return {
+        "id": token.id,
+        "kind": token.kind.value,
+        "role": None if token.role is None else token.role.value,
+        "created_ns": token.created_ns,
+        "expires_ns": token.expires_ns,
+        "uses": token.uses_left,
+        "is_this": token.id == account.token_id,
+    }
+
+
 def _shown(account: Account) -> dict[str, Any]:
     return {"id": account.id, "role": account.role.value, "name": account.name}
 
@@ -100,4 +139,6 @@ ROUTES: Final = [
     Route("/api/logout", log_out, methods=["POST"]),
     Route("/api/me", me, methods=["GET"]),
     Route("/api/invitations", invite, methods=["POST"]),
+    Route("/api/tokens", list_tokens, methods=["GET"]),
+    Route("/api/tokens/{token}", revoke, methods=["DELETE"]),
 ]

@@ -14,6 +14,8 @@ with needs("studio"):
 M = TypeVar("M", bound=BaseModel)
 _DEEPEST: Final = 32
 """Of lists and objects in one another; what copies them later goes deeper with each."""
+_MOST_NAMED: Final = 20
+"""Parts of a request that are named in one error."""
 _LARGEST: Final = 2**63
 """Of whole numbers, which databases hold in 64 bits."""
 
@@ -31,14 +33,17 @@ def checked(values: Any, model: type[M]) -> M:
     """Values as a model.
 
     Raises:
-      ApiError: they do not fit; `where` says which part.
+      ApiError: they do not fit; the message names every part that does not, and `where` the first.
     """
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ApiError(400, "invalid", f"{where or 'the body'}: {first['msg']}", where) from error
+        found = error.errors(include_url=False, include_context=False)
+        places = [".".join(str(part) for part in each["loc"]) for each in found]
+        said = [f"{where or 'the body'}: {each['msg']}" for where, each in zip(places, found, strict=True)]
+        if len(said) > _MOST_NAMED:
+            said[_MOST_NAMED:] = [f"and {len(said) - _MOST_NAMED} more"]
+        raise ApiError(400, "invalid", "; ".join(said), places[0]) from error
 
 
 async def _json(request: Request) -> Any:

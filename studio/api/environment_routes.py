@@ -29,6 +29,13 @@ async def schema(request: Request) -> Response:
     return answer({"schema": found})
 
 
+async def controls(request: Request) -> Response:
+    """The keys and names of an environment's discrete actions, for designers to edit; null: it has none."""
+    require(account_of(request), Action.ENVIRONMENTS_TRY)
+    given = await read(request, models.ControlsWanted)
+    return answer({"controls": await request.app.state.inspector.controls(given.environment.content())})
+
+
 async def check(request: Request) -> Response:
     """Whether a study can have some environments, and why not."""
     require(account_of(request), Action.ENVIRONMENTS_TRY)
@@ -40,5 +47,6 @@ async def check(request: Request) -> Response:
 ROUTES: Final = [
     Route("/api/environments", list_environments, methods=["GET"]),
     Route("/api/environments/check", check, methods=["POST"]),
+    Route("/api/environments/controls", controls, methods=["POST"]),
     Route("/api/environments/{environment:path}/schema", schema, methods=["GET"]),
 ]

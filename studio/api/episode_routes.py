@@ -58,6 +58,7 @@ def shown(account: Account, episode: Episode) -> dict[str, Any]:
         "id": episode.id,
         "public_id": episode.public_id,
         "study": episode.study_id,
+        "study_name": episode.study_name,
         "study_version": episode.study_version,
         "session": episode.session_id,
         "number": episode.number,

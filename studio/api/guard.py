@@ -26,6 +26,7 @@ LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_ACCOUNTS: Final = ("/api/", "/ws/")
 _OPEN: Final = frozenset({"/api/about", "/api/login"})
+_OPEN_BELOW: Final = "/api/open-studies/"
 """What nobody need be logged in for."""
 
 
@@ -80,13 +81,19 @@ class Guard:
             raise ApiError(400, "invalid", "an address has no character 0; not every database can look for it")
         if not path.startswith(_WITH_ACCOUNTS):
             return  # the files of the page: many at once, for a whole class behind one address
-        _count(self._requests, address_of(connection))
+        try:
+            account = await self._account(connection)
+        except BadTokenError:
+            _count(self._requests, address_of(connection))
+            raise
+        # Whoever was invited has a limit of their own: others at the same address cannot shut them out.
+        is_invited = account is not None and not account.is_guest
+        _count(self._requests, f"account {account.id}" if account and is_invited else address_of(connection))
         is_change = connection.scope["type"] == "websocket" or connection.scope["method"] not in _READING
         if is_change and "authorization" not in connection.headers:
             self._check_origin(connection)
-        account = await self._account(connection)
         connection.scope["account"] = account
-        if path not in _OPEN:
+        if path not in _OPEN and not path.startswith(_OPEN_BELOW):
             account_of(connection)  # so that no route can forget it, and tokens of sessions end with the login
         if is_change and account is not None:
             _count(self._changes, account.id)

@@ -19,7 +19,7 @@ class Misfit:
 
     Attributes:
       environment: its place in the list.
-      where: the field that differs; "": it cannot be made.
+      where: the field that differs; "": it cannot be made, reset or drawn.
       message: for people.
     """
 
@@ -30,6 +30,9 @@ class Misfit:
 
 class Inspector:
     """Makes environments to look at them, one after another, in a process of its own.
+
+    Each is reset and drawn once: Gymnasium imports what it draws with only then, and whoever plays first would meet
+    that.
 
     Args:
       modules: that register environments, from the configuration.
@@ -69,7 +72,9 @@ class Inspector:
         """
         module = await self._require(environment.environment)
         made = _as_made(module, environment.environment)
-        return EnvironmentSpec(made, environment.kwargs, environment.interface, name=environment.name)
+        return EnvironmentSpec(
+            made, environment.kwargs, environment.interface, name=environment.name, controls=environment.controls
+        )
 
     async def misfits(self, environments: Sequence[StudyEnvironment]) -> list[Misfit]:
         """Why one study cannot have these environments; nothing: it can.
@@ -84,23 +89,37 @@ class Inspector:
         first: tuple[str, specs.Dict] | None = None
         for number, each in enumerate(wanted):
             try:
-                declared = await self._declared(each)
+                declared = (await self._opened(each)).declared
             except (RequestFailedError, EnvironmentLostError) as error:
-                found.append(Misfit(number, "", f"{each.name} cannot be made: {error}"))
+                found.append(Misfit(number, "", f"{each.name} cannot be played: {error}"))
                 continue
             first = first or (each.name, declared)
             found += _differences(number, each.name, declared, *first)
         return found
 
+    async def controls(self, environment: StudyEnvironment) -> Mapping[str, Any] | None:
+        """The keys and names of an environment's discrete actions, as `Controls.as_json` gives them; None: it has none.
+
+        Raises:
+          ApiError: there is no such environment.
+          RequestFailedError, EnvironmentLostError: it cannot be made.
+        """
+        opened = await self._opened(await self.spec_of(environment))
+        first = opened.controls[opened.seats[0]]
+        return None if first.axes else first.as_json()
+
     async def close(self) -> None:
         """Ends the process."""
         await self._pool.close()
 
-    async def _declared(self, spec: EnvironmentSpec) -> specs.Dict:
+    async def _opened(self, spec: EnvironmentSpec) -> requests.Opened:
         async with self._one_at_a_time:
             environment = await self._pool.open(requests.Open(spec, None))
-            await environment.close()
-        return environment.opened.declared
+            try:
+                await environment.ask(requests.Reset(requests.Look()))
+            finally:
+                await environment.close()
+        return environment.opened
 
     async def _require(self, environment: str) -> str:
         """The module that registers an environment."""

@@ -81,6 +81,63 @@ class Invitation(Body):
     days: Annotated[float, Field(gt=0, le=365)] = 14.0
 
 
+_KEYS: Final = (
+    r"Arrow(?:Up|Down|Left|Right)|Key[B-CE-RT-VX-Z]|Digit\d|Numpad\d|Space|Enter|Shift(?:Left|Right)|Comma|Period"
+    r"|Semicolon|Quote|BracketLeft|BracketRight|Minus|Equal|Backquote|Backslash"
+)
+"""Of the browser (KeyboardEvent.code). W, A, S and D are arrows; Escape and Slash pause."""
+_CHORD: Final = re.compile(rf"(?:{_KEYS})(?:\+(?:{_KEYS})){{0,3}}")
+
+
+def _chord(text: str) -> str:
+    """Keys that are held together, as "ArrowUp+Space"."""
+    if not _CHORD.fullmatch(text) or len(set(text.split("+"))) < len(text.split("+")):
+        raise ValueError(
+            "expected names of keys, at most four with + between them, such as ArrowLeft, KeyJ or ArrowUp+Space; "
+            f"W, A, S and D are the arrows, Escape and / pause; got {text!r}"
+        )
+    return "+".join(sorted(text.split("+")))
+
+
+Chord = Annotated[str, StringConstraints(max_length=80), AfterValidator(_chord)]
+
+
+class ActionRow(BaseModel):
+    """A discrete action: its name, which participants see, and the keys that do it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: Annotated[Name, StringConstraints(max_length=80)]
+    keys: Annotated[list[Chord], Field(max_length=8)]
+
+
+class ControlTable(BaseModel):
+    """Keys and names of all discrete actions in order, and the number of the one that is done without a key."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    actions: Annotated[list[ActionRow], Field(min_length=1, max_length=1000)]
+    default: Annotated[int, Field(ge=0)]
+
+    @field_validator("actions")
+    @classmethod
+    def _each_key_once(cls, actions: list[ActionRow]) -> list[ActionRow]:
+        rows: dict[str, list[int]] = {}
+        for number, row in enumerate(actions):
+            for chord in row.keys:
+                rows.setdefault(chord, []).append(number)
+        if twice := {chord: numbers for chord, numbers in rows.items() if len(numbers) > 1}:
+            said = "; ".join(f"{chord} for the actions {', '.join(map(str, of))}" for chord, of in twice.items())
+            raise ValueError(f"expected each key for one action, got {said}")
+        return actions
+
+    @model_validator(mode="after")
+    def _default_is_one(self) -> "ControlTable":
+        if self.default >= len(self.actions):
+            raise ValueError(f"default: expected one of the actions 0 to {len(self.actions) - 1}, got {self.default}")
+        return self
+
+
 class Environment(BaseModel):
     """An environment of a study."""
 
@@ -96,6 +153,7 @@ class Environment(BaseModel):
     turn: Literal["clock", "press", "hold", "release"] = "clock"
     fps: Annotated[float, Field(ge=1, le=60)] = 15.0
     max_steps: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    controls: ControlTable | None = None
 
     @field_validator("kwargs")
     @classmethod
@@ -157,6 +215,12 @@ class Check(Body):
     """Environments that a study is to have."""
 
     environments: Environments
+
+
+class ControlsWanted(Body):
+    """An environment whose keys somebody wants to see."""
+
+    environment: Environment
 
 
 class NewSession(Body):

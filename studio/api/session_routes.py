@@ -1,12 +1,13 @@
 """Opening and ending sessions."""
 
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any, Final
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.anonymous import PURPOSE, agent_id
-from rlds_kit.studio.accounts.permissions import Action, require
+from rlds_kit.studio.accounts.permissions import Action, is_allowed, relation_to, require
 from rlds_kit.studio.accounts.secret import derived
 from rlds_kit.studio.api import models
 from rlds_kit.studio.api.answer import answer
@@ -39,7 +40,15 @@ async def look_on(request: Request) -> Response:
     account, state = account_of(request), request.app.state
     secret = derived(state.secret, PURPOSE)
     found, agent = await state.database.run(_looked_at, account, request.path_params["session"], secret)
-    return answer({"session": shown(found), "token": state.signer.sign(Kind.LOOK, f"{found.id} {agent}")})
+    return answer({"session": shown(found), "token": state.signer.sign(Kind.LOOK, f"{found.id} {agent} {account.id}")})
+
+
+async def being_played(request: Request) -> Response:
+    """The sessions of a study that are being played here now, of those that the account may look on in."""
+    account, state = account_of(request), request.app.state
+    study, now = request.path_params["study"], state.plays.sessions
+    found = await state.database.run(_seen_of, account, study, now)
+    return answer({"sessions": [shown(each) for each in found]})
 
 
 async def get_session(request: Request) -> Response:
@@ -88,6 +97,12 @@ def _allowed(connection: Connection, account: Account, session: str, action: Act
     return found
 
 
+def _seen_of(connection: Connection, account: Account, study: str, among: Collection[str]) -> list[Session]:
+    require(account, Action.STUDY_SEE, studies.get(connection, study))
+    found = sessions.of_study(connection, study, among)
+    return [each for each in found if is_allowed(account.role, Action.SESSION_SEE, relation_to(account, each))]
+
+
 def _looked_at(connection: Connection, account: Account, session: str, secret: bytes) -> tuple[Session, str]:
     found = _allowed(connection, account, session, Action.SESSION_SEE)
     return found, agent_id(secret, found.study_id, users.get(connection, account.id).person)
@@ -100,6 +115,7 @@ def _end(connection: Connection, account: Account, session: str) -> Session:
 
 ROUTES: Final = [
     Route("/api/sessions", open_session, methods=["POST"]),
+    Route("/api/studies/{study}/sessions", being_played, methods=["GET"]),
     Route("/api/sessions/{session}", get_session, methods=["GET"]),
     Route("/api/sessions/{session}/look", look_on, methods=["POST"]),
     Route("/api/sessions/{session}/end", end_session, methods=["POST"]),

@@ -7,7 +7,7 @@ from typing import Any, Final
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import ALLOWED, Action, is_allowed, relation_to, require
-from rlds_kit.studio.accounts.roles import Relation
+from rlds_kit.studio.accounts.roles import Relation, Role
 from rlds_kit.studio.api import models
 from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.body import read
@@ -57,6 +57,13 @@ async def get_study(request: Request) -> Response:
     return answer({"study": study, "version": int(version), "content": content})
 
 
+async def get_open_study(request: Request) -> Response:
+    """What a study is called that is open, for whoever has its link and is not logged in yet."""
+    found = await request.app.state.database.run(studies.get, request.path_params["study"])
+    require(Account("", Role.PARTICIPANT, ""), Action.STUDY_PLAY, found)
+    return answer({"study": {"id": found.id, "name": found.content.name, "description": found.content.description}})
+
+
 async def change_study(request: Request) -> Response:
     """Makes the next version of a study."""
     account, study = account_of(request), request.path_params["study"]
@@ -70,9 +77,12 @@ async def change_study(request: Request) -> Response:
 
 
 async def change_state(request: Request) -> Response:
-    """Enables or disables a study."""
+    """Enables or disables a study; it is enabled only if all its environments can be played here."""
     account, study = account_of(request), request.path_params["study"]
     given = await read(request, models.State)
+    if given.enabled:
+        found = await request.app.state.database.run(_openable, account, study)
+        await _check(request.app.state.inspector, found.content.environments)
     changed = await request.app.state.database.run(_enable, account, study, given.enabled)
     return answer({"study": shown(account, changed)})
 
@@ -90,7 +100,13 @@ def shown(account: Account, study: Study) -> dict[str, Any]:
         "is_own": relation is Relation.OWN,
         "can_edit": is_allowed(account.role, Action.STUDY_EDIT, relation),
         "can_play": is_allowed(account.role, Action.STUDY_PLAY, relation),
+        "can_look_on": is_allowed(account.role, Action.SESSION_SEE, _others(relation)),
     }
+
+
+def _others(study: Relation) -> Relation:
+    """What sessions of other people in a study are to somebody."""
+    return Relation.OF_OWN_STUDY if study is Relation.OWN else Relation.OTHER
 
 
 def _seen(connection: Connection, account: Account, study: str) -> Study:
@@ -113,13 +129,19 @@ def _change(connection: Connection, account: Account, study: str, version: int, 
     return studies.change(connection, study, version, content)
 
 
+def _openable(connection: Connection, account: Account, study: str) -> Study:
+    found = studies.get(connection, study)
+    require(account, Action.STUDY_ENABLE, found)
+    return found
+
+
 def _enable(connection: Connection, account: Account, study: str, is_enabled: bool) -> Study:
-    require(account, Action.STUDY_ENABLE, studies.get(connection, study))
+    _openable(connection, account, study)
     return studies.enable(connection, study, is_enabled)
 
 
 def _made(content: Content) -> list[Any]:
-    return [each.what_is_made for each in content.environments]
+    return [(*each.what_is_made, each.controls) for each in content.environments]
 
 
 async def _check(inspector: Inspector, environments: Sequence[StudyEnvironment]) -> None:
@@ -132,6 +154,7 @@ ROUTES: Final = [
     Route("/api/studies", list_studies, methods=["GET"]),
     Route("/api/studies", make_study, methods=["POST"]),
     Route("/api/studies/{study}", get_study, methods=["GET"]),
+    Route("/api/open-studies/{study}", get_open_study, methods=["GET"]),
     Route("/api/studies/{study}", change_study, methods=["PUT"]),
     Route("/api/studies/{study}/state", change_state, methods=["PUT"]),
 ]

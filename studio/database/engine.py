@@ -1,5 +1,7 @@
 """Opens SQLite and PostgreSQL so that a transaction is all or nothing in both."""
 
+import contextlib
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,7 +57,21 @@ def sqlite_file(url: URL) -> Path | None:
     return Path(str(url.database)) if is_file else None
 
 
+def _make_private(path: Path) -> None:
+    """Makes a file that only its user can read, before anything is in it; takes one that is there from all others.
+
+    It says who people are. SQLite gives the files beside it the same permissions.
+    """
+    with contextlib.suppress(OSError):  # of somebody else, or on a disk without permissions; SQLite says what is wrong
+        with contextlib.suppress(FileExistsError):  # not opened if it is there: closing it would end SQLite's own locks
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
+            with contextlib.suppress(FileNotFoundError):
+                each.chmod(each.stat().st_mode & 0o700)
+
+
 def _sqlite(url: URL) -> Engine:
+    _make_private(Path(str(url.database)))
     engine = create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)

@@ -45,6 +45,7 @@ class Episode:
       number: in the session.
       study_id: of the study.
       study_owner_id: who made the study.
+      study_name: for people.
       study_version: that was played.
       environment_id: of the row of the environment.
       environment_name: for people.
@@ -66,6 +67,7 @@ class Episode:
     number: int
     study_id: str
     study_owner_id: str
+    study_name: str
     study_version: int
     environment_id: str
     environment_name: str
@@ -312,6 +314,7 @@ def _joined() -> Any:
 def _select() -> "Select[Any]":
     more = (
         tables.studies.c.owner_id.label("study_owner_id"),
+        tables.studies.c.name.label("study_name"),
         tables.sessions.c.agent_id,
         tables.study_environments.c.name.label("environment_name"),
     )

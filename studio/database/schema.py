@@ -19,8 +19,12 @@ _LOCK: Final = 0x726C6473
 """Of PostgreSQL: only one server migrates at a time."""
 
 
-def upgrade(connection: Connection) -> None:
+def upgrade(connection: Connection, to: str = "head") -> None:
     """Makes missing tables and changes old ones, all or nothing, inside the connection's transaction.
+
+    Args:
+      connection: to the database.
+      to: the version to stop at, for tests of the migrations after it.
 
     Raises:
       DatabaseTooNewError: a newer version of the library made the tables.
@@ -35,9 +39,9 @@ def upgrade(connection: Connection) -> None:
     if found is not None and found not in known:
         raise DatabaseTooNewError(
             f"the tables of the database have version {found}; this rlds_kit knows versions up to {max(known)}: "
-            "upgrade it (pip install --upgrade rlds-kit), or use another database"
+            "upgrade it, or use another database"
         )
-    command.upgrade(config, "head")
+    command.upgrade(config, to)
 
 
 def version(connection: Connection) -> str | None:

@@ -90,6 +90,13 @@ def get(connection: Connection, session: str) -> Session:
     return _session(row)
 
 
+def of_study(connection: Connection, study: str, among: Collection[str]) -> list[Session]:
+    """Those of some sessions that are of a study, the latest first."""
+    rows = tables.sessions.c
+    wanted = _select().where(rows.study_id == study, rows.id.in_(among)).order_by(rows.started_ns.desc())
+    return [_session(row) for row in connection.execute(wanted)]
+
+
 def end(connection: Connection, session: str) -> Session:
     """Ends a session; one that has ended stays as it is."""
     rows = tables.sessions.c

@@ -26,6 +26,8 @@ class StudyEnvironment:
       turn: when a step is done, as `trials.Turn` names it.
       fps: steps a second.
       max_steps: after so many an episode is truncated.
+      controls: keys, names and default of discrete actions: `actions`, each with `name` and `keys`, and `default`;
+        None: those that are known of the environment.
     """
 
     id: str = ""
@@ -37,6 +39,7 @@ class StudyEnvironment:
     turn: str = "clock"
     fps: float = 15.0
     max_steps: int | None = None
+    controls: Mapping[str, Any] | None = None
 
     @property
     def what_is_made(self) -> tuple[str, str, Mapping[str, Any]]:
@@ -250,6 +253,7 @@ def _environment(row: Row[Any]) -> StudyEnvironment:
         turn=row.turn,
         fps=row.fps,
         max_steps=row.max_steps,
+        controls=row.controls,
     )
 
 

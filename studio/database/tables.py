@@ -11,7 +11,20 @@ from typing import Final
 from rlds_kit.feed.extras import needs
 
 with needs("studio"):
-    from sqlalchemy import JSON, BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table
+    from sqlalchemy import (
+        JSON,
+        BigInteger,
+        Boolean,
+        Column,
+        Float,
+        ForeignKey,
+        Index,
+        Integer,
+        MetaData,
+        String,
+        Table,
+        false,
+    )
     from sqlalchemy import Text as LongText
 
 VERSION_TABLE: Final = "rlds_kit_studio_version"
@@ -43,6 +56,7 @@ users: Final = Table(
     Column("id", ID, primary_key=True),
     Column("role", String(16), nullable=False),
     Column("created_ns", BigInteger, nullable=False),
+    Column("is_guest", Boolean, nullable=False, server_default=false()),  # came by the link of a study
 )
 personal: Final = Table(
     "personal",
@@ -56,7 +70,7 @@ tokens: Final = Table(
     "tokens",
     METADATA,
     Column("id", ID, primary_key=True),
-    Column("kind", String(16), nullable=False),  # "access": logs a person in; "invitation": makes accounts
+    Column("kind", String(16), nullable=False),  # "access": logs in; "link": makes logins; "invitation": makes accounts
     Column("user_id", ID, ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True),  # or who invites
     Column("role", String(16)),  # of those who are invited
     Column("created_ns", BigInteger, nullable=False),
@@ -98,6 +112,7 @@ study_environments: Final = Table(
     Column("turn", String(16), nullable=False),
     Column("fps", Float, nullable=False),
     Column("max_steps", Integer),
+    Column("controls", JSON(none_as_null=True)),  # keys and names of actions; None: those that are known
 )
 sessions: Final = Table(
     "sessions",

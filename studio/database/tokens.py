@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.accounts.roles import Role
@@ -9,14 +10,16 @@ from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError
 
 with needs("studio"):
-    from sqlalchemy import Connection, delete, insert, select, update
+    from sqlalchemy import Connection, Row, delete, insert, or_, select, update
 
 
 class Kind(StrEnum):
     """What a token is for."""
 
     ACCESS = "access"
-    """Logs one person in."""
+    """A login of one person: a browser keeps it."""
+    LINK = "link"
+    """Makes logins of one person."""
     INVITATION = "invitation"
     """Makes accounts."""
     PLAY = "play"
@@ -27,7 +30,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token.
+    """A token that has a row.
 
     Attributes:
       id: of the token.
@@ -36,6 +39,7 @@ class Token:
       role: of those who are invited; None for ACCESS.
       expires_ns: when it ends.
       uses_left: how often it can be used; None: any number.
+      created_ns: when it was made.
     """
 
     id: str
@@ -44,6 +48,7 @@ class Token:
     role: Role | None
     expires_ns: int
     uses_left: int | None
+    created_ns: int = 0
 
 
 def add(
@@ -57,7 +62,7 @@ def add(
 ) -> Token:
     """Makes a token that is valid for some seconds."""
     now = tables.now_ns()
-    made = Token(tables.new_id(), kind, user, role, now + int(seconds * 1e9), uses)
+    made = Token(tables.new_id(), kind, user, role, now + int(seconds * 1e9), uses, now)
     connection.execute(
         insert(tables.tokens).values(
             id=made.id,
@@ -82,8 +87,22 @@ def get(connection: Connection, kind: Kind, token: str) -> Token:
     row = connection.execute(select(tables.tokens).where(rows.id == token, rows.kind == kind.value)).first()
     if row is None or row.expires_ns <= tables.now_ns() or row.uses_left == 0:
         raise NotFoundError(f"this {kind.value} link has expired, was used, or was withdrawn; ask for a new one")
-    role = None if row.role is None else Role(row.role)
-    return Token(row.id, Kind(row.kind), row.user_id, role, row.expires_ns, row.uses_left)
+    return _token(row)
+
+
+def valid(connection: Connection, user: str | None = None) -> list[Token]:
+    """The links, logins and invitations that are valid now, the newest first.
+
+    Args:
+      connection: to the database.
+      user: whose; None: everybody's.
+    """
+    rows = tables.tokens.c
+    wanted = select(tables.tokens).where(
+        rows.expires_ns > tables.now_ns(), or_(rows.uses_left.is_(None), rows.uses_left > 0)
+    )
+    found = wanted if user is None else wanted.where(rows.user_id == user)
+    return [_token(row) for row in connection.execute(found.order_by(rows.created_ns.desc(), rows.id))]
 
 
 def use(connection: Connection, token: Token) -> None:
@@ -100,6 +119,23 @@ def forget_expired(connection: Connection) -> None:
     connection.execute(delete(tables.tokens).where(tables.tokens.c.expires_ns <= tables.now_ns()))
 
 
-def revoke(connection: Connection, token: str) -> None:
-    """Makes a token worth nothing."""
-    connection.execute(delete(tables.tokens).where(tables.tokens.c.id == token))
+def revoke(connection: Connection, token: str, user: str | None = None) -> None:
+    """Makes a token worth nothing.
+
+    Args:
+      connection: to the database.
+      token: its id.
+      user: whose it must be; None: anybody's.
+
+    Raises:
+      NotFoundError: there is none, or it is somebody else's.
+    """
+    rows = tables.tokens.c
+    wanted = delete(tables.tokens).where(rows.id == token)
+    if connection.execute(wanted if user is None else wanted.where(rows.user_id == user)).rowcount == 0:
+        raise NotFoundError(f"there is no link, login or invitation {token}; it may have been revoked")
+
+
+def _token(row: "Row[Any]") -> Token:
+    role = None if row.role is None else Role(row.role)
+    return Token(row.id, Kind(row.kind), row.user_id, role, row.expires_ns, row.uses_left, row.created_ns)

@@ -22,6 +22,7 @@ class User:
       name: for others to see.
       email: in lower case; None: not known.
       participant: by which another service knows the person; None: it does not.
+      is_guest: whether the person came by the link of a study, uninvited.
     """
 
     id: str
@@ -29,6 +30,7 @@ class User:
     name: str
     email: str | None
     participant: str | None
+    is_guest: bool = False
 
     @property
     def person(self) -> str:
@@ -37,7 +39,13 @@ class User:
 
 
 def add(
-    connection: Connection, role: Role, name: str, email: str | None = None, participant: str | None = None
+    connection: Connection,
+    role: Role,
+    name: str,
+    email: str | None = None,
+    participant: str | None = None,
+    *,
+    is_guest: bool = False,
 ) -> User:
     """Makes an account.
 
@@ -47,6 +55,7 @@ def add(
       name: of the person.
       email: of the person; upper case is ignored.
       participant: by which another service knows the person.
+      is_guest: whether the person came by the link of a study, uninvited.
 
     Raises:
       TakenError: there is an account with this e-mail address.
@@ -54,9 +63,9 @@ def add(
     email = None if email is None else email.casefold()
     if email is not None and by_email(connection, email) is not None:
         raise TakenError(f"there is an account for {email} already; log in with its own link")
-    made = User(tables.new_id(), role, name, email, participant)
+    made = User(tables.new_id(), role, name, email, participant, is_guest)
     connection.execute(
-        insert(tables.users).values(id=made.id, role=role.value, created_ns=tables.now_ns()),
+        insert(tables.users).values(id=made.id, role=role.value, created_ns=tables.now_ns(), is_guest=is_guest),
     )
     connection.execute(insert(tables.personal).values(user_id=made.id, name=name, email=email, participant=participant))
     return made
@@ -107,8 +116,9 @@ def forget(connection: Connection, user: str) -> None:
 
 def _select() -> "Select[Any]":
     users, personal = tables.users.c, tables.personal.c
-    return select(users.id, users.role, personal.name, personal.email, personal.participant).join(tables.personal)
+    columns = users.id, users.role, users.is_guest, personal.name, personal.email, personal.participant
+    return select(*columns).join(tables.personal)
 
 
 def _user(row: "Row[Any]") -> User:
-    return User(row.id, Role(row.role), row.name, row.email, row.participant)
+    return User(row.id, Role(row.role), row.name, row.email, row.participant, row.is_guest)

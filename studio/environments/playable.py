@@ -24,6 +24,8 @@ class EnvironmentSpec:
       policies: by seat, the name of the policy that drives it where no person does; a seat that has none of its own is
         driven at random.
       name: for people.
+      controls: keys, names and default of discrete actions, as `Controls.edited` takes them; None: those that are
+        known.
     """
 
     id: str
@@ -31,6 +33,7 @@ class EnvironmentSpec:
     interface: str = "gymnasium"
     policies: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
+    controls: Mapping[str, Any] | None = None
 
 
 class Outcome(NamedTuple):

@@ -1,12 +1,11 @@
 """One file of a directory: a ZIP, whose parts are stored as they are, for they are compressed already."""
 
-import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.storage.whole_file import whole_file
 
 _TOGETHER: Final = 1 << 20
 
@@ -24,15 +23,12 @@ def archive(directory: Path, destination: Path, tell: Callable[[int], None] = la
 
     >>> archive(Path("data/pong"), Path("pong.zip"))  # doctest: +SKIP
     """
-    partial = destination.with_suffix(".partial")
-    with partial.open("wb") as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as made:
-            for path in sorted(each for each in directory.rglob("*") if each.is_file()):
-                _add(made, path, f"{directory.name}/{path.relative_to(directory).as_posix()}", tell)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(destination)
-    sync_directory(destination.parent)
+    with (
+        whole_file(destination, destination.with_suffix(".partial")) as partial,
+        zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as made,
+    ):
+        for path in sorted(each for each in directory.rglob("*") if each.is_file()):
+            _add(made, path, f"{directory.name}/{path.relative_to(directory).as_posix()}", tell)
 
 
 def _add(made: zipfile.ZipFile, path: Path, name: str, tell: Callable[[int], None]) -> None:

@@ -7,20 +7,24 @@ import logging
 import os
 import shutil
 import sys
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from rlds_kit.storage.whole_file import make_directory
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.export.job import JOB, Job, State, new_id, read_jobs, write_job
+from rlds_kit.studio.export.limits import ExportLimits
 from rlds_kit.studio.export.rules import Chosen, Rules
 from rlds_kit.studio.export.work import PLAN, clear, leave_out, wanted, write_request
 
 log = logging.getLogger(__name__)
-MOST_WAITING: Final = 20
-"""Exports of one person that are not over."""
+_EXPIRE_SECONDS: Final = 3600.0
+"""How often exports that have expired are looked for."""
+_DAY_NS: Final = 86400 * 10**9
 _LINE_BYTES: Final = 64 << 20
 """A report names every episode that was left out."""
 
@@ -34,12 +38,24 @@ class Exports:
       directory: for exports; each has a directory of its own there.
       deleted: says which of some episodes were deleted since they were chosen; it is asked before an export is made,
         and again before anybody can have it.
+      limits: for each person.
+      clock: in nanoseconds since 1970.
     """
 
-    def __init__(self, directory: Path, deleted: Deleted) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        deleted: Deleted,
+        *,
+        limits: ExportLimits | None = None,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
         self._directory, self._deleted = directory, deleted
+        self._limits, self._clock = limits or ExportLimits(), clock
         self._jobs: dict[str, Job] = {}
-        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._waiting: list[str] = []  # in the order in which they came
+        self._is_waiting = asyncio.Event()
+        self._turns, self._turn = dict[str, int](), 0  # when each owner had an export made last
         self._process: asyncio.subprocess.Process | None = None
         self._running = ""
         self._task: asyncio.Task[None] | None = None
@@ -49,7 +65,8 @@ class Exports:
             self._jobs[job.id] = job
             if not job.state.is_over:
                 await self._set(job.id, state=State.WAITING)
-                self._waiting.put_nowait(job.id)
+                self._enqueue(job.id)
+        await self.expire()
         self._task = asyncio.create_task(self._work())
         return self
 
@@ -72,11 +89,15 @@ class Exports:
           is_archive: whether it becomes one file.
 
         Raises:
-          ApiError: the person has too many that are not over.
+          ApiError: the person has too many.
           OSError: it cannot be written.
         """
-        if sum(not each.state.is_over for each in self.of(owner)) >= MOST_WAITING:
-            raise ApiError(429, "too_many", f"{MOST_WAITING} exports of yours are not done yet; wait, or cancel some")
+        await self.expire()
+        most = self._limits
+        if sum(not each.state.is_over for each in self.of(owner)) >= most.waiting:
+            raise ApiError(429, "too_many", f"{most.waiting} exports of yours are not done yet; wait, or cancel some")
+        if len(self.of(owner)) >= most.kept:
+            raise ApiError(429, "too_many", f"you have {most.kept} exports, as many as one may have; delete some first")
         job = Job(
             id=new_id(),
             owner=owner,
@@ -87,8 +108,36 @@ class Exports:
         )
         await asyncio.to_thread(self._prepare, job, chosen, rules)
         self._jobs[job.id] = job
-        self._waiting.put_nowait(job.id)
+        self._enqueue(job.id)
         return job
+
+    async def expire(self) -> None:
+        """Deletes what is over for longer than it may be kept."""
+        for job in list(self._jobs.values()):
+            if job.state.is_over and self.expires_ns(job) <= self._clock():
+                await self.remove(job)
+
+    def expires_ns(self, job: Job) -> int:
+        """When an export that is over is deleted, nanoseconds since 1970."""
+        return (job.ended_ns or job.created_ns) + int(self._limits.days * _DAY_NS)
+
+    def _enqueue(self, export: str) -> None:
+        self._waiting.append(export)
+        self._is_waiting.set()
+
+    def _dequeue(self) -> str | None:
+        """The export of whoever waits for longest for a turn: many of one person hold up nobody else."""
+        self._waiting = [
+            each for each in self._waiting if each in self._jobs and self._jobs[each].state is State.WAITING
+        ]
+        if not self._waiting:
+            self._is_waiting.clear()
+            return None
+        export = min(self._waiting, key=lambda each: self._turns.get(self._jobs[each].owner, 0))
+        self._waiting.remove(export)
+        self._turn += 1
+        self._turns[self._jobs[export].owner] = self._turn
+        return export
 
     def of(self, owner: str) -> list[Job]:
         """Somebody's exports, the newest first."""
@@ -129,9 +178,11 @@ class Exports:
         """
         if job.state is not State.FAILED:
             raise ApiError(409, "stale", f"the export is {job.state.value}; only one that failed can be taken up again")
+        if job.is_final:
+            raise ApiError(409, "final", f"the export would fail again: {job.error}")
         (self._directory / job.id / PLAN).unlink(missing_ok=True)
         waiting = await self._set(job.id, state=State.WAITING, error="")
-        self._waiting.put_nowait(job.id)
+        self._enqueue(job.id)
         return waiting
 
     def files(self, job: Job) -> dict[str, Path]:
@@ -154,12 +205,14 @@ class Exports:
 
     def _prepare(self, job: Job, chosen: Sequence[Chosen], rules: Rules) -> None:
         directory = self._directory / job.id
-        directory.mkdir(parents=True)
+        make_directory(directory, 0o700)
         write_request(directory, job.name, chosen, rules, is_archive=job.is_archive)
         write_job(self._directory, job)
 
     async def _set(self, export: str, **changes: Any) -> Job:
         """Changes a job and keeps it."""
+        if "state" in changes:
+            changes["ended_ns"] = self._clock() if changes["state"].is_over else 0
         job = self._jobs[export] = replace(self._jobs[export], **changes)
         try:
             await asyncio.to_thread(write_job, self._directory, job)
@@ -169,15 +222,18 @@ class Exports:
 
     async def _work(self) -> None:
         while True:
-            export = await self._waiting.get()
-            job = self._jobs.get(export)
-            if job is not None and job.state is State.WAITING:
-                try:
-                    await self._make(export)
-                except Exception as error:  # whatever it was, others wait
-                    if self._is_running(export):  # else it was cancelled, and its files are gone
-                        log.exception("export %s", export)
-                        await self._set(export, state=State.FAILED, error=f"{type(error).__name__}: {error}")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._is_waiting.wait(), _EXPIRE_SECONDS)
+            await self.expire()
+            export = self._dequeue()
+            if export is None:
+                continue
+            try:
+                await self._make(export)
+            except Exception as error:  # whatever it was, others wait
+                if self._is_running(export):  # else it was cancelled, and its files are gone
+                    log.exception("export %s", export)
+                    await self._set(export, state=State.FAILED, error=f"{type(error).__name__}: {error}")
 
     def _is_running(self, export: str) -> bool:
         """Whether it was neither cancelled nor forgotten."""
@@ -208,12 +264,12 @@ class Exports:
             return  # it was cancelled
         if "report" in ending and await self._leave_out_deleted(export):
             await self._set(export, state=State.WAITING, progress=0.0)
-            self._waiting.put_nowait(export)
+            self._enqueue(export)
         elif "report" in ending:
             await self._set(export, state=State.DONE, progress=1.0, report=ending["report"])
         else:
             error = ending.get("error") or f"the process that made it died ({code}); the studio's log may say why"
-            await self._set(export, state=State.FAILED, error=error)
+            await self._set(export, state=State.FAILED, error=error, is_final=bool(ending.get("is_final")))
 
     async def _leave_out_deleted(self, export: str) -> bool:
         """Takes out of an export what was deleted since it was asked for; whether there was such."""

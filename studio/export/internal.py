@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-INTERNAL_FIELDS: Final = ("play", "info", "time_ns", "keys", "image", "shown_frame")
+INTERNAL_FIELDS: Final = ("play", "picture", "info", "time_ns", "keys", "image", "shown_frame")
 """Fields of steps that are left out where an export is stripped.
 
-"play" has keys, shown frames, who acted and what was said; "info" is what an environment tells beside the observation;
-"time_ns" says how fast a person was. RLDS Creator's own recordings call them "keys", "image" and "info".
+"play" has keys, shown frames, who acted and what was said; "picture" is what there was to see; "info" is what an
+environment tells beside the observation; "time_ns" says how fast a person was. RLDS Creator's own recordings call them
+"keys", "image" and "info".
 """
 PERSONAL: Final = frozenset(
     """user user_id user_name username account account_id person participant participant_id worker worker_id holder

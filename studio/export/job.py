@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from rlds_kit.convert.part_note import write_whole
+from rlds_kit.storage.whole_file import write_json
 
 JOB: Final = "job.json"
 _ID: Final = re.compile("[0-9a-f]{32}")
@@ -48,6 +48,8 @@ class Job:
       progress: from 0 to 1.
       error: why it failed; "" if it did not.
       report: what is in it, once it is done.
+      ended_ns: when it was over, nanoseconds since 1970; 0: it is not.
+      is_final: whether it would fail again, however often it is tried.
     """
 
     id: str
@@ -61,6 +63,8 @@ class Job:
     progress: float = 0.0
     error: str = ""
     report: Mapping[str, Any] | None = None
+    ended_ns: int = 0
+    is_final: bool = False
 
 
 def new_id() -> str:
@@ -78,7 +82,7 @@ def write_job(directory: Path, job: Job) -> None:
     Raises:
       OSError: it cannot be written.
     """
-    write_whole(directory / job.id / JOB, dataclasses.asdict(job))
+    write_json(directory / job.id / JOB, dataclasses.asdict(job))
 
 
 def read_jobs(directory: Path) -> list[Job]:

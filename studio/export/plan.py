@@ -2,18 +2,19 @@
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rlds_kit import spec as specs
-from rlds_kit.convert.part_note import write_whole
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.edit.one_spec import one_spec
-from rlds_kit.edit.source import read_source
+from rlds_kit.edit.source import Source, read_source
 from rlds_kit.errors import SpecError
 from rlds_kit.layers import Kind
+from rlds_kit.spec.compatibility import compatible
 from rlds_kit.step import DECLARED_FIELDS
+from rlds_kit.storage.whole_file import write_json
 from rlds_kit.studio.export.internal import INTERNAL_FIELDS
 from rlds_kit.studio.export.rules import Chosen, Planned, Rules
 from rlds_kit.studio.export.sources import Sources
@@ -90,7 +91,7 @@ def write_plan(path: Path, plan: Plan) -> None:
         "spec": specs.to_json(plan.spec),
         "fields": [plan.fields_before, plan.fields_after],
     }
-    write_whole(path, content)
+    write_json(path, content)
 
 
 def read_plan(path: Path) -> Plan:
@@ -130,14 +131,63 @@ def _planned(chosen: Chosen, sources: Sources, rules: Rules) -> Planned | None:
     return Planned(chosen, rows, rows < episode.length, kept, sorted(labels), weight)
 
 
+def together(directories: Iterable[str], names: Mapping[str, str]) -> specs.Dict:
+    """The spec of the recording that can hold the steps of all others.
+
+    Args:
+      directories: of recordings; those that are not there are passed over.
+      names: of environments, by directory, for those whose recording has no name.
+
+    Raises:
+      ConversionError: there is none; says by name which of them go together, and which fields differ.
+    """
+    found = {each: read_source(each) for each in dict.fromkeys(directories) if Path(each).is_dir()}
+    try:
+        return one_spec(list(found.values())) if found else specs.Dict({})
+    except SpecError as error:
+        groups: list[list[str]] = []
+        for each, source in found.items():
+            group = next((group for group in groups if _fit(found[group[0]], source)), None)
+            if group is None:
+                groups.append([each])
+            else:
+                group.append(each)
+        said = "; ".join(
+            ", ".join(str(found[each].description.get("name") or names.get(each) or Path(each).name) for each in group)
+            for group in groups
+        )
+        places = _differing(found[groups[0][0]], found[groups[-1][0]])
+        raise ConversionError(
+            f"no dataset can hold all of these episodes, for their spaces differ{places}: {said}. Choose one study, "
+            "and export the others by themselves"
+        ) from error
+
+
+def _fit(one: Source, other: Source) -> bool:
+    try:
+        one_spec([one, other])
+    except SpecError:
+        return False
+    return True
+
+
+def _differing(one: Source, other: Source) -> str:
+    """The fields of two recordings that fit in neither direction, in brackets; empty if one does not fit itself."""
+    try:
+        first, second = one_spec([one]), one_spec([other])
+    except SpecError:
+        return ""
+    back = {problem.place for problem in compatible(second, first)}
+    places = [problem.place for problem in compatible(first, second)]
+    both = [place for place in dict.fromkeys(places) if place in back] or sorted({*places, *back})
+    return f" ({', '.join(both)})" if both else ""
+
+
 def _spec(directories: Sequence[str], kept: Sequence[str]) -> specs.Dict:
     """The declared fields that are kept: those of the recording that can hold the steps of all others.
 
     Raises:
       ConversionError: there is none; says what differs.
     """
-    try:
-        fields = one_spec([read_source(each) for each in directories]).fields
-    except SpecError as error:
-        raise ConversionError(f"no dataset can hold all of these episodes; export them one by one: {error}") from error
+    fields = together(directories, {}).fields
     return specs.Dict({name: spec for name, spec in fields.items() if name in kept})

@@ -22,7 +22,9 @@ An export: `id`, `name`, `archive`, `episodes` (how many were chosen), `rules` (
 `path` (of a folder at the server, for designers; else null), and, when it is done, `report`: `name`, `bytes`,
 `episodes`, `steps`, `left_out` (public ids of episodes that were deleted since, or of which nothing is on the
 disk), `fields_before`, `fields_after`, `losses` (`[{"field", "reason", "values"}]`, of other formats),
-`content_digest`, `episodes_kept`; else null.
+`content_digest`, `episodes_kept`; else null; `can_retry` (whether `again` may help), and `expires_ns` (when one that is
+over is deleted; else null). Participants make archives only. Exports are made one after the other, in turn for each
+account.
 """
 
 import asyncio
@@ -32,8 +34,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.accounts.account import Account
+from rlds_kit.studio.accounts.permissions import Action, require
 from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.body import read
@@ -43,7 +47,9 @@ from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.export.asked import NewExport
 from rlds_kit.studio.export.choosing import filtered, picked
 from rlds_kit.studio.export.exports import Exports
-from rlds_kit.studio.export.job import Job
+from rlds_kit.studio.export.job import Job, State
+from rlds_kit.studio.export.plan import together
+from rlds_kit.studio.export.rules import Chosen
 
 with needs("studio"):
     from starlette.requests import Request
@@ -84,15 +90,19 @@ class _Routes:
     async def add(self, request: Request) -> Response:
         account = account_of(request)
         asked = await read(request, NewExport)
+        if not asked.archive:
+            require(account, Action.EXPORT_FOLDER)
         if asked.filter is not None:
             chosen = await filtered(self.database, account, self.recordings, asked.filter)
         else:
             chosen = await picked(self.database, account, self.recordings, asked.episodes or [])
+        await asyncio.to_thread(_require_together, chosen, "episodes" if asked.filter is None else "filter")
         job = await self.exports.add(account.id, asked.name, chosen, asked.rules(), is_archive=asked.archive)
         return answer({"export": self._shown(account, job)}, 202)
 
     async def list(self, request: Request) -> Response:
         account = account_of(request)
+        await self.exports.expire()
         return answer({"exports": [self._shown(account, job) for job in self.exports.of(account.id)]})
 
     async def get(self, request: Request) -> Response:
@@ -141,7 +151,22 @@ class _Routes:
             "error": job.error.replace(f"{self.recordings}{os.sep}", ""),
             "path": str(self.exports.place(job)) if is_told else None,
             "report": job.report,
+            "can_retry": job.state is State.FAILED and not job.is_final,
+            "expires_ns": self.exports.expires_ns(job) if job.state.is_over else None,
         }
+
+
+def _require_together(chosen: Sequence[Chosen], where: str) -> None:
+    """Refuses at once what would fail whenever it is tried.
+
+    Raises:
+      ApiError: no dataset can hold all of the episodes.
+    """
+    names = {each.directory: str(each.public.get("environment_name", "")) for each in chosen}
+    try:
+        together(names, names)
+    except ConversionError as error:
+        raise ApiError(400, "differ", str(error), where) from error
 
 
 def _sent(files: dict[str, Path], name: str) -> Response:

@@ -26,9 +26,10 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from rlds_kit import whole_directory
-from rlds_kit.convert.part_note import write_whole
+from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.errors import RldsKitError
 from rlds_kit.riegeli import RiegeliError
+from rlds_kit.storage.whole_file import write_json
 from rlds_kit.studio.export.archive import archive
 from rlds_kit.studio.export.exporting import make
 from rlds_kit.studio.export.job import JOB
@@ -58,7 +59,7 @@ def write_request(directory: Path, name: str, chosen: Sequence[Chosen], rules: R
     """
     episodes = [dataclasses.asdict(each) for each in chosen]
     content = {"name": name, "archive": is_archive, "rules": rules.as_json(), "episodes": episodes, "left_out": []}
-    write_whole(directory / REQUEST, content)
+    write_json(directory / REQUEST, content)
 
 
 def wanted(directory: Path) -> list[str]:
@@ -81,7 +82,7 @@ def leave_out(directory: Path, out: Collection[str]) -> None:
     episodes = asked["episodes"]
     asked["episodes"] = [each for each in episodes if each["id"] not in out]
     asked["left_out"] += [each["public"].get("public_id", each["id"]) for each in episodes if each["id"] in out]
-    write_whole(directory / REQUEST, asked)
+    write_json(directory / REQUEST, asked)
     clear(directory, REQUEST, JOB)
 
 
@@ -136,7 +137,7 @@ def _make(directory: Path, asked: dict[str, Any], data: Path, tell: Tell) -> Non
         plan = dataclasses.replace(plan, left_out=(*asked["left_out"], *plan.left_out))
         write_plan(directory / PLAN, plan)
     made = make(read_plan(directory / PLAN), data, progress=lambda done, total: tell(done / max(1, total)))
-    write_whole(directory / REPORT, dataclasses.asdict(made))
+    write_json(directory / REPORT, dataclasses.asdict(made))
 
 
 def _archive(data: Path, made: Path, tell: Tell) -> None:
@@ -195,6 +196,8 @@ def main(directory: Path) -> None:
         os.nice(_NICE)
     try:
         lines.say({"report": work(directory, lines.progress)})
+    except ConversionError as error:
+        lines.say({"error": str(error), "is_final": True})  # the episodes are what they are
     except (RldsKitError, RiegeliError, OSError) as error:
         lines.say({"error": str(error)})
     except Exception as error:

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from rlds_kit.studio.frames.picture import Quality
 from rlds_kit.studio.workers import requests
 from rlds_kit.trials import Driver, Status, Turn
+
+UNPLAYABLE: Final = "the environment failed; tell whoever invited you, the studio's log says why"
+"""What participants see instead of tracebacks and advice on installations."""
 
 
 class NotAdmittedError(Exception):
@@ -34,11 +37,15 @@ class Admission:
       session: in which is played; names a `Play`.
       holder: the person, as recordings know it: never a name or an address.
       seat: to act from; None: the person only looks.
+      account: the only one that may bring the token; None: the host has no accounts.
+      is_guest: whether the person came by the link of a study: guests leave places to those who were invited.
     """
 
     session: str
     holder: str
     seat: str | None
+    account: str | None = None
+    is_guest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +66,8 @@ class Scene:
       instructions: for people to read.
       quality: of pictures, until somebody chooses another.
       limits: other settings of `TrialConfig` by name, such as idle_seconds.
+      shows_errors: whether people see what an environment raised; else they see `UNPLAYABLE`, and the log has the
+        error.
     """
 
     open: requests.Open
@@ -74,6 +83,11 @@ class Scene:
     instructions: str = ""
     quality: Quality = Quality.MEDIUM
     limits: Mapping[str, Any] = field(default_factory=dict)
+    shows_errors: bool = True
+
+    def public(self, error: str) -> str:
+        """What people see of an error of an environment."""
+        return error if self.shows_errors else UNPLAYABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

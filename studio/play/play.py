@@ -129,9 +129,15 @@ class Play:
             said = f"episode {number if is_over else message.episode} is over; judge it where it is replayed"
             source.tell(protocol.Error(code="episode", message=said, where="reward.episode"))
             return
+        if self.running.is_judged_too_fast:
+            said = "rewards come faster than they can be written; give this one again in a moment"
+            source.tell(protocol.Error(code="refused", message=said, where=message.type))
+            return
         who, of = source.admission.holder, message.seat or source.seat or self.running.opened.seats[0]
         now = self.running.now()
-        given = events.RewardGiven(now, who, of, message.value, message.confidence, message.step, message.note)
+        shown = source.frames.step_of(message.shown, number)
+        details = {"shown_frame": shown, "pressed_ns": message.time, "key": message.key, "device": message.device}
+        given = events.RewardGiven(now, who, of, message.value, message.confidence, message.step, message.note, details)
         refused = self.running.handle(given)
         if refused is not None:
             source.tell(protocol.Error(code="refused", message=refused, where=message.type))
@@ -256,6 +262,12 @@ class Play:
                 is_kept=episode.is_kept,
             )
         )
+
+    def not_judged(self, source: str, reason: str) -> None:
+        """Says to whoever gave a reward why it was not recorded."""
+        for each in self._windows.values():
+            if each.admission.holder == source:
+                each.tell(protocol.Error(code="reward", message=reason, where="reward"))
 
     def warn(self, code: str, reason: str) -> None:
         """Says something that went wrong."""

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final
 
-from rlds_kit.studio.play.host import Host, NotAdmittedError
+from rlds_kit.studio.play.host import UNPLAYABLE, Host, NotAdmittedError, Scene
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.play import Play
 from rlds_kit.studio.workers import requests
@@ -24,6 +25,19 @@ SESSIONS_PER_PERSON: Final = 8
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Guests:
+    """Limits of those who came by the link of a study: anybody can have as many accounts as they like.
+
+    Attributes:
+      sessions: that one may have begun, and not left.
+      share: of all places that they may have together; the others are for those who were invited.
+    """
+
+    sessions: int = 2
+    share: float = 0.75
+
+
 class Plays:
     """Begins sessions when somebody comes, and forgets them when they are over.
 
@@ -32,6 +46,7 @@ class Plays:
       host: the server around.
       clock: in nanoseconds.
       sessions_per_person: of a study, that one person may have begun, and not left.
+      guests: limits of those who came by the link of a study.
     """
 
     def __init__(
@@ -41,7 +56,9 @@ class Plays:
         clock: Callable[[], int] = time.monotonic_ns,
         *,
         sessions_per_person: int = SESSIONS_PER_PERSON,
+        guests: Guests | None = None,
     ) -> None:
+        self._guests, self._guest_sessions = guests or Guests(), set[str]()
         self._pool, self._host, self._clock, self._most = pool, host, clock, sessions_per_person
         self._plays: dict[str, Play] = {}
         self._beginners: dict[str, str] = {}
@@ -55,12 +72,13 @@ class Plays:
         """Those that are being played."""
         return tuple(self._plays)
 
-    async def of(self, session: str, holder: str) -> Play:
+    async def of(self, session: str, holder: str, *, is_guest: bool = False) -> Play:
         """The play of a session, which begins now if nobody was there before.
 
         Args:
           session: which.
           holder: who comes.
+          is_guest: whether they came by the link of a study.
 
         Raises:
           NotAdmittedError: it cannot be played; the reason says why.
@@ -72,7 +90,7 @@ class Plays:
         if session in self._plays:
             return self._plays[session]
         if session not in self._opening:
-            self._begin(session, holder)
+            self._begin(session, holder, is_guest=is_guest)
         return await asyncio.shield(self._opening[session])  # others may wait for it too
 
     async def end_of(self, session: str) -> None:
@@ -85,30 +103,46 @@ class Plays:
         if session in self._plays:
             self._plays[session].stop(reason)
 
-    def _begin(self, session: str, holder: str) -> None:
-        """Begins to open a session, unless one person would take places from all others."""
-        others = [name for name, person in self._beginners.items() if person == holder]
-        begun = sum(not (name in self._plays and self._plays[name].is_left) for name in others)
-        if begun >= self._most:
+    def _begin(self, session: str, holder: str, *, is_guest: bool) -> None:
+        """Begins to open a session, unless one person, or all guests, would take places from all others."""
+        begun = self._present(name for name, person in self._beginners.items() if person == holder)
+        if begun >= (self._guests.sessions if is_guest else self._most):
             raise NotAdmittedError(
                 "sessions",
                 f"you play {begun} sessions of this study at once, as many as one person may; leave one of them first",
             )
+        places = max(1, int(self._pool.places * self._guests.share))
+        if is_guest and self._present(self._guest_sessions) >= places:
+            raise NotAdmittedError(
+                "guests",
+                f"{places} sessions of people who came by a link are played, as many as may be; try again later",
+            )
+        if is_guest:
+            self._guest_sessions.add(session)
         self._beginners[session] = holder
         self._opening[session] = asyncio.create_task(self._open(session))
 
+    def _present(self, sessions: Iterable[str]) -> int:
+        """How many of some sessions hold a place that nobody else can have."""
+        return sum(not (name in self._plays and self._plays[name].is_left) for name in sessions)
+
     async def _open(self, session: str) -> Play:
+        scene: Scene | None = None
         try:
             scene = await self._host.scene(session)
             play = Play(session, scene, lambda: self._environment(scene.open), self._host, self._clock)
             await play.prepare()
             self._plays[session] = play
-        except (RequestFailedError, EnvironmentLostError) as error:
+        except PoolFullError as error:
             raise NotAdmittedError("environment", str(error)) from None
+        except (RequestFailedError, EnvironmentLostError) as error:
+            log.warning("session %s: the environment cannot be made: %s", session, error)
+            raise NotAdmittedError("environment", scene.public(str(error)) if scene else UNPLAYABLE) from None
         finally:
             del self._opening[session]
             if session not in self._plays:
                 del self._beginners[session]
+                self._guest_sessions.discard(session)
         self._tasks[session] = asyncio.create_task(self._run(session, play))
         return play
 
@@ -136,6 +170,7 @@ class Plays:
             log.exception("session %s", session)
         ledger = await play.end(reason)
         del self._plays[session], self._tasks[session], self._beginners[session]
+        self._guest_sessions.discard(session)
         if not ledger.is_settled:
             self._late = {each for each in self._late if not each.is_settled} | {ledger}
 

@@ -128,7 +128,8 @@ class Camera(_Asked):
 class Reward(_Asked):
     """A judgement of a step of this episode; without `step`, of the latest.
 
-    Without `seat`, it is of one's own, and of the first where one looks on.
+    Without `seat`, it is of one's own, and of the first where one looks on. `shown` and `time` are as in `Keys`; `key`
+    and `device` say how it was given. It is answered by `Amended` when it is on the disk.
     """
 
     type: Literal["reward"]
@@ -138,6 +139,10 @@ class Reward(_Asked):
     step: Annotated[int, Field(ge=0, le=_I63)] | None = None
     episode: Annotated[int, Field(ge=0, le=_I63)] | None = None
     note: Annotated[str, StringConstraints(max_length=1000)] = ""
+    shown: Sequence | None = None
+    time: Annotated[int, Field(ge=0, le=_I63)] | None = None
+    key: Name | None = None
+    device: Literal["keyboard", "pointer", "gamepad"] | None = None
 
 
 class Say(_Asked):
@@ -254,7 +259,7 @@ class DriverNow(_Message):
 
 
 class Amended(_Message):
-    """A judgement was taken."""
+    """A judgement was taken, and is on the disk."""
 
     type: Literal["amended"] = "amended"
     seat: str

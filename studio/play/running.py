@@ -2,7 +2,9 @@
 
 import asyncio
 import dataclasses
+import logging
 import time
+import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol
 
@@ -10,13 +12,15 @@ from rlds_kit.studio.frames.header import NO_FLAGS, Flags
 from rlds_kit.studio.frames.picture import Encoded
 from rlds_kit.studio.play.clock import SteadyClock
 from rlds_kit.studio.play.host import Host, PlayedEpisode, Scene
+from rlds_kit.studio.play.judgements import Judgement, Judgements
 from rlds_kit.studio.play.ledger import Ledger
-from rlds_kit.studio.play.trial_config import play_facts, trial_config
+from rlds_kit.studio.play.trial_config import play_facts, reward_fields, trial_config
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import Environment, EnvironmentLostError, RequestFailedError
 from rlds_kit.trials import Driver, Phase, Status, Trial, events, messages
 from rlds_kit.trials.config import SECOND
 
+log = logging.getLogger(__name__)
 HOST_SECONDS: Final = 2.0
 """That a game waits for its host, which may be slow to note an episode down."""
 MOST_FAILURES: Final = 3
@@ -40,6 +44,9 @@ class Audience(Protocol):
 
     def saved(self, episode: PlayedEpisode) -> None:
         """An episode is over and on the disk."""
+
+    def not_judged(self, source: str, reason: str) -> None:
+        """Says to whoever gave a reward why it was not recorded."""
 
     def warn(self, code: str, reason: str) -> None:
         """Says something that went wrong."""
@@ -82,7 +89,7 @@ class Running:
         self._finished: messages.Finish | None = None
         self._started_ns = 0
         self._totals: dict[str, float] = {}
-        self._judgements: list[list[Any]] = []
+        self._judgements = Judgements(scene.open.directory, audience.tell, self._not_judged)
         self._last_flags, self._loss = NO_FLAGS, ""
         self.number = scene.first - 1
         self.ledger = Ledger(lambda reason: audience.warn("database", f"recorded, but not in the list yet: {reason}"))
@@ -108,6 +115,11 @@ class Running:
         """Whether the session ends with this episode, which is over."""
         is_left = self._finished is not None and self._finished.status is Status.ABANDONED
         return bool(self._stopped) or (is_left and self._environment is not None)
+
+    @property
+    def is_judged_too_fast(self) -> bool:
+        """Whether rewards come faster than they can be written."""
+        return self._judgements.is_full
 
     def driver(self, seat: str) -> Driver:
         """Who acts from a seat now."""
@@ -141,7 +153,7 @@ class Running:
         self.number += 1
         config = trial_config(self._scene, self.opened, self.number, self._fps)
         self._trial, self._grace_seconds = Trial(config), config.grace_seconds
-        self._begun, self._finished, self._totals, self._judgements = None, None, {}, []
+        self._begun, self._finished, self._totals = None, None, {}
         self.handle(events.Begin(self.now()))
         for taken in self._audience.seated():
             self.handle(dataclasses.replace(taken, time_ns=self.now()))
@@ -161,7 +173,7 @@ class Running:
 
     def _do(self, message: messages.Message) -> None:
         match message:
-            case messages.StepEnvironment(_, actions, _, _, is_last):
+            case messages.StepEnvironment(_, actions, is_last=is_last):
                 look = self._audience.look
                 self._work.put_nowait(requests.Step(look, actions, play_facts(message), is_last=is_last))
             case messages.ResetEnvironment(seed, options):
@@ -173,17 +185,16 @@ class Running:
             case messages.Finish():
                 self._finished = message
                 self._work.put_nowait(message)
+            case messages.Amended():
+                self._judgements.add(Judgement(message, self.step))
             case _:
-                self._note(message)
+                if isinstance(message, messages.ShowState):
+                    self._totals = dict(message.totals)
                 self._audience.tell(message)
 
-    def _note(self, message: messages.Message) -> None:
-        """Keeps what is recorded at the end."""
-        if isinstance(message, messages.ShowState):
-            self._totals = dict(message.totals)
-        elif isinstance(message, messages.Amended) and isinstance(message.judgement, events.RewardGiven):
-            given = message.judgement
-            self._judgements.append([message.step, given.seat, given.source, given.value, given.confidence, given.note])
+    def _not_judged(self, message: messages.Amended, reason: str) -> None:
+        if isinstance(message.judgement, events.RewardGiven):
+            self._audience.not_judged(message.judgement.source, reason)
 
     def _set_timer(self) -> None:
         if self._timer is not None:
@@ -240,9 +251,12 @@ class Running:
         finally:
             self._wake_ns = None
             self._set_timer()
-            if self._environment is not None:
-                self._environment.on_lost = None
-                await self._environment.close()
+            try:
+                await self._judgements.close()
+            finally:
+                if self._environment is not None:
+                    self._environment.on_lost = None
+                    await self._environment.close()
 
     async def _ask(self, request: requests.Request) -> None:
         if self._environment is None:
@@ -254,7 +268,7 @@ class Running:
             return
         except RequestFailedError as error:
             self._is_showing = False
-            self._audience.warn("picture", str(error))
+            self._audience.warn("picture", self._public(str(error)))
             return
         match answer:
             case requests.Stepped(step, rewards, terminated, truncated, picture):
@@ -276,22 +290,36 @@ class Running:
 
     async def _has_begun(self, begun: requests.Begun) -> None:
         self._begun, self._started_ns = begun, time.time_ns()
+        if begun.episode_id:
+            self._judgements.begin(uuid.UUID(begun.episode_id), self._sync, reward_fields(self.opened))
         number = self.number
         self.ledger.note(lambda: self._host.begun(self._session, number, begun.episode_id, begun.seed))
         await self.ledger.settle(HOST_SECONDS)
         self._see(begun.picture, 0, Flags.FIRST)
         self.handle(events.EnvironmentReady(self.now()))
 
+    async def _sync(self) -> None:
+        if self._environment is None:
+            raise EnvironmentLostError(self._loss)
+        await self._environment.ask(requests.Sync())
+
     def _lost(self, reason: str) -> None:
         if self._environment is None:
             return
         self._environment, self._is_showing = None, False
         self._failures, self._loss = self._failures + 1, reason
-        self._audience.warn("environment", reason)
-        self.handle(events.EnvironmentFailed(self.now(), reason))
+        shown = self._public(reason)
+        self._audience.warn("environment", shown)
+        self.handle(events.EnvironmentFailed(self.now(), shown))
+
+    def _public(self, error: str) -> str:
+        """What people see of an error of the environment, which is logged."""
+        log.warning("session %s: %s", self._session, error)
+        return self._scene.public(error)
 
     async def _finish(self, finish: messages.Finish) -> None:
-        facts = {**finish.facts, "judgements": self._judgements, "frames": self._audience.facts()}
+        await self._judgements.settle()
+        facts = {**finish.facts, "frames": self._audience.facts()}
         ended_ns = time.time_ns()
         if self._environment is not None and self._begun is not None:
             known = {
@@ -321,7 +349,8 @@ class Running:
             facts=facts,
         )
         if not episode.is_whole:
-            self._audience.warn("interrupted", f"episode {self.number} was interrupted: {episode.reason}")
+            reason = self._scene.public(episode.reason)
+            self._audience.warn("interrupted", f"episode {self.number} was interrupted: {reason}")
         self.ledger.note(lambda: self._host.finished(episode), lambda: self._has_noted(episode))
         await self.ledger.settle(HOST_SECONDS)
 
@@ -343,6 +372,6 @@ class Running:
             try:
                 await self._make_environment()
             except (RequestFailedError, EnvironmentLostError) as error:
-                return str(error)
+                return self._public(str(error))
         self._begin()
         return None

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from rlds_kit.feed.extras import needs
 from rlds_kit.studio.play import protocol, window
-from rlds_kit.studio.play.host import Host, NotAdmittedError
+from rlds_kit.studio.play.host import Admission, Host, NotAdmittedError
 from rlds_kit.studio.play.play import Play
 from rlds_kit.studio.play.plays import Plays
 from rlds_kit.studio.play.rate_limit import RateLimit
@@ -75,11 +75,23 @@ async def _enter(socket: WebSocket, plays: Plays, host: Host) -> tuple[Play, Win
         return None
     try:
         admission = await host.admit(hello.token)
-        play = await plays.of(admission.session, admission.holder)
+        _require_own(socket, admission)
+        play = await plays.of(admission.session, admission.holder, is_guest=admission.is_guest)
     except NotAdmittedError as error:
         await _refuse(socket, protocol.Error(code=error.code, message=str(error)))
         return None
     return play, Window(secrets.token_hex(8), admission)
+
+
+def _require_own(socket: WebSocket, admission: Admission) -> None:
+    """Refuses a token that was given to another account: it may have been copied from a log or a browser.
+
+    Raises:
+      NotAdmittedError: it was.
+    """
+    account = socket.scope.get("account")
+    if admission.account is not None and (account is None or account.id != admission.account):
+        raise NotAdmittedError("account", "this session is somebody else's; open the study yourself to play")
 
 
 async def _refuse(socket: WebSocket, error: protocol.Error) -> None:
@@ -117,11 +129,11 @@ async def _read(socket: WebSocket, play: Play, entering: Window, limit: RateLimi
     while True:
         data = await _receive(socket)
         await limit.pass_one()
+        await asyncio.sleep(0)  # what was answered is sent first: many messages at once come here without a pause
         try:
             message = protocol.read(data)
         except protocol.NotUnderstoodError as error:
             entering.tell(error.error)
-            await asyncio.sleep(0)  # whoever sends much nonsense reads the answers first
             continue
         if isinstance(message, protocol.Hello):
             entering.tell(protocol.Error(code="hello", message="you are in already", where="type"))

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from rlds_kit import spec as specs
+from rlds_kit.step import REWARD
 from rlds_kit.studio.environments.controls import Controls
 from rlds_kit.studio.play.host import Scene
 from rlds_kit.studio.workers.requests import Opened
@@ -45,9 +47,17 @@ def _seat(scene: Scene, name: str, controls: Controls) -> SeatConfig:
     )
 
 
+def reward_fields(opened: Opened) -> dict[str, str]:
+    """By seat, the path of its reward in a step: where each has one of its own, it is below the seat's name."""
+    rewards = opened.declared.fields.get(REWARD)
+    own = rewards.fields if isinstance(rewards, specs.Dict) else {}
+    return {seat: f"{REWARD}/{seat}" if seat in own else REWARD for seat in opened.seats}
+
+
 def play_facts(step: StepEnvironment) -> dict[str, Any]:
-    """What is recorded of people with a step: by seat who acted and how, and what was said before it."""
-    facts: dict[str, Any] = {"seats": {name: _facts(each) for name, each in step.facts.items()}}
+    """What is recorded of people with a step: by seat who acted and how, the pace, and what was said before it."""
+    seats = {name: _facts(each) for name, each in step.facts.items()}
+    facts: dict[str, Any] = {"seats": seats, "fps": step.fps, "is_late": step.is_late}
     if step.said:
         facts["said"] = [{"sender": each.sender, "to": list(each.to), "content": each.content} for each in step.said]
     return facts

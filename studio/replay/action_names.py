@@ -5,33 +5,32 @@ emulator; others' are shown as numbers.
 """
 
 import functools
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from rlds_kit.episode import Episode
+from rlds_kit.studio.environments.known_actions import names_of_id
 
 _ATARI: Final = "ale_py.env.AtariEnv"
-_GYMNASIUM: Final[Mapping[str, tuple[str, ...]]] = {
-    "CartPole": ("left", "right"),
-    "MountainCar": ("left", "nothing", "right"),
-    "Acrobot": ("torque -1", "nothing", "torque +1"),
-    "LunarLander": ("nothing", "left engine", "main engine", "right engine"),
-    "CarRacing": ("nothing", "steer right", "steer left", "gas", "brake"),
-    "Blackjack": ("stick", "hit"),
-    "CliffWalking": ("up", "right", "down", "left"),
-    "FrozenLake": ("left", "down", "right", "up"),
-    "Taxi": ("south", "north", "east", "west", "pick up", "drop off"),
-}
 
 
 def action_names(episode: Episode) -> tuple[str, ...]:
     """The names of an episode's discrete actions, in the order of their numbers; empty where nobody knows.
 
+    Those that the player saw, where the episode was played in a studio.
+
     >>> action_names(rlds_kit.open("data/cartpole").episodes[0])  # doctest: +SKIP
     ('left', 'right')
     """
-    return names_of(episode.provenance)
+    return _shown(episode.metadata.get("controls")) or names_of(episode.provenance)
+
+
+def _shown(controls: Any) -> tuple[str, ...]:
+    """The names that the studio recorded with an episode that one person played."""
+    tables = list(controls.values()) if isinstance(controls, Mapping) else []
+    if len(tables) != 1 or not isinstance(tables[0], Mapping) or tables[0].get("first", 0) != 0:
+        return ()
+    return tuple(str(each["name"]) for each in tables[0].get("actions", ()))
 
 
 def names_of(provenance: Mapping[str, Any]) -> tuple[str, ...]:
@@ -43,8 +42,7 @@ def names_of(provenance: Mapping[str, Any]) -> tuple[str, ...]:
     kwargs = provenance.get("kwargs")
     if provenance.get("class") == _ATARI and isinstance(kwargs, Mapping):
         return _atari(str(kwargs.get("game", "")), bool(kwargs.get("full_action_space", False)))
-    name = re.fullmatch(r"(\w+?)(?:8x8)?-v\d+", str(provenance.get("id", "")))
-    return _GYMNASIUM.get(name[1], ()) if name else ()
+    return names_of_id(str(provenance.get("id", "")))
 
 
 @functools.lru_cache

@@ -9,6 +9,7 @@ UUID, with or without hyphens. Steps count from 0; a span of steps is `[first, e
 | GET /api/replay/{episode}/profile | `?first=&end=&points=`: the reward profile of some steps, see below |
 | GET /api/replay/{episode}/step/{n} | the values of a step, see below |
 | GET /api/replay/{episode}/image/{n} | `?field=observation/camera&frame=0`: a PNG |
+| GET /api/replay/{episode}/drawn/{n} | a PNG of what there was to see, drawn again where no picture was recorded |
 | GET /api/replay/{episode}/array/{n} | `?field=observation`: an array as it was recorded, as NPY |
 | GET /api/replay/{episode}/annotations | `{"annotations": [...], "problems": [...]}` |
 | POST /api/replay/{episode}/annotations | adds one; 201, and all of them |
@@ -21,7 +22,8 @@ neighbours or null), `length`, `end` ("terminated", "truncated", "interrupted", 
 `started` (ISO 8601), `rate` (steps a second), `fields` (`[{"name", "kind"}]`, kinds as of values), `spec`, `about`
 (values of `metadata`, `run_metadata`, `provenance`, `seed`, `options`), `action_names` (of discrete actions, or
 empty), `profile`, `annotations`, `problems` (texts: what could not be read), `source` (who one is), `can_annotate`,
-`can_retract_all` (else what one has said oneself).
+`can_retract_all` (else what one has said oneself),
+`can_be_drawn` (whether pictures can be drawn again, as far as that is known before).
 
 **A profile**: `{"first", "end", "is_exact", "steps": [...], "series": [{"name", "rewards": [...], "sums": [...],
 "total", "not_finite"}]}`. `steps` are the numbers of the steps that are given; all of them if `is_exact`, else those
@@ -73,6 +75,7 @@ from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.replay import remarks, steps
 from rlds_kit.studio.replay.answers import answer, answered
 from rlds_kit.studio.replay.bodies import json_of, whole_number
+from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.library import Admitted, Deed, Library
 from rlds_kit.studio.replay.profile import MOST_POINTS, profile
 from rlds_kit.studio.replay.review import Review
@@ -92,20 +95,22 @@ MOST_AT_ONCE: Final = 1000
 """Episodes that get a tag together."""
 
 
-def replay_routes(library: Library, review: Review) -> Sequence[BaseRoute]:
+def replay_routes(library: Library, review: Review, drawings: Drawings) -> Sequence[BaseRoute]:
     """The routes of the replay, for any server that says where episodes are and who may do what.
 
     Args:
       library: where episodes are, and who may see and annotate them.
       review: which pages are told of annotations; whoever serves them calls its `close` at the end.
+      drawings: what is drawn again; likewise.
     """
-    replay = _Replay(library, review)
+    replay = _Replay(library, review, drawings)
     base = "/api/replay/{episode:uuid}"
     return (
         Route(base, answered(replay.facts)),
         Route(f"{base}/profile", answered(replay.profile)),
         Route(f"{base}/step/{{step}}", answered(replay.step)),
         Route(f"{base}/image/{{step}}", answered(replay.image)),
+        Route(f"{base}/drawn/{{step}}", answered(replay.drawn)),
         Route(f"{base}/array/{{step}}", answered(replay.array)),
         Route(f"{base}/annotations", answered(replay.annotations)),
         Route(f"{base}/annotations", answered(replay.annotate), methods=["POST"]),
@@ -118,8 +123,8 @@ def replay_routes(library: Library, review: Review) -> Sequence[BaseRoute]:
 class _Replay:
     """The endpoints. What reads a disk runs in a thread."""
 
-    def __init__(self, library: Library, review: Review) -> None:
-        self._library, self._review = library, review
+    def __init__(self, library: Library, review: Review, drawings: Drawings) -> None:
+        self._library, self._review, self._drawings = library, review, drawings
         self._noting = asyncio.Lock()  # or the library could be told something older last
 
     async def facts(self, request: Request) -> Response:
@@ -143,6 +148,12 @@ class _Replay:
         found, episode = await self._open(request, Deed.SEE)
         place, frame = _place(request), whole_number(request.query_params, "frame", 0, 0, 10**6)
         png = await run_in_threadpool(steps.step_picture, found.collection, episode, _step(request), place, frame)
+        return Response(png, media_type="image/png", headers=_KEPT)
+
+    async def drawn(self, request: Request) -> Response:
+        found, episode = await self._open(request, Deed.SEE)
+        directory = str(found.collection.dataset.path)
+        png = await run_in_threadpool(self._drawings.picture, directory, episode, _step(request))
         return Response(png, media_type="image/png", headers=_KEPT)
 
     async def array(self, request: Request) -> Response:

@@ -11,6 +11,7 @@ from rlds_kit import spec as specs
 from rlds_kit.episode import Episode
 from rlds_kit.errors import DamagedError
 from rlds_kit.frame_rate import DEFAULT, known_rate
+from rlds_kit.replay.drawn import why_not_drawn
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.step import FLAGS
 from rlds_kit.studio.api.errors import ApiError
@@ -59,6 +60,7 @@ def episode_facts(admitted: Admitted, wanted: uuid.UUID) -> dict[str, Any]:
         "source": admitted.source,
         "can_annotate": admitted.can_annotate,
         "can_retract_all": admitted.can_retract_all,
+        "can_be_drawn": _tried(lambda: not why_not_drawn(episode), False, problems),
     }
 
 

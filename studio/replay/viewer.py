@@ -15,6 +15,7 @@ from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.page_files import page_routes
 from rlds_kit.studio.replay.answers import answer, answered, refusal
 from rlds_kit.studio.replay.collection import Collection
+from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.library import Admitted, Deed
 from rlds_kit.studio.replay.review import Review
 from rlds_kit.studio.replay.routes import replay_routes
@@ -123,14 +124,15 @@ def application(collection: Collection, source: str, token: str, port: int) -> S
       token: who has it may see and annotate everything.
       port: where it will listen.
     """
-    table, review = Table(collection), Review()
+    table, review, drawings = Table(collection), Review(), Drawings()
 
     async def episodes(request: Request) -> Response:
         return answer(await run_in_threadpool(table.page, dict(request.query_params)))
 
     async def about(_: Request) -> Response:
         path = collection.dataset.path
-        return answer({"mode": "view", "dataset": path.name, "path": str(path), "source": source})
+        title = str(collection.dataset.description.get("name") or path.name)
+        return answer({"mode": "view", "dataset": title, "path": str(path), "source": source})
 
     async def refuse(request: Request, error: Exception) -> Response:
         status = getattr(error, "status_code", 500)
@@ -141,6 +143,7 @@ def application(collection: Collection, source: str, token: str, port: int) -> S
     async def life(_: Starlette) -> AsyncIterator[None]:
         yield
         await review.close()
+        await run_in_threadpool(drawings.close)
         await run_in_threadpool(collection.close)
 
     return Starlette(
@@ -148,7 +151,7 @@ def application(collection: Collection, source: str, token: str, port: int) -> S
             *page_routes(),
             Route("/api/about", answered(about)),
             Route("/api/episodes", answered(episodes)),
-            *replay_routes(OneDataset(collection, source), review),
+            *replay_routes(OneDataset(collection, source), review, drawings),
         ],
         middleware=[Middleware(Local, token=token, port=port)],
         exception_handlers={404: refuse, 405: refuse, 500: refuse},

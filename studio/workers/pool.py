@@ -89,9 +89,14 @@ class WorkerPool:
         least = min(self._workers, key=lambda worker: len(worker.environments))
         if len(least.environments) >= self._each:
             raise PoolFullError(
-                f"there are {self._most * self._each} environments already, as many as there may be; try again later"
+                f"there are {self.places} environments already, as many as there may be; try again later"
             )
         return least
+
+    @property
+    def places(self) -> int:
+        """For environments, in all processes."""
+        return self._most * self._each
 
     @property
     def processes(self) -> Sequence[int]:

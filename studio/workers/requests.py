@@ -33,11 +33,13 @@ class Open:
       environment: which.
       directory: of the dataset; None: nothing is recorded.
       about: name, description, citation and licence of the dataset.
+      are_pictures_recorded: whether every step has what there was to see, as it was drawn.
     """
 
     environment: EnvironmentSpec
     directory: str | None
     about: Mapping[str, str] = field(default_factory=dict)
+    are_pictures_recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,16 @@ class Show:
 
 
 @dataclass(frozen=True, slots=True)
+class Sync:
+    """Put what is recorded so far on the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """It is there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """The episode is over.
 
@@ -227,5 +239,5 @@ class Failed:
     is_lost: bool
 
 
-Request = Open | Reset | Step | Show | Finish | Close | Catalogue | Describe
-Answer = Opened | Begun | Stepped | Encoded | Finished | Closed | Catalogued | Described | Failed
+Request = Open | Reset | Step | Show | Sync | Finish | Close | Catalogue | Describe
+Answer = Opened | Begun | Stepped | Encoded | Synced | Finished | Closed | Catalogued | Described | Failed

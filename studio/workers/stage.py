@@ -5,16 +5,20 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rlds_kit.logger.recording import Recording
+from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.studio.environments.controls import Controls
 from rlds_kit.studio.environments.gymnasium_playable import GymnasiumPlayable
 from rlds_kit.studio.environments.playable import EnvironmentSpec, Outcome, Playable
-from rlds_kit.studio.frames.picture import Encoded, Encoder, Quality
+from rlds_kit.studio.frames.picture import Encoded, Encoder, Picture, Quality
 from rlds_kit.studio.workers import requests
 
 PLAY: Final = "play"
 """The field of a step that says who acted, and how."""
+PICTURE: Final = "picture"
+"""The field of a step with what there was to see, where pictures are recorded."""
 _SEED_BITS: Final = 31
 _DURABLE_SECONDS: Final = 1.0
 """So much of an open episode may be lost when the machine fails."""
@@ -48,13 +52,17 @@ class Stage:
     def __init__(self, request: requests.Open) -> None:
         self._policies = request.environment.policies
         self._playable = _playable(request.environment)
+        self._table = request.environment.controls
         self._encoder = Encoder()
         self._recording: Recording | None = None
         self._episode: EpisodeRecorder | None = None
         self._outcome: Outcome | None = None
         self._is_limited = False
         self._steps = 0
+        self._are_pictures_recorded = request.are_pictures_recorded
+        self._drawn: dict[int, Picture] = {}
         try:
+            self._controls = {seat: self._edited(each) for seat, each in self._playable.controls.items()}
             if request.directory is not None:
                 self._recording = self._record(request.directory, request.about)
         except BaseException:
@@ -72,10 +80,13 @@ class Stage:
             policy=FlushPolicy.seconds(_DURABLE_SECONDS),
         )
 
+    def _edited(self, controls: Controls) -> Controls:
+        return controls if self._table is None else controls.edited(self._table)
+
     def opened(self) -> requests.Opened:
         """What there is to know of the environment."""
         playable = self._playable
-        return requests.Opened(playable.seats, playable.controls, playable.cameras, playable.rate, playable.declared)
+        return requests.Opened(playable.seats, self._controls, playable.cameras, playable.rate, playable.declared)
 
     def reset(self, request: requests.Reset) -> requests.Begun:
         """Begins an episode; one that is open ends as INTERRUPTED."""
@@ -86,9 +97,14 @@ class Stage:
         self._steps, self._outcome, self._is_limited = 0, None, False
         if self._recording is not None:
             self._episode = self._recording.recorder.start_episode(
-                metadata=request.metadata, seed=seed, options=request.options
+                metadata={
+                    **request.metadata,
+                    "controls": {seat: each.as_json() for seat, each in self._controls.items()},
+                },
+                seed=seed,
+                options=request.options,
             )
-            self._episode.append(observed)
+            self._episode.append(self._with_picture(observed, request.look))
         number = "" if self._episode is None else self._episode.id.hex
         return requests.Begun(number, seed, self.show(request.look))
 
@@ -100,7 +116,8 @@ class Stage:
         self._is_limited = request.is_last
         self._steps += 1
         if self._episode is not None:
-            self._episode.append(outcome.observed, {**outcome.acted, PLAY: request.play})
+            observed = self._with_picture(outcome.observed, request.look)
+            self._episode.append(observed, {**outcome.acted, PLAY: request.play})
         terminated, truncated = outcome.flags
         picture = self.show(request.look)
         return requests.Stepped(self._steps, outcome.rewards, terminated, truncated or request.is_last, picture)
@@ -112,11 +129,30 @@ class Stage:
         missing = [seat for seat in self._playable.seats if seat not in actions]
         return {**actions, **{seat: self._playable.act(self._policies.get(seat, "random"), seat) for seat in missing}}
 
+    def _with_picture(self, observed: Mapping[str, Any], look: requests.Look) -> Mapping[str, Any]:
+        """The fields of a row, and what there is to see where that is recorded."""
+        self._drawn = {}
+        if not self._are_pictures_recorded:
+            return observed
+        try:
+            picture = self._playable.picture(look.camera)
+        except Exception:  # noqa: BLE001  `show` says so; what was observed is recorded first
+            return observed
+        self._drawn = {look.camera: picture}
+        return observed if picture is None else {**observed, PICTURE: copy_value(picture)}
+
     def show(self, look: requests.Look) -> Encoded:
         """What there is to see."""
         if look.quality is None:
             return self._encoder.encode(None, Quality.LOW)
-        return self._encoder.encode(self._playable.picture(look.camera), look.quality)
+        drawn = self._drawn[look.camera] if look.camera in self._drawn else self._playable.picture(look.camera)
+        return self._encoder.encode(drawn, look.quality)
+
+    def sync(self) -> requests.Synced:
+        """Puts what is recorded so far on the disk."""
+        if self._recording is not None:
+            self._recording.flush()
+        return requests.Synced()
 
     def finish(self, request: requests.Finish) -> requests.Finished:
         """Completes the recording of the episode; returns when it is on the disk."""

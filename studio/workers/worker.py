@@ -25,7 +25,7 @@ def work(pipe: "Connection[Any, Any]") -> None:
         answer).
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's, which then closes the pipe
-    threading.Thread(target=_watch_parent, name="rlds_kit-parent", daemon=True).start()
+    threading.Thread(target=watch_parent, name="rlds_kit-parent", daemon=True).start()
     stages: dict[int, Stage] = {}
     try:
         while True:
@@ -44,7 +44,8 @@ def work(pipe: "Connection[Any, Any]") -> None:
                 traceback.print_exc()
 
 
-def _watch_parent() -> None:
+def watch_parent() -> None:
+    """Ends this process a while after the one that started it has ended, whatever it is doing then."""
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -57,7 +58,9 @@ def _answer(stages: dict[int, Stage], environment: int, request: requests.Reques
     try:
         return _do(stages, environment, request)
     except Exception as error:  # noqa: BLE001  an environment may raise anything
-        is_lost = not isinstance(request, requests.Open | requests.Show | requests.Catalogue | requests.Describe)
+        is_lost = not isinstance(
+            request, requests.Open | requests.Show | requests.Sync | requests.Catalogue | requests.Describe
+        )
         reason = f"{type(error).__name__}: {error}"
         if is_lost and environment in stages:
             reason += _closed(stages.pop(environment))
@@ -89,6 +92,8 @@ def _do(stages: dict[int, Stage], environment: int, request: requests.Request) -
             return stage.step(request)
         case requests.Show(look):
             return stage.show(look)
+        case requests.Sync():
+            return stage.sync()
         case requests.Finish():
             return stage.finish(request)
         case requests.Close():

@@ -1,23 +1,11 @@
-"""What tests of the studio share: databases of both kinds, and an end to each test."""
+"""What tests of the studio share: databases of both kinds."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from tests.studio import postgres
-
-HERE: Final = Path(__file__).parent
-SECONDS: Final = 300
-"""For a test and its fixtures. They talk to other processes and threads, which may never answer."""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """No test of the studio hangs; without pytest-timeout there is no such limit."""
-    for item in items:
-        if item.path.is_relative_to(HERE) and config.pluginmanager.hasplugin("timeout"):
-            item.add_marker(pytest.mark.timeout(SECONDS))
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,10 @@ class Corridor(gymnasium.Env[np.ndarray, Any]):
         self.action_space: Any = spaces.Discrete(2)
         self.render_mode, self._trouble, self._place, self._step = render_mode, trouble, 0, 0
 
+    def get_keys_to_action(self) -> dict[tuple[str, ...], int]:
+        """Arrows, as `gymnasium.utils.play` reads them; nothing pressed is a step to the left."""
+        return {("left",): 0, ("right",): 1}
+
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begins in the middle, as the options say."""
         super().reset(seed=seed)

@@ -81,6 +81,7 @@ def running(
     *options: str,
     command: Sequence[str] = ("-m", "rlds_kit"),
     environ: Mapping[str, str] | None = None,
+    python: Path | None = None,
 ) -> Iterator[StudioProcess]:
     """A studio while the context is entered.
 
@@ -89,12 +90,17 @@ def running(
       options: of `rlds-kit studio`.
       command: what Python is told to run.
       environ: more variables of the environment.
+      python: of an installation of its own, which sees neither this checkout nor its tests; None: this one.
     """
     checkout = Path(__file__).parents[2]
-    paths = os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    arguments = ["studio", str(directory), "--port", "0", "--no-browser", "--module", MODULE, *options]
+    arguments = ["studio", str(directory), "--port", "0", "--no-browser", *options]
+    if python is None:
+        arguments += ["--module", MODULE]
+        paths = os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    else:
+        paths, checkout = "", directory.parent
     process = subprocess.Popen(
-        [sys.executable, "-u", *command, *arguments],
+        [str(python or sys.executable), "-u", *command, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

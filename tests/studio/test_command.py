@@ -50,7 +50,6 @@ def test_people_are_not_looked_for_in_a_database_that_the_studio_has_not(tmp_pat
 
 @pytest.mark.parametrize("url", ["studio.example.org", "ftp://a", "https://", "https://a/studio", "https://a b", "//a"])
 def test_an_address_that_nobody_could_open_is_refused(url: str, tmp_path: Path) -> None:
-    """Before anything is made."""
     for arguments in (
         ["studio", str(tmp_path / "s"), "--url", url],
         ["studio-users", "--url", url, str(tmp_path), "list"],
@@ -79,6 +78,21 @@ def test_accounts_and_links_are_made_while_the_studio_is_open(studio: StudioProc
     assert users(studio, "list").splitlines()[1].split("\t")[1:] == ["reviewer", "-", "-"]
     for each in (rita, again, pat):
         each.close()
+
+
+def test_links_are_listed_and_revoked(studio: StudioProcess) -> None:
+    """Those of everybody, with whose they are; a link that is revoked logs nobody in, another one does."""
+    links = [users(studio, "add", name, "--role", "designer").strip() for name in ("Uma", "Vic")]
+    rows = [line.split("\t") for line in users(studio, "links").splitlines()]
+    found = {row[3]: row for row in rows if row[1] == "link"}
+    assert {"Uma", "Vic", "designer"} <= found.keys()
+    users(studio, "revoke", found["Uma"][0])
+    assert found["Uma"][0] not in users(studio, "links")
+    nobody = Api(studio.url)
+    refused = nobody.ask("POST", "login", {"token": token_of(links[0])})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
+    nobody.close()
+    Api.log_in(studio.url, token=token_of(links[1])).close()
 
 
 def made_link(studio: Studio) -> serving.Link:
@@ -222,5 +236,5 @@ def test_without_the_extra_the_error_says_how_to_install_it(missing: str, comman
     code = f"import sys; sys.modules[{missing!r}] = None; from rlds_kit.cli import main; main({arguments!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert f'{missing} is not installed: pip install "rlds-kit[studio]"' in done.stderr
+    assert f'{missing} is not installed: pip install ".[studio]"' in done.stderr
     assert "Traceback" not in done.stderr

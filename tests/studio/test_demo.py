@@ -34,7 +34,8 @@ def test_the_demo_is_playable_at_once_and_added_once(tmp_path: Path) -> None:
         made = {each["environment"] for study in found for each in study["environments"]}
         assert {"CartPole-v1", "MountainCar-v0", "FrozenLake-v1"} <= made
         assert len(found) + len(problems) == len(demo.DEMOS)
-        assert all("Lunar lander" in each for each in problems)  # the only one that needs more than is installed
+        has_wheel = sys.version_info < (3, 14)  # of Box2D, which Lunar lander needs
+        assert [each for each in problems if "Lunar lander" not in each or has_wheel] == []
         assert add(studio, designer.id) == problems
         assert len(designer.get("/api/studies")["studies"]) == len(found)
         asked = {"study": games["id"], "environment": games["environments"][1]["id"]}
@@ -58,4 +59,5 @@ def test_what_cannot_be_made_is_left_out(missing: str, tmp_path: Path, monkeypat
         problems = add(studio, designer.id)
         found = {study.content.name for study in studio.do(studies.visible, designer.id, enabled=False, others=False)}
         assert ("Three Atari games" in found) == (missing != "ale_py")
+        assert ("Cart pole" in found) == (missing != "pygame")  # which is imported only to draw it
         assert len(problems) + len(found) == len(demo.DEMOS)

@@ -13,6 +13,5 @@ MODULES = (
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_run(name: str) -> None:
-    """And show what they say."""
     result = doctest.testmod(importlib.import_module(f"rlds_kit.studio.{name}"))
     assert (result.failed, result.attempted > 0) == (0, True)

@@ -69,7 +69,6 @@ def test_r2_functions_that_take_anything_are_open() -> None:
 
 
 def test_what_cannot_be_made_alone_has_no_schema() -> None:
-    """The error says why."""
     with pytest.raises(gymnasium.error.Error, match="without an entry point"):
         kwargs_schema("rlds_kit_schema/Nothing-v0")
 

@@ -73,6 +73,39 @@ def test_a_killed_server_loses_nothing_that_was_saved_and_a_second_of_the_rest(
         assert (ended["is_valid"], ended["ended_ns"] is not None) == (False, True)
 
 
+@pytest.mark.parametrize("dies", ["machine", "server"])
+def test_a_killed_server_loses_no_reward_that_the_page_confirmed(dies: str, tmp_path: Path) -> None:
+    """Given while the episode is played, by somebody who looks on; with the note, the key and the step they are of."""
+    with running(tmp_path) as studio:
+        study = studio.designer.study("judged", PRESSED)
+        session, token = studio.person("participant", "gil").session(study)
+        looking = studio.designer.post(f"sessions/{session}/look")["token"]
+
+        async def play() -> None:
+            async with (
+                seated(studio.person("participant", "gil"), token) as gil,
+                seated(studio.designer, looking) as ann,
+            ):
+                await start(gil)
+                await press(gil, 3)
+                for value in (1.0, -1.0, 0.5, 0.25, 2.0):
+                    await ann.send("reward", value=value, step=2, note="so", key="Equal", device="keyboard")
+                    await ann.next_of("amended", value=value)
+                studio.kill(with_workers=dies == "machine")
+
+        run(play)
+    with running(tmp_path) as again:
+        (episode,) = recorded(again, study)
+        (row,) = again.designer.episodes(study=study["id"])
+        assert (row["id"], row["status"]) == (episode.id.hex, "abandoned")
+        judged = [each for each in episode.annotations("judgements") if each.field == "reward"]
+        assert [each.value for each in judged] == [1.0, -1.0, 0.5, 0.25, 2.0]
+        assert {each.steps for each in judged} == {range(1, 2)}
+        assert {each.user_data["key"] for each in judged} == {"Equal"}
+        shown = again.designer.get(f"replay/{episode.id.hex}/annotations")["annotations"]
+        assert [each["kind"] for each in shown] == ["reward", "note"] * 5
+
+
 FULL_DISK: Final = """
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (6 << 20, 6 << 20))  # as much as the disk has left, for each file

@@ -28,7 +28,6 @@ PICTURES = arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.j
 
 @given(HEADERS)
 def test_headers_come_back(header: Header) -> None:
-    """Every field of them."""
     assert unpack(pack(header) + bytes(header.size)) == header
 
 
@@ -56,7 +55,6 @@ def test_exact_pictures_are_exact(picture: np.ndarray) -> None:
 
 
 def test_better_quality_takes_more_bytes() -> None:
-    """And is closer to the picture."""
     ramp = np.add.outer(np.arange(96), np.arange(128)).astype(np.uint8)
     picture = np.stack([ramp, ramp.T.repeat(2, 1)[:96, :128], 255 - ramp], 2)
     sizes, errors = [], []
@@ -82,7 +80,6 @@ def test_pictures_that_are_flat_no_more_are_noticed() -> None:
 
 @pytest.mark.parametrize("shape", [(5, 7), (5, 7, 1), (5, 7, 3), (5, 7, 4)])
 def test_gray_and_transparent_pictures_are_shown(shape: tuple[int, ...]) -> None:
-    """As people see them."""
     data = encode(np.full(shape, 9, np.uint8), Quality.EXACT).data
     assert Image.open(io.BytesIO(data)).size == (7, 5)
 

@@ -90,7 +90,6 @@ def test_every_module_that_is_imported_is_there(name: str) -> None:
 
 
 def test_examples_run() -> None:
-    """And show what they say."""
     assert doctest.testmod(page_files) == (0, 1)
 
 

@@ -77,7 +77,6 @@ def test_noise_comes_back(colors: int) -> None:
 
 
 def test_gray_pictures_come_back() -> None:
-    """They need no palette."""
     picture = np.arange(35, dtype=np.uint8).reshape(5, 7)
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(png.encode_flat(picture)))), picture)
 

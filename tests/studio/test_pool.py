@@ -66,7 +66,9 @@ def test_what_is_recorded_is_what_the_environment_did(tmp_path: Path) -> None:
     run(play)
     (episode,) = rlds_kit.open(tmp_path).episodes
     assert (episode.end, episode.seed) == (EpisodeEnd.TERMINATED, 5)
-    assert episode.metadata == {"user": "ann", "status": "completed"}
+    arrows = {"actions": [{"name": "0", "keys": ["ArrowLeft"]}, {"name": "1", "keys": ["ArrowRight"]}]}
+    controls = {"player": {**arrows, "default": 0, "first": 0}}
+    assert episode.metadata == {"user": "ann", "status": "completed", "controls": controls}
     with gymnasium.make(CORRIDOR) as offline:
         observation, info = offline.reset(seed=5)
         for number, action in enumerate(actions):
@@ -79,6 +81,7 @@ def test_what_is_recorded_is_what_the_environment_did(tmp_path: Path) -> None:
         np.testing.assert_array_equal(episode.steps[5]["observation"], observation)
 
 
+@pytest.mark.thorough  # waits until the time for an answer is over
 def test_a_request_that_cannot_be_sent_harms_nobody() -> None:
     """Whoever asks hears of it; the process and its environments go on, also when the time for an answer is over."""
     lost: list[str] = []
@@ -230,8 +233,6 @@ def test_environments_are_spread_over_processes_and_limited() -> None:
 
 
 def test_what_cannot_be_made_says_why() -> None:
-    """Unknown names, impossible settings."""
-
     async def play() -> None:
         async with WorkerPool(1) as pool:
             for spec in (EnvironmentSpec("Nothing-v0"), corridor(colour="red")):

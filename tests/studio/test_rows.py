@@ -343,7 +343,6 @@ def test_every_row_has_tests_that_exist(name: str) -> None:
 
 
 def test_there_are_all_rows() -> None:
-    """R1 to R44."""
     assert list(ROWS) == [f"R{number}" for number in range(1, 45)]
 
 

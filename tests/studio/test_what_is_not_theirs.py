@@ -134,7 +134,6 @@ def _state(theirs: Theirs) -> Any:
 
 @pytest.mark.parametrize("who", ["dora", "ann", "rita", "eve", "bob"])
 def test_r28_r35_tables_have_only_what_one_may_see(theirs: Theirs, who: str) -> None:
-    """Whatever is asked for."""
     ids = [row["id"] for row in theirs.people[who].episodes(study=theirs.names["study"], status="completed")]
     assert ids == ([theirs.names["episode"]] if who in SEE else [])
     mine = theirs.people[who].episodes(user="me")

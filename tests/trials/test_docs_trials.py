@@ -12,6 +12,5 @@ PAGE = Path(__file__).parents[2] / "docs" / "trials.md"
 
 @pytest.mark.skipif(not PAGE.exists(), reason="a wheel holds no docs")
 def test_the_diagram_has_every_move() -> None:
-    """And no other."""
     drawn = set(re.findall(r"^ +(\w+) --> (\w+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     assert drawn == {(phase.value, after.value) for phase, others in MOVES.items() for after in others}

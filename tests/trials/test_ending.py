@@ -34,6 +34,19 @@ def test_what_people_decide(save: bool, is_completed: bool, status: Status) -> N
     assert table.phase() is Phase.ENDED
 
 
+@pytest.mark.parametrize(
+    ("save", "is_completed", "status"),
+    [(True, True, Status.COMPLETED), (True, False, Status.CANCELLED), (False, False, Status.REJECTED)],
+)
+def test_what_people_decide_before_the_first_step_is_kept(save: bool, is_completed: bool, status: Status) -> None:
+    """An episode that was not abandoned is kept also without a step: somebody was there, and decided."""
+    table = Table(clocked(), slow=True)
+    table.send(events.SeatTaken, "player", "ann", "window")
+    table.send(events.Cancel, "player")
+    table.send(events.Confirm, "player", save, is_completed)
+    assert (table.finish.status, table.finish.steps, table.finish.is_kept) == (status, 0, True)
+
+
 def test_cancel_asks_and_suggests_not_completed() -> None:
     """The person may also play on."""
     table = played()

@@ -43,6 +43,9 @@ def test_any_step_that_was_done_can_be_judged() -> None:
         (1.0, 1.0, -1, "a"),
         (float("nan"), 1.0, 1, "a"),
         (1.0, 1.5, 1, "a"),
+        (1.0, -1.0, 1, "a"),
+        (1.0, -1e-9, 1, "a"),
+        (1.0, float("-inf"), 1, "a"),
         (1.0, float("nan"), 1, "a"),
         (1.0, 1.0, 1, "nobody"),
     ],
@@ -54,11 +57,44 @@ def test_impossible_judgements_are_refused(value: float, confidence: float, step
     assert table.all(messages.Amended) == []
 
 
+def test_refused_confidence_leaves_the_mean_as_it_was() -> None:
+    """With -1 beside 1 the weights would cancel, and with -1 alone the reward would change its sign."""
+    table = played()
+    for confidence in (1.0, -1.0, 0.0, 1.0):
+        table.send(events.RewardGiven, "ann", "a", 4.0, confidence, 1)
+    assert [each.aggregate for each in table.all(messages.Amended)] == [4.0, 4.0, 4.0]
+
+
 def test_before_the_first_step_there_is_nothing_to_judge() -> None:
-    """Not even the latest."""
     table = Table(clocked(), slow=True)
     table.sit()
     assert isinstance(table.send(events.RewardGiven, "ann", "player", 1.0)[0], messages.Refused)
+
+
+def test_an_episode_gets_a_limited_number_of_rewards() -> None:
+    """What exceeds is refused, and says where steps can still be judged; nothing of it stays in memory."""
+    table = Table(clocked(seats=[player("a")], max_steps=5, most_rewards=3))
+    table.sit("a", "ann", "1")
+    table.wait(1)
+    for _ in range(3):
+        table.send(events.RewardGiven, "ann", "a", 1.0)
+    (refused,) = table.send(events.RewardGiven, "bob", "a", 1.0)
+    assert isinstance(refused, messages.Refused)
+    assert "3 rewards" in refused.reason
+    assert "replayed" in refused.reason
+    assert len(table.all(messages.Amended)) == 3
+
+
+def test_a_limited_number_of_messages_waits_for_a_step() -> None:
+    """While nobody makes a step, what is said would pile up."""
+    table = Table(clocked(seats=[player("a"), player("b", is_required=False)], most_said=2), slow=True)
+    table.sit("a", "ann", "1")
+    table.send(events.MessageSent, "a", (), "one")
+    table.send(events.MessageSent, "a", (), "two")
+    assert isinstance(table.send(events.MessageSent, "a", (), "three")[0], messages.Refused)
+    table.answer()
+    table.wait(1)
+    assert [[each.content for each in step.said] for step in table.steps] == [[], ["one", "two"]]
 
 
 def test_messages_go_to_others_and_into_the_record() -> None:

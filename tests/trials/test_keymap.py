@@ -105,13 +105,16 @@ def test_arrows_by_the_codes_of_pygame(codes: tuple[int, ...]) -> None:
     assert [chords.act({key: 1.0}) for key in arrows] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("count", range(1, 12))
+@pytest.mark.parametrize("count", [1, 4, 10, 11, 31, 40])
 def test_every_numbered_action_has_a_key(count: int) -> None:
-    """As far as the digits go."""
-    assert set(numbered(count).actions.values()) == set(range(min(count, 10)))
+    """As far as digits and letters go; none is an arrow, which would promise a direction."""
+    actions = numbered(count).actions
+    assert set(actions.values()) == set(range(min(count, 31)))
+    assert not actions.keys() & {frozenset({f"Arrow{side}"}) for side in ("Left", "Right", "Up", "Down")}
+    for keys, action in actions.items():
+        assert numbered(count).act(dict.fromkeys(keys, 1.0)) == action
 
 
 def test_unknown_names_of_actions() -> None:
-    """They are no chord."""
     with pytest.raises(ValueError, match="'JUMP': expected UP"):
         from_meanings(["NOOP", "JUMP"])

@@ -34,7 +34,6 @@ def test_all_seats_are_waited_for() -> None:
 
 
 def test_somebody_leaves_during_the_countdown() -> None:
-    """It is called off."""
     table = two(countdown_seconds=5)
     table.sit("b", "bob", "2")
     table.send(events.SeatLeft, "b", "2")

@@ -54,7 +54,6 @@ def test_values_become_red_green_and_blue(value: np.ndarray, options: dict[str, 
     ],
 )
 def test_what_is_no_picture_is_refused(value: np.ndarray, options: dict[str, Any], message: str) -> None:
-    """Nothing is guessed."""
     with pytest.raises(VideoError, match=message):
         picture(value, "observation, step 3", **options)
 
@@ -74,7 +73,6 @@ def test_the_only_field_of_images_is_found() -> None:
 
 
 def test_none_or_several_fields_have_to_be_named() -> None:
-    """The message lists them."""
     array = specs.Array((64, 64, 3), np.uint8)
     with pytest.raises(VideoError, match="left, right"):
         chosen_field(specs.Dict({"left": array, "right": array}), None)

@@ -1,6 +1,7 @@
 """Videos are decoded and compared with what was recorded."""
 
 import itertools
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import rlds_kit
+from rlds_kit.cli import main
 from rlds_kit.errors import DatasetExistsError
+from rlds_kit.install import how_to_install
 from rlds_kit.logger import EpisodeWriter, GymnasiumLogger
 from rlds_kit.video import MissingLibraryError, VideoError, write_video
 from tests.video import showing
@@ -138,7 +141,6 @@ def _with_screen(*_: Any) -> dict[str, Any]:
 
 
 def test_progress_comes_to_its_end(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
-    """Every step is counted."""
     told: list[tuple[int, int]] = []
     write_video(dataset, tmp_path / "all.mp4", progress=lambda done, total: told.append((done, total)))
     assert told[-1][0] == told[-1][1] > 0
@@ -224,8 +226,34 @@ def test_missing_libraries_are_named_with_the_line_to_install_them(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And nothing is left behind."""
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingLibraryError, match=r"rlds-kit\[video\]"):
+    with pytest.raises(MissingLibraryError, match=re.escape(how_to_install("video"))):
         write_video(dataset, tmp_path / name, **options)
     assert not (tmp_path / name).exists()
+
+
+def test_what_was_not_recorded_is_drawn_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An environment of numbers is shown as it was played; the command says that these pictures were not recorded."""
+    with GymnasiumLogger(gymnasium.make("CartPole-v1", render_mode="rgb_array"), tmp_path / "cart") as env:
+        env.reset(seed=3)
+        seen = [np.asarray(env.render())]
+        for number in range(5):
+            env.step(number % 2)
+            seen.append(np.asarray(env.render()))
+    to = tmp_path / "cart.mp4"
+    main(["video", str(tmp_path / "cart"), "--to", str(to), "--fps", "10", "--lossless"], standalone_mode=False)
+    assert "1 episode, 6 frames, 10 a second, drawn again" in " ".join(capsys.readouterr().out.split())
+    assert np.array_equal(frames_of(to), seen)
+
+
+def test_what_cannot_be_drawn_again_is_no_video(tmp_path: Path) -> None:
+    """It says why, and writes nothing."""
+    with GymnasiumLogger(gymnasium.make("Pendulum-v1", render_mode="rgb_array"), tmp_path / "data") as env:
+        env.reset(seed=3)
+        for action in (0.5, -0.5):
+            env.step(np.array([action], np.float32))
+        env.unwrapped.state = np.zeros(2)  # type: ignore[attr-defined]  # Pendulum has one
+        env.step(np.array([0.0], np.float32))
+    with pytest.raises(VideoError, match=r"episode 0 .* cannot be drawn again: from step 2 on"):
+        write_video(rlds_kit.open(tmp_path / "data"), tmp_path / "out.gif")
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]

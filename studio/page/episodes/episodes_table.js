@@ -88,7 +88,8 @@ function content(name, row) {
     case "started":
       return date(row.started);
     case "status":
-      return html`<span class=${`chip ${row.tone}`}>${row.status}</span>`;
+      return html`<span class=${`chip ${row.tone}`}>${row.status}</span>
+        ${row.watched && html` <a class="small" href=${link("watch", { session: row.watched })}>Look on</a>`}`;
     case "tags":
       return html`<span class="row-tags">${row.tags.map((tag) => html`<span key=${tag} class=${`label ${colorOf(tag)}`}>${tag}</span>`)}</span>`;
     default:

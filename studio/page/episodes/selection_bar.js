@@ -53,7 +53,7 @@ export function SelectionBar({ listing, query, found, labels, selected, select, 
         ${listing.isStudio && html`<button onClick=${() => setExporting(true)}>Export…</button>
           <button class="danger" disabled=${!deletable.length} onClick=${remove}>Delete…</button>`}`}
     </div>
-    ${isExporting && html`<${ExportDialog} episodes=${rows} labels=${labels} close=${() => setExporting(false)} />`}
+    ${isExporting && html`<${ExportDialog} canFolder=${listing.canFolder} episodes=${rows} labels=${labels} close=${() => setExporting(false)} />`}
   `;
 }
 

@@ -16,6 +16,7 @@ export function studioListing(me) {
     columns: [
       { name: "started", title: "Recorded", sort: "started" },
       { name: "name", title: "Environment", sort: "environment" },
+      { name: "study", title: "Study" },
       { name: "status", title: "Status", sort: "status" },
       { name: "steps", title: "Steps", sort: "steps", isNumber: true },
       { name: "total", title: "Reward", sort: "total_reward", isNumber: true },
@@ -43,6 +44,7 @@ export function studioListing(me) {
       return { studies: studies.map((study) => [study.id, study.name]) };
     },
     isStudio: true,
+    canFolder: !isParticipant,
   };
 }
 
@@ -62,7 +64,8 @@ export function rowOf(episode) {
   return {
     id: episode.id,
     name: episode.environment_name,
-    environment: `#${episode.number}`,
+    environment: `Episode ${episode.number + 1}`, // as the player counts them
+    study: episode.study_name,
     steps: episode.steps,
     total: episode.total_reward,
     status: episode.status,
@@ -71,6 +74,7 @@ export function rowOf(episode) {
     started: episode.started_ns / NS,
     tags: episode.tags,
     user: episode.is_own ? "me" : episode.user,
+    watched: episode.status === "recording" && !episode.is_own ? episode.session : null,
     canTag: episode.can_tag,
     canDelete: episode.can_delete && episode.status !== "recording",
   };

@@ -20,7 +20,7 @@ export function ExportCard({ made, remove, again }) {
       ${state === "failed" && html`<p class="problem" role="alert">${error}</p>`}
       ${state === "cancelled" && html`<p class="note" role="status">Cancelled; nothing of it is left.</p>`}
       ${(state === "failed" || state === "cancelled") && html`<div class="actions">
-        ${state === "failed" && html`<button onClick=${() => again(id)}>Try again</button>`}
+        ${made.can_retry && html`<button onClick=${() => again(id)}>Try again</button>`}
         <button class="quiet" onClick=${() => remove(id)}>Remove</button></div>`}
     </article>
   `;
@@ -41,6 +41,7 @@ function Done({ made, remove }) {
   return html`
     <p role="status">${count(report.episodes, "episode")}, ${count(report.steps, "step")}, ${size(report.bytes)}.
       ${report.left_out.length > 0 && ` ${count(report.left_out.length, "episode")} left out: nothing of them is on the disk.`}</p>
+    ${made.expires_ns && html`<p class="muted small">It is deleted on ${date(made.expires_ns / NS)}.</p>`}
     <details><summary>Fields</summary><p class="fields">${report.fields_before.map((field) => html`<code key=${field}
         class=${report.fields_after.includes(field) ? "" : "gone"}>${field}</code>`)}
       ${report.fields_after.filter((field) => !report.fields_before.includes(field)).map((field) => html`<code class="new"

@@ -10,8 +10,8 @@ import { isOver, useExports } from "./exports.js";
 
 const COMPLETED = "completed";
 
-/** @param {{episodes: import("../episodes/listing.js").Row[], labels: string[], close: () => void}} props */
-export function ExportDialog({ episodes, labels, close }) {
+/** @param {{episodes: import("../episodes/listing.js").Row[], labels: string[], close: () => void, canFolder: boolean}} props */
+export function ExportDialog({ episodes, labels, close, canFolder }) {
   const { all, problem, start, remove, again } = useExports();
   const [chosen] = useState(episodes); // the table may change below
   const [begun, setBegun] = useState("");
@@ -32,7 +32,7 @@ export function ExportDialog({ episodes, labels, close }) {
         <input type="checkbox" class="switch" role="switch" checked=${isAll} onChange=${(event) => setAll(event.target.checked)} />
         <span>Also those that nobody completed
           <span class="hint">${count(exportable.length - completed.length, "episode")} cancelled, rejected or abandoned</span></span></label>`}
-      ${!begun && html`<${ExportForm} episodes=${wanted.length} labels=${offered} start=${begin} cancel=${close} />`}
+      ${!begun && html`<${ExportForm} episodes=${wanted.length} labels=${offered} start=${begin} cancel=${close} canFolder=${canFolder} />`}
       ${begun && made && html`<${ExportCard} made=${made} remove=${remove} again=${again} />`}
       ${begun && html`<div class="actions"><a href=${link("export")} onClick=${close}>All exports</a>
         <button onClick=${close}>${made && isOver(made) ? "Close" : "Go on in the background"}</button></div>`}

@@ -15,10 +15,10 @@ const FORMATS = [
 ];
 
 /**
- * @param {{episodes: number, labels: string[], start: (rules: object) => Promise<void>, cancel?: () => void}} props
- * `episodes`: how many are exported
+ * @param {{episodes: number, labels: string[], start: (rules: object) => Promise<void>, cancel?: () => void,
+ *   canFolder: boolean}} props `episodes`: how many are exported; `canFolder`: whether to offer a folder at the server
  */
-export function ExportForm({ episodes, labels, start, cancel }) {
+export function ExportForm({ episodes, labels, start, cancel, canFolder }) {
   const [rules, setRules] = useState({
     name: "episodes", archive: true, strip: true, tag_columns: true, end_tags: /** @type {string[]} */ ([]), format: "rlds_kit",
   });
@@ -38,10 +38,10 @@ export function ExportForm({ episodes, labels, start, cancel }) {
         ${FORMATS.map(([name, title]) => html`<option key=${name} value=${name} selected=${name === rules.format}>${title}</option>`)}
       </select></label>
     </div>
-    <fieldset><legend>As</legend><div class="choices">
+    ${canFolder && html`<fieldset><legend>As</legend><div class="choices">
       <${Way} title="One archive" hint="A ZIP file to download" isChosen=${rules.archive} choose=${() => set({ archive: true })} />
       <${Way} title="A folder" hint="On the machine of the studio" isChosen=${!rules.archive} choose=${() => set({ archive: false })} />
-    </div></fieldset>
+    </div></fieldset>`}
     <${Option} title="Strip what is internal" isOn=${rules.strip} set=${(isOn) => set({ strip: isOn })}
       hint="Leaves out keys, infos, times and metadata; observations, actions, rewards and discounts stay" />
     <${Option} title="A field for each tag" isOn=${rules.tag_columns} set=${(isOn) => set({ tag_columns: isOn })}

@@ -32,9 +32,9 @@ export function ExportView({ params, about, me }) {
     <${Filters} listing=${listing} query=${query} known=${known} show=${show} clear=${clear} isFiltered=${isFiltered} />
     <div class="export-columns">
       <section class="card" aria-label="New export"><h2>New export</h2>
-        <${ExportForm} episodes=${found?.total ?? 0} labels=${known.tags} start=${begin} /></section>
+        <${ExportForm} episodes=${found?.total ?? 0} labels=${known.tags} start=${begin} canFolder=${me.role !== "participant"} /></section>
       <section class="card" aria-label="Your exports"><h2>Your exports</h2>
-        ${all?.length === 0 && html`<p class="muted">None yet. What you export stays here until you delete it.</p>`}
+        ${all?.length === 0 && html`<p class="muted">None yet. What you export stays here until you delete it, or its time is over.</p>`}
         <div class="export-list">${all?.map((made) => html`<${ExportCard} key=${made.id} made=${made} remove=${remove} again=${again} />`)}</div>
       </section>
     </div>

@@ -18,6 +18,8 @@ const OVER = ["done", "failed", "cancelled"];
  * @property {string} error
  * @property {string | null} path of a folder, for designers
  * @property {any} report when it is done
+ * @property {boolean} can_retry whether it may help to try again
+ * @property {number | null} expires_ns when it is deleted, once it is over
  */
 
 /** @param {Export} each */

@@ -6,6 +6,7 @@ import { html } from "../html.js";
 import { CopyButton } from "../parts/copy_button.js";
 import { toastError } from "../parts/toasts.js";
 import { link } from "../router.js";
+import { TokensList } from "./tokens_list.js";
 
 const ROLES = [
   { name: "participant", says: "Plays in studies that are enabled, and sees what they recorded themselves." },
@@ -59,5 +60,6 @@ export function InviteView() {
           <${CopyButton} text=${url} /></div>
       </div>`}
     </form>
+    <${TokensList} made=${made} />
   `;
 }

@@ -3,6 +3,12 @@ import { codesOf } from "./codes.js";
 
 const DIGITS = ["Digit1", "Digit2", "Digit3", "Digit4", "Digit5", "Digit6", "Digit7", "Digit8", "Digit9"];
 
+/** Rewards of those who look on: by places on the keyboard, which are others in other countries, and by letters. */
+export const JUDGED = [
+  { codes: ["Minus", "NumpadSubtract", "KeyB"], value: -1, title: "Reward −1" },
+  { codes: ["Equal", "NumpadAdd", "KeyG"], value: 1, title: "Reward +1" },
+];
+
 /** @typedef {{codes: string[], title: string, run: (code: string) => any}} Command `run` returns false if it means nothing now */
 
 /**
@@ -22,7 +28,10 @@ export function commandsOf(player, frame) {
     const choose = (code) => player.ask("camera", { n: DIGITS.indexOf(code) });
     if (cameras.length > 1) all.push({ codes: cameras, title: "Cameras", run: choose });
   }
-  const taken = codesOf(welcome?.controls);
+  if (welcome && !player.isSeated) {
+    all.unshift(...JUDGED.map(({ codes, value, title }) => ({ codes, title, run: (key) => player.judge(value, "keyboard", key) })));
+  }
+  const taken = player.isSeated ? codesOf(welcome?.controls) : new Set(); // who looks on does not act
   return all
     .map((each) => ({ ...each, codes: each.codes.filter((code) => !taken.has(code)) }))
     .filter(({ codes }) => codes.length > 0);

@@ -11,6 +11,10 @@ const NAMES = {
   Slash: "/",
   Comma: ",",
   Period: ".",
+  Equal: "+",
+  Minus: "−",
+  NumpadAdd: "Num +",
+  NumpadSubtract: "Num −",
 };
 
 /** @param {string} code KeyboardEvent.code, or Button0, Axis0 */
@@ -23,6 +27,8 @@ export function keyName(code) {
 
 /** @param {string} name of an action: "UPRIGHTFIRE" @returns {string} "up right fire" */
 export function actionName(name) {
+  if (/^-?\d+$/.test(name)) return `action ${name}`;
+  if (!/^[A-Z_]+$/.test(name)) return name; // as whoever named it wrote it
   return name
     .replace(/(UP|DOWN)?(LEFT|RIGHT)?(FIRE)?/g, (_all, ...parts) => parts.slice(0, 3).filter(Boolean).join(" "))
     .replaceAll("_", " ")

@@ -10,7 +10,7 @@ export function Legend({ player, commands }) {
   const { controls } = player.known.welcome;
   const held = player.held.all;
   const single = controls.chords.filter(({ keys }) => keys.length === 1);
-  const named = single.filter(({ name }) => name && name !== "NOOP");
+  const named = oneLineEach(single.filter(({ name }) => name && name !== "NOOP"));
   const unnamed = single.filter(({ name }) => !name);
   const idle = single.filter(({ name }) => name === "NOOP");
   const together = controls.chords.filter(({ keys }) => keys.length > 1);
@@ -31,6 +31,13 @@ export function Legend({ player, commands }) {
         ${commands.map(({ codes, title }) => html`<${Line} keys=${codes} held=${{}}>${title.toLowerCase()}<//>`)}</dl>`}
     </section>
   `;
+}
+
+/** Keys of the same action stand together. */
+function oneLineEach(chords) {
+  const lines = new Map();
+  for (const { keys, name } of chords) lines.set(name, [...(lines.get(name) ?? []), ...keys]);
+  return [...lines].map(([name, keys]) => ({ name, keys }));
 }
 
 function Line({ keys, held, sign = "", children }) {

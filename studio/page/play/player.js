@@ -8,6 +8,7 @@ import { Measure } from "./measure.js";
 import { Painter } from "./painter.js";
 
 const PLAYED = new Set(["running", "countdown"]);
+const JUDGED_IN = new Set(["running", "paused", "confirming"]);
 
 /**
  * Events: "known" (an episode stands elsewhere), "paint" (another picture), "held" (keys), "told" (with `detail`, a message).
@@ -73,6 +74,23 @@ export class Player extends EventTarget {
   /** Asks the server for something. @param {string} type @param {object} fields */
   ask(type, fields = {}) {
     this._connection.send(type, fields);
+  }
+
+  /** Whether a reward can be given now. */
+  get canJudge() {
+    return this.known.link === "open" && JUDGED_IN.has(this.phase);
+  }
+
+  /**
+   * Gives the step that one sees a reward; false where there is none to judge.
+   * @param {number} value @param {"keyboard" | "pointer"} device @param {string | null} key that was pressed
+   */
+  judge(value, device, key = null) {
+    if (!this.canJudge) return false;
+    const { step, sequence: shown } = this.shown;
+    const time = Math.round(performance.now() * 1e6);
+    this.ask("reward", { value, step, episode: this.known.state.episode, shown, time, key, device });
+    return true;
   }
 
   /** Pauses, or goes on. */

@@ -5,6 +5,7 @@ import { html } from "../html.js";
 import { Dialog } from "../parts/dialog.js";
 
 const HASTE_MS = 500; // who is still hammering on keys has not read the question
+// Where the game ends by itself, no button has the focus: the key that was an action until then would press it.
 
 /** @param {{player: import("./player.js").Player, ask: {default_completed: boolean, is_over: boolean}}} props */
 export function SaveDialog({ player, ask }) {
@@ -21,7 +22,7 @@ export function SaveDialog({ player, ask }) {
   const playOn = () => player.ask("resume");
   return html`
     <${Dialog} title=${ask.is_over ? "The episode is over" : "End this episode?"} onClose=${ask.is_over ? reject : playOn}>
-      <dl class="outcome numbers">
+      <dl class="outcome numbers" tabindex="-1" autofocus=${ask.is_over}>
         <div><dt>Steps</dt><dd>${(state?.step ?? player.shown.step).toLocaleString("en")}</dd></div>
         <div><dt>Return</dt><dd>${short(total)}</dd></div>
       </dl>
@@ -33,7 +34,7 @@ export function SaveDialog({ player, ask }) {
       <div class="actions">
         ${!ask.is_over && html`<button class="quiet" onClick=${playOn}>Play on</button>`}
         <button class="danger" onClick=${unlessHasty(reject)}>Reject</button>
-        <button class="primary" autofocus onClick=${unlessHasty(save)}>Save</button>
+        <button class="primary" autofocus=${!ask.is_over} onClick=${unlessHasty(save)}>Save</button>
       </div>
     <//>
   `;

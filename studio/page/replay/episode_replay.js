@@ -23,7 +23,7 @@ import { Transport } from "./transport.js";
 
 /** @param {{facts: any, params: URLSearchParams, about: any, grow: (length: number, end: string) => void}} props */
 export function EpisodeReplay({ facts, params, about, grow }) {
-  const steps = useMemo(() => new Steps(facts.id), [facts.id]);
+  const steps = useMemo(() => new Steps(facts.id, facts.can_be_drawn), [facts.id]);
   useEffect(() => () => steps.close(), [steps]);
   useEffect(() => () => steps.forget(facts.length - 1), [facts.length]);
   const playback = usePlayback(steps, facts.length, facts.rate, Number(params.get("step")));

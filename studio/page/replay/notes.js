@@ -10,7 +10,7 @@ import { written } from "./labels.js";
  *   tagging: import("./tagging.js").Tagging}} props
  */
 export function Notes({ annotations, go, tagging }) {
-  const { isAllowed, over, mayRemove, remove, add } = tagging;
+  const { isAllowed, signed, over, mayRemove, remove, add } = tagging;
   const notes = annotations.filter((each) => each.kind === "note");
   const [edited, setEdited] = useState(/** @type {string | null} */ (null));
   return html`
@@ -26,7 +26,7 @@ export function Notes({ annotations, go, tagging }) {
                   return isDone;
                 }} />`
             : html`<p class="note-text">${note.value}</p>
-                <p class="muted small note-about">${note.source} · ${date(note.time_ms)}
+                <p class="muted small note-about">${signed(note)} · ${date(note.time_ms)}
                   ${note.steps && html`${" · "}<button class="text" onClick=${() => go(note.steps[0])}>${written(note.steps)}</button>`}
                   ${mayRemove(note) && html`${" · "}<button class="text" onClick=${() => setEdited(note.id)}>Change</button>
                     ${" · "}<button class="text" onClick=${() => remove(note.id)}>Delete</button>`}</p>`}

@@ -27,7 +27,9 @@ export function Picture({ steps, step, shown, name, about }) {
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
       <figcaption>
         <span>${name}</span>
-        <span class="muted">${about.width}×${about.height} ${about.dtype}${about.exact ? "" : scale(about.range)}</span>
+        ${about.isDrawnAgain
+          ? html`<span class="muted">not recorded: made again from the seed and the actions</span>`
+          : html`<span class="muted">${about.width}×${about.height} ${about.dtype}${about.exact ? "" : scale(about.range)}</span>`}
         <a class="muted" href=${steps.pictures.address(step, shown)} target="_blank" rel="noopener"
           title="This picture as a PNG">PNG</a>
       </figcaption>

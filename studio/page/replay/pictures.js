@@ -4,6 +4,8 @@
 /** @typedef {import("./values.js").Value} Value */
 /** @typedef {{field: string, frame: number}} Picture a place in the step, and which of the frames there */
 
+/** What the environment draws, where no picture was recorded: made again from seed and actions. @type {any} */
+export const DRAWN = { kind: "image", place: "drawn again", frames: 1, isDrawnAgain: true };
 const MOST_PIXELS = 64_000_000; // 256 MB of bitmaps
 const ASKED = /^(screen|shown|render|rgb|image|frame|picture|pixels|front)/;
 
@@ -15,7 +17,7 @@ export function picturesIn(step) {
     for (const item of value.items ?? []) look(Array.isArray(item) ? item[1] : item);
   };
   for (const { value } of step.fields) look(value);
-  return found;
+  return found.length === 0 && step.canBeDrawn ? [DRAWN] : found;
 }
 
 /** Which picture to begin with: what looks like the screen, else the first one. @param {Value[]} pictures */
@@ -46,6 +48,7 @@ export class Pictures {
 
   /** Where a picture can be opened on its own. @param {number} step @param {Picture} picture */
   address(step, { field, frame }) {
+    if (field === DRAWN.place) return `/api/replay/${this.episode}/drawn/${step}`;
     return `/api/replay/${this.episode}/image/${step}?${new URLSearchParams({ field, frame: String(frame) })}`;
   }
 

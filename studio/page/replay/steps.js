@@ -1,18 +1,20 @@
 // The steps of an episode as the page holds them: asked for once, loaded ahead, and the longest unused ones let go.
 import { request } from "../api.js";
 import { Pictures, picturesIn } from "./pictures.js";
+import { screenText } from "./screen_text.js";
 
 /** @typedef {import("./values.js").Value} Value */
 /** @typedef {{name: string, defined: boolean, value: Value}} Field */
 /** @typedef {{seat: string, driver: string, keys: Record<string, number>, shown_frame: number | null, is_default: boolean}} Person */
-/** @typedef {{step: number, fields: Field[], flags: string[], people: Person[]}} Step */
+/** @typedef {{step: number, fields: Field[], flags: string[], people: Person[], canBeDrawn?: boolean}} Step */
 
 const MOST_KEPT = 512;
 
 export class Steps {
-  /** @param {string} episode id */
-  constructor(episode) {
+  /** @param {string} episode id @param {boolean} canBeDrawn where no picture was recorded */
+  constructor(episode, canBeDrawn = false) {
     this.episode = episode;
+    this.canBeDrawn = canBeDrawn;
     this.pictures = new Pictures(episode);
     /** @type {Map<number, Step>} in order of use */
     this.loaded = new Map();
@@ -80,6 +82,7 @@ export class Steps {
   }
 
   #keep(step, found) {
+    found.canBeDrawn = this.canBeDrawn && screenText(found) === null;
     this.loaded.set(step, found);
     if (this.loaded.size > MOST_KEPT) this.loaded.delete(this.loaded.keys().next().value);
     return found;

@@ -7,6 +7,7 @@ import { numbered, tagsOver } from "./labels.js";
  * @property {boolean} isAllowed
  * @property {[number, number]} over the span, or the step that is shown
  * @property {string[]} quick labels that have a number
+ * @property {(annotation: any) => string} signed who said it: "you", where one would not know one's own id
  * @property {(annotation: any) => boolean} mayRemove
  * @property {(id: string) => Promise<boolean>} remove
  * @property {(body: object) => Promise<boolean>} add
@@ -18,6 +19,8 @@ import { numbered, tagsOver } from "./labels.js";
  * @property {string} problem why the last of these was refused
  */
 
+const ANONYMOUS = /^([0-9a-f]{32}|\w+ [0-9a-f]{8})$/; // the ids that a studio signs with
+
 /** @returns {Tagging} */
 export function useTagging(facts, live, step, span) {
   const { annotations, add, remove, undo, problem } = live;
@@ -25,6 +28,7 @@ export function useTagging(facts, live, step, span) {
   const before = useRef(/** @type {string[]} */ ([]));
   before.current = numbered(before.current, annotations);
   const isAllowed = facts.can_annotate;
+  const signed = ({ source }) => (source === facts.source && ANONYMOUS.test(source) ? "you" : source);
   const mayRemove = (annotation) => isAllowed && (facts.can_retract_all || annotation.source === facts.source);
   const tagSteps = (text) => add({ kind: "tag", text, steps: over });
   const toggle = (label) => {
@@ -32,7 +36,7 @@ export function useTagging(facts, live, step, span) {
     return there ? remove(there.id) : tagSteps(label);
   };
   return {
-    isAllowed, over, quick: before.current, mayRemove, remove, add, tagSteps, toggle, undo, problem,
+    isAllowed, signed, over, quick: before.current, mayRemove, remove, add, tagSteps, toggle, undo, problem,
     tagEpisode: (text) => add({ kind: "tag", text }),
     reward: (value) => add({ kind: "reward", value, steps: [over[0], Math.min(over[1], facts.length - 1)] }),
   };

@@ -2,7 +2,8 @@
 
 /**
  * @typedef {{key: number, id: string | null, name: string, instructions: string, environment: string,
- *   kwargs: Record<string, any>, turn: string, fps: number, max_steps: number | null}} DraftEnvironment
+ *   kwargs: Record<string, any>, turn: string, fps: number, max_steps: number | null,
+ *   controls: {actions: {name: string, keys: string[]}[], default: number} | null}} DraftEnvironment
  * @typedef {{name: string, description: string, instructions: string, environments: DraftEnvironment[]}} Draft
  */
 
@@ -11,7 +12,7 @@ let keys = 0;
 /** @returns {DraftEnvironment} */
 export function newEnvironment() {
   keys += 1;
-  return { key: keys, id: null, name: "", instructions: "", environment: "", kwargs: {}, turn: "clock", fps: 15, max_steps: null };
+  return { key: keys, id: null, name: "", instructions: "", environment: "", kwargs: {}, turn: "clock", fps: 15, max_steps: null, controls: null };
 }
 
 /** @returns {Draft} */
@@ -22,8 +23,8 @@ export function newDraft() {
 /** @param {any} study as the server gives it, or the content of a version @returns {Draft} */
 export function draftOf({ name, description, instructions, environments }) {
   const taken = environments.map((each) => {
-    const { id, name: title, instructions: text, environment, kwargs, turn, fps, max_steps: most } = each;
-    return { ...newEnvironment(), id, name: title, instructions: text, environment, kwargs, turn, fps, max_steps: most };
+    const { id, name: title, instructions: text, environment, kwargs, turn, fps, max_steps: most, controls = null } = each;
+    return { ...newEnvironment(), id, name: title, instructions: text, environment, kwargs, turn, fps, max_steps: most, controls };
   });
   return { name, description, instructions, environments: taken };
 }

@@ -1,6 +1,7 @@
 // One environment of a study: which, how it is made, and how it is played.
 import { html } from "../html.js";
 import { EnvironmentSearch } from "./environment_search.js";
+import { KeysEditor } from "./keys_editor.js";
 import { KwargsForm } from "./kwargs_form.js";
 import { PaceEditor } from "./pace_editor.js";
 import { Instructions } from "./texts_editor.js";
@@ -12,7 +13,7 @@ import { Instructions } from "./texts_editor.js";
 export function EnvironmentEditor({ environment, at, count, ids, before, problems, set, remove, move }) {
   const title = environment.name || environment.environment || `Environment ${at + 1}`;
   const isOther = before && (before.environment !== environment.environment || !isEqual(before.kwargs, environment.kwargs));
-  const choose = (id) => id !== environment.environment && set({ environment: id, kwargs: {} });
+  const choose = (id) => id !== environment.environment && set({ environment: id, kwargs: {}, controls: null });
   return html`
     <fieldset class="card stack environment-editor" aria-label=${title}>
       <div class="row">
@@ -35,6 +36,7 @@ export function EnvironmentEditor({ environment, at, count, ids, before, problem
         one before.</p>`}
       ${environment.environment && html`<${KwargsForm} key=${environment.environment} id=${environment.environment}
         kwargs=${environment.kwargs} set=${(kwargs) => set({ kwargs })} />`}
+      ${environment.environment && html`<${KeysEditor} environment=${environment} set=${(controls) => set({ controls })} />`}
       <${PaceEditor} environment=${environment} set=${set} />
       <${Instructions} label="Instructions for this environment" value=${environment.instructions}
         set=${(event) => set({ instructions: event.target.value })} />

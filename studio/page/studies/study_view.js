@@ -5,6 +5,7 @@ import { html } from "../html.js";
 import { CopyButton } from "../parts/copy_button.js";
 import { Markdown } from "../parts/markdown.js";
 import { link } from "../router.js";
+import { BeingPlayed } from "./being_played.js";
 import { permalink } from "./permalink.js";
 import { turnOf } from "./turns.js";
 
@@ -51,6 +52,7 @@ export function StudyView({ params }) {
         <ul class="environments">
           ${study.environments.map((each) => html`<${Environment} study=${study} environment=${each} />`)}
         </ul>
+        ${study.can_look_on && html`<${BeingPlayed} study=${study} />`}
       </section>
     </div>
   `;

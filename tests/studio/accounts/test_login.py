@@ -9,6 +9,7 @@ from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import studies, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.errors import NotFoundError
+from rlds_kit.studio.database.tokens import Kind
 from tests.studio.database.rows import add_episode, add_session, add_study, run
 
 
@@ -22,15 +23,18 @@ def within(url: str, work: object) -> None:
 
 
 def test_r42_the_first_designer_is_made_once(database_url: str) -> None:
-    """Each link is another login of the same account, also when others have come."""
+    """Each link is another one to the same account, also when others have come, and its token is no login."""
 
     def work(connection: Connection) -> None:
         first = login.first_designer(connection)
         users.add(connection, Role.DESIGNER, "dora")
         again = login.first_designer(connection)
-        assert (first.account.id, first.account.role) == (again.account.id, Role.DESIGNER)
-        assert first.token.id != again.token.id
-        assert login.identify(connection, first.token.id).id == first.account.id
+        assert (first.id, first.role) == (again.id, Role.DESIGNER)
+        link, other = login.make_link(connection, first.id), login.make_link(connection, first.id)
+        assert link.id != other.id
+        with pytest.raises(NotFoundError):
+            login.identify(connection, link.id)
+        assert login.by_token(connection, link.id, Kind.LINK).account.id == first.id
 
     within(database_url, work)
 

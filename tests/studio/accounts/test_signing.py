@@ -59,7 +59,6 @@ def test_r42_a_token_that_was_changed_is_refused(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("text", ["", ".", "a.b", "x" * 10_000, "ü"])
 def test_r42_what_is_no_token_is_refused(text: str) -> None:
-    """Whatever it is."""
     with pytest.raises(BadTokenError):
         SIGNER.read(Kind.ACCESS, text)
 

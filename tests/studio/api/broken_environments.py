@@ -1,5 +1,30 @@
-"""An environment that is registered, but whose module is not installed."""
+"""Environments that are registered, but for which something is not installed."""
+
+from typing import Any
 
 import gymnasium
 
+from tests.studio.odd_environments import Corridor
+
+ADVICE = 'a drawing library is not installed, run `pip install "gymnasium[toy-text]"`'
+
+
+class Undrawable(Corridor):
+    """Is made and reset, but cannot be drawn; Gymnasium imports what it draws with only then."""
+
+    def render(self) -> Any:
+        """Raises what Gymnasium's own environments do."""
+        raise gymnasium.error.DependencyNotInstalled(ADVICE)
+
+
+class Unmade(Corridor):
+    """Cannot be made."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        raise gymnasium.error.DependencyNotInstalled(ADVICE)
+
+
 gymnasium.register("rlds_kit_tests/Broken-v0", "rlds_kit_tests_no_such_module:Broken")
+gymnasium.register("rlds_kit_tests/Undrawable-v0", "tests.studio.api.broken_environments:Undrawable")
+gymnasium.register("rlds_kit_tests/Unmade-v0", "tests.studio.api.broken_environments:Unmade")

@@ -154,7 +154,6 @@ def test_r29_who_recorded_an_episode_deletes_it_and_so_does_the_owner_of_the_stu
 
 
 def test_r29_an_episode_that_is_being_played_is_not_deleted(studio: Studio) -> None:
-    """It must end first."""
     designer = studio.person()
     made = add(studio, studio.study(designer), designer, None)
     designer.is_refused(409, "stale", "DELETE", f"/api/episodes/{made}")

@@ -56,6 +56,7 @@ ROUTE: dict[str, tuple[dict[str, Any] | None, dict[Role, str]]] = {
     "GET /api/studies/{study}": (None, {DESIGNER: "osep", PARTICIPANT: "ep", REVIEWER: "epx"}),
     "PUT /api/studies/{study}": ({**STUDY, "version": 1}, {DESIGNER: "os"}),
     "PUT /api/studies/{study}/state": ({"enabled": True}, {DESIGNER: "os"}),
+    "GET /api/studies/{study}/sessions": (None, {DESIGNER: "osep", PARTICIPANT: "ep", REVIEWER: "epx"}),
     "POST /api/sessions": ({"study": "{study}", "environment": "{environment}"}, dict.fromkeys(Role, "osep")),
     "GET /api/sessions/{session}": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
     "POST /api/sessions/{session}/look": ({}, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
@@ -73,17 +74,20 @@ ROLES: dict[str, tuple[dict[str, Any] | None, set[Role]]] = {
     "GET /api/environments": (None, {DESIGNER}),
     "GET /api/environments/{name}/schema": (None, {DESIGNER}),
     "POST /api/environments/check": ({"environments": STUDY["environments"]}, {DESIGNER}),
+    "POST /api/environments/controls": ({"environment": STUDY["environments"][0]}, {DESIGNER}),  # type: ignore[index]
     "POST /api/invitations": ({"role": "reviewer"}, {DESIGNER}),
+    "GET /api/tokens": (None, set(Role)),
     "GET /api/episodes": (None, set(Role)),
     "GET /api/me": (None, set(Role)),
     "POST /api/logout": ({}, set(Role)),
 }
-OPEN = {"GET /api/about", "POST /api/login"}
+OWN = {"DELETE /api/tokens/{token}"}  # of one's own only; test_shared_addresses.py has it
+OPEN = {"GET /api/about", "POST /api/login", "GET /api/open-studies/{study}"}
 
 
 def test_every_route_of_the_server_is_here() -> None:
     """Nothing was forgotten below; the replay has tests of its own."""
-    known = {each.replace("{name}", "{environment:path}") for each in (*ROUTE, *ROLES, *OPEN)}
+    known = {each.replace("{name}", "{environment:path}") for each in (*ROUTE, *ROLES, *OPEN, *OWN)}
     routes = [each for each in ROUTES if isinstance(each, Route)]
     assert len(routes) == len(ROUTES)
     found = {f"{method} {route.path}" for route in routes for method in route.methods or () if method != "HEAD"}
@@ -134,12 +138,12 @@ def test_r3_what_has_no_row_goes_by_the_role(studio: Studio, route: str, role: R
     assert answer.is_success == (role in allowed), answer.text
 
 
-@pytest.mark.parametrize("route", [*ROUTE, *ROLES])
+@pytest.mark.parametrize("route", [*ROUTE, *ROLES, *OWN])
 def test_nobody_who_is_not_logged_in_gets_anything(studio: Studio, route: str) -> None:
-    """Without a login all routes but two answer 401, whatever they are asked for."""
+    """Without a login all routes but a few answer 401, whatever they are asked for."""
     method, _, path = route.partition(" ")
-    names = dict.fromkeys(("study", "environment", "session", "episode", "name"), "0" * 32)
-    body = (ROUTE.get(route) or ROLES[route])[0]
+    names = dict.fromkeys(("study", "environment", "session", "episode", "name", "token"), "0" * 32)
+    body = (ROUTE.get(route) or ROLES.get(route) or (None,))[0]
     headers = {"Origin": "http://127.0.0.1"}
     answer = studio.client.request(method, path.format(**names), headers=headers, json=body)
     assert answer.status_code == 401, answer.text
@@ -150,11 +154,12 @@ def test_no_route_of_replays_and_exports_is_open(studio: Studio) -> None:
     """Those that other parts bring are behind the same door; only what the page itself is made of is for everybody."""
     routes = [each for each in studio.client.app.router.routes if isinstance(each, Route)]  # type: ignore[attr-defined]
     paths = {each.path for each in routes}
+    open_ones = OPEN | {each.replace("GET", "HEAD") for each in OPEN}
     assert {"/api/replay/{episode:uuid}", "/api/exports", "/api/annotations"} <= paths
     assert {each for each in paths if not each.startswith("/api/")} == {"/", "/page/{name:path}"}
     for route in routes:
         for method in route.methods or ():
-            if route.path.startswith("/api/") and f"{method} {route.path}" not in {*OPEN, "HEAD /api/about"}:
+            if route.path.startswith("/api/") and f"{method} {route.path}" not in open_ones:
                 path = re.sub(r"\{[^}]*\}", "0" * 32, route.path)
                 answer = studio.client.request(method, path, headers={"Origin": "http://127.0.0.1"}, content=b"{}")
                 assert answer.status_code == 401, (method, path, answer.text)

@@ -9,7 +9,7 @@ import rlds_kit
 from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import sessions, studies, users
 from tests.studio.api.studio import ORIGIN, Person, Studio
-from tests.studio.api.window import URL, Window, headers_of, playing
+from tests.studio.api.window import URL, Window, headers_of, owner_of, playing
 
 
 def open_session(person: Person, study: studies.Study) -> tuple[str, str]:
@@ -21,7 +21,12 @@ def open_session(person: Person, study: studies.Study) -> tuple[str, str]:
 
 def refusal(studio: Studio, token: str) -> dict[str, object]:
     """Why a token does not let anybody in."""
-    with studio.client.websocket_connect(URL, headers=headers_of(studio.person())) as socket:
+    return refused_to(owner_of(studio, token), token)
+
+
+def refused_to(person: Person, token: str) -> dict[str, object]:
+    """Why a token does not let somebody in."""
+    with person.studio.client.websocket_connect(URL, headers=headers_of(person)) as socket:
         window = Window(socket)
         window.say("hello", token=token)
         return window.until("error")
@@ -102,6 +107,21 @@ def test_two_windows_of_one_person_are_two_sessions(studio: Studio) -> None:
         rows = [player.get(f"/api/episodes/{each['id']}")["episode"] for each in saved]
     assert [(row["status"], row["steps"]) for row in rows] == [("completed", 2), ("completed", 4)]
     assert len({row["session"] for row in rows} | {row["public_id"] for row in rows}) == 4
+
+
+def test_a_token_is_worth_nothing_to_another_account(studio: Studio) -> None:
+    """Neither to play nor to look on: it may have been copied from a log or a browser."""
+    designer, player = studio.person(), studio.person(Role.PARTICIPANT)
+    session, token = open_session(player, studio.study(designer))
+    look = designer.post(f"/api/sessions/{session}/look")["token"]
+    for other in (designer, studio.person(Role.PARTICIPANT), studio.person(Role.REVIEWER)):
+        assert refused_to(other, token)["code"] == "account"
+    with playing(studio, token) as window:
+        window.until("state", phase="waiting")
+        assert refused_to(player, look)["code"] == "account"
+        window.begin()
+        window.press("ArrowRight", 1)
+        assert window.end()["steps"] == 1
 
 
 def test_r14_what_nobody_began_to_play_has_no_row(studio: Studio) -> None:

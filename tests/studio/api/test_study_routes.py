@@ -33,7 +33,7 @@ def test_r1_a_study_reads_back_as_it_was_made(studio: Studio) -> None:
         "instructions": "# Ünïcode 🎮",
     }
     assert [{**each, "id": None} for each in found["environments"]] == [
-        {"id": None, "interface": "gymnasium", **first},
+        {"id": None, "interface": "gymnasium", "controls": None, **first},
         {
             "id": None,
             "interface": "gymnasium",
@@ -44,6 +44,7 @@ def test_r1_a_study_reads_back_as_it_was_made(studio: Studio) -> None:
             "kwargs": {},
             "fps": 15.0,
             "max_steps": None,
+            "controls": None,
         },
     ]
     assert (found["version"], found["enabled"], found["is_own"], found["can_edit"]) == (1, False, True, True)
@@ -168,3 +169,16 @@ def test_environments_of_a_running_study_are_tried_only_when_they_change(studio:
     broken = content(environment(id=kept, kwargs={"nonsense": 1}), version=1)
     designer.is_refused(422, "environments", "PUT", f"/api/studies/{study.id}", broken)
     assert designer.get(f"/api/studies/{study.id}")["study"]["version"] == 1
+
+
+def test_a_visitor_reads_what_a_study_is_called_before_anybody_asks_for_a_name(studio: Studio) -> None:
+    """Whoever has the link of an open study; of one that is closed only that it is."""
+    designer = studio.person()
+    study, closed = studio.study(designer, name="Two lakes"), studio.study(designer, name="Secret", is_enabled=False)
+    found = studio.client.get(f"/api/open-studies/{study.id}").json()["study"]
+    assert found == {"id": study.id, "name": "Two lakes", "description": ""}
+    error = refused(studio.client.get(f"/api/open-studies/{closed.id}"), 403, "forbidden")
+    assert "not open now" in error["message"]
+    assert "Secret" not in error["message"]
+    refused(studio.client.get(f"/api/open-studies/{'0' * 32}"), 404, "not_found")
+    refused(studio.client.get(f"/api/studies/{study.id}"), 401, "login")

@@ -8,6 +8,9 @@ from typing import Any
 import anyio
 from starlette.testclient import WebSocketTestSession
 
+from rlds_kit.studio.accounts.signing import BadTokenError
+from rlds_kit.studio.database import sessions
+from rlds_kit.studio.database.tokens import Kind
 from rlds_kit.studio.frames.header import Header, unpack
 from tests.studio.api.studio import ORIGIN, Person, Studio
 from tests.studio.studio_process import PATIENCE
@@ -18,6 +21,15 @@ URL = "ws://127.0.0.1/ws/play"
 def headers_of(person: Person) -> dict[str, str]:
     """What a browser of somebody who is logged in sends."""
     return {"Origin": ORIGIN, "Cookie": f"{person.studio.state.signer.cookie}={person.token}"}
+
+
+def owner_of(studio: Studio, token: str) -> Person:
+    """Whom a token was given to, for playing or for looking on."""
+    try:
+        user = studio.do(sessions.get, studio.state.signer.read(Kind.PLAY, token)).user_id
+    except BadTokenError:
+        user = studio.state.signer.read(Kind.LOOK, token).split(" ")[2]
+    return studio.known(user)
 
 
 class Window:
@@ -85,8 +97,8 @@ class Window:
 
 @contextmanager
 def playing(studio: Studio, token: str) -> Iterator[Window]:
-    """A window that has said hello; whoever is in it leaves at the end."""
-    with studio.client.websocket_connect(URL, headers=headers_of(studio.person())) as socket:
+    """A window of the person whose session it is, that has said hello; whoever is in it leaves at the end."""
+    with studio.client.websocket_connect(URL, headers=headers_of(owner_of(studio, token))) as socket:
         window = Window(socket)
         window.say("hello", token=token)
         yield window

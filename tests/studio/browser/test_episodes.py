@@ -92,7 +92,6 @@ def test_filters_are_set_faster_than_they_are_shown(page: Page) -> None:
 
 
 def test_what_fits_nothing_says_so(page: Page) -> None:
-    """And offers a way back."""
     page.get_by_role("searchbox", name="Search").fill("no such thing")
     expect(page.get_by_role("heading", name="No episode fits")).to_be_visible()
     page.get_by_role("button", name="Clear the filters").click()

@@ -67,7 +67,7 @@ def test_r29_deleting_asks_first(open_page: Open, api: Api, study: Mapping[str, 
 def test_r29_an_episode_is_deleted_from_its_replay(open_page: Open, api: Api, study: Mapping[str, Any]) -> None:
     """And the page goes back to the table, or on to the next one."""
     page = open_page(f"#replay?episode={study['own'][0]}")
-    expect(page.get_by_role("heading", name="Corridor #0")).to_be_visible()
+    expect(page.get_by_role("heading", name="Corridor Episode 1")).to_be_visible()
     page.get_by_role("button", name="Delete…").click()
     page.get_by_role("alertdialog").get_by_role("button", name="Delete").click()
     expect(page).to_have_url(re.compile("#episodes"))

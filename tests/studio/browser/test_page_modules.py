@@ -39,7 +39,6 @@ def blank(page: Page) -> Page:
 
 
 def test_the_page_reads_frames_as_the_server_writes_them(blank: Page) -> None:
-    """Field by field."""
     for header in HEADERS:
         found = _parsed(blank, pack(header) + b"abc")
         assert found["payload"] == list(b"abc")

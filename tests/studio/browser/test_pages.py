@@ -125,7 +125,6 @@ def test_every_page_fits_and_is_readable(
 def test_who_is_not_logged_in_is_asked_to(
     open_page: Open, screenshot: Save, console: Console, studio: StudioProcess
 ) -> None:
-    """Wherever the link leads."""
     console.expect("status of 401")
     nobody = Api(studio.url)
     for look in LOOKS:

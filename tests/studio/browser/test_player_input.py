@@ -74,7 +74,6 @@ def test_shortcuts_of_the_browser_stay_the_browsers(open_page: Open, api: Api) -
 
 
 def test_keys_in_a_slider_move_the_slider(open_page: Open, api: Api) -> None:
-    """And not the game."""
     page = player_page.begun(open_page, api, player_page.TIMED)
     slider = page.get_by_role("slider", name="Speed")
     slider.focus()
@@ -156,7 +155,6 @@ def test_fingers_play_on_a_phone(open_page: Open, api: Api) -> None:
 
 
 def test_r19_a_gamepad_is_told_when_it_comes_and_goes(open_page: Open, api: Api, gamepad: Any) -> None:
-    """With its name."""
     page = player_page.begun(open_page, api, player_page.TIMED)
     pad = gamepad(page)
     pad.connect("Pad of glass")

@@ -35,15 +35,48 @@ def test_who_looks_on_gives_rewards_for_the_step_they_see(open_page: Open, api: 
     reward.get_by_label("Value").press("Enter")
     expect(reward.get_by_role("status")).to_have_text("Step 2: 0.5, on average -0.25")
     expect(page.get_by_role("region", name="Reward")).to_have_count(0)
+    watching.get_by_role("heading", name="Reward").click()  # no field has the focus
+    watching.keyboard.press("g")
+    expect(reward.get_by_role("status")).to_contain_text("Step 2: 1,")
+    watching.keyboard.press("-")
+    expect(reward.get_by_role("status")).to_contain_text("Step 2: -1,")
+    expect(watching.get_by_text("reward +1")).to_be_visible()  # among the keys
+    expect(reward.get_by_role("button", name="Give -1")).to_have_text("\N{MINUS SIGN}1 \N{MINUS SIGN} B")
     playing.end(page)
     playing.save(page)
     (episode,) = playing.recorded(studio, study)
-    judgements = episode.metadata["judgements"]
-    assert [[step, seat, value] for step, seat, _, value, *_ in judgements] == [[2, "player", -1.0], [2, "player", 0.5]]
-    (judge,) = {source for _, _, source, *_ in judgements}
+    judgements = episode.annotations("judgements")
+    assert [each.value for each in judgements] == [-1.0, 0.5, 1.0, -1.0]
+    assert {each.steps for each in judgements} == {range(1, 2)}
+    given = [(each.user_data["device"], each.user_data["key"]) for each in judgements]
+    assert given == [("pointer", None), ("keyboard", None), ("keyboard", "KeyG"), ("keyboard", "Minus")]
+    assert all(each.user_data["shown_frame"] == 2 and each.user_data["pressed_ns"] > 0 for each in judgements)
+    (judge,) = {each.source for each in judgements}
     assert len(judge) == len(episode.metadata["agent_id"])
     assert judge != episode.metadata["agent_id"]
     assert [step["reward"] for step in list(episode.steps)[:-1]] == [1.0, 2.0]
+
+
+def test_who_may_look_on_finds_the_way(open_page: Open, api: Api, studio: StudioProcess) -> None:
+    """From the page of the study, and from the table of episodes; who plays sees no such link."""
+    study = api.study("Looked at", player_page.PRESSED)
+    page = open_page(playing.link(study), person=studio.person("participant", "gil"))
+    playing.begin(page)
+    designer = open_page(f"#study?id={study['id']}")
+    now = designer.get_by_role("region", name="Being played now")
+    now.get_by_role("link", name="Look on").click()
+    expect(designer.get_by_text("You look on")).to_be_visible()
+    playing.press(page, "ArrowRight")
+    playing.expect_fact(designer, "Step", "1")
+    designer.goto(f"{studio.url}/#episodes?study={study['id']}")
+    designer.get_by_role("row").filter(has_text="recording").get_by_role("link", name="Look on").click()
+    expect(designer.get_by_text("You look on")).to_be_visible()
+    theirs = open_page(f"#study?id={study['id']}", person=studio.person("participant", "gil"))
+    expect(theirs.get_by_role("link", name="Play")).to_be_visible()
+    expect(theirs.get_by_role("region", name="Being played now")).to_have_count(0)
+    route = f"studies/{study['id']}/sessions"
+    assert [each["study"] for each in studio.person("participant", "gil").get(route)["sessions"]] == [study["id"]]
+    assert studio.person("participant", "eve").get(route)["sessions"] == []
 
 
 def test_a_person_hands_over_to_a_policy_and_takes_over_again(open_page: Open, tmp_path: Path) -> None:

@@ -174,7 +174,6 @@ def test_a_step_that_is_not_there_is_the_nearest(page: Page) -> None:
 
 
 def test_an_episode_that_is_not_there_says_so(browser: Browser, console: Console, breakout: tuple[Path, str]) -> None:
-    """And how to go on."""
     console.expect("404")
     place = "#replay?episode=00000000-0000-0000-0000-000000000000"
     with looking(browser, console, breakout[1], place) as page:

@@ -172,7 +172,6 @@ def test_notes_are_written_changed_and_deleted(page: Page, robot: Robot) -> None
 
 
 def test_a_note_may_be_of_a_step(page: Page, robot: Robot) -> None:
-    """And leads there."""
     page.keyboard.press("Shift+ArrowRight")
     page.get_by_role("textbox", name="Write a note (n)").fill("Here.")
     page.get_by_role("checkbox", name="only step 10").check()
@@ -197,7 +196,6 @@ def test_people_reward_steps(page: Page, robot: Robot) -> None:
 
 
 def test_the_last_step_cannot_be_rewarded(page: Page) -> None:
-    """Nothing was done there."""
     page.keyboard.press("End")
     expect(page.get_by_role("button", name="Reward +1")).to_be_disabled()
     expect(page.get_by_text("nothing was done on the last step")).to_be_visible()
@@ -261,7 +259,6 @@ def test_an_answer_that_comes_late_hides_nothing(page: Page) -> None:
 
 
 def test_what_is_shown_before_it_is_answered_can_be_taken_back(page: Page, robot: Robot) -> None:
-    """And nothing else is."""
     tags = page.get_by_role("region", name="Tags of the episode").locator(".label")
 
     def late(route: Route) -> None:

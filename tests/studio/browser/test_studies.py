@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
+from tests.studio.browser import playing
 from tests.studio.browser.conftest import Console, Open
 from tests.studio.studio_process import CORRIDOR, Api, StudioProcess
 
@@ -132,6 +133,43 @@ def test_what_is_no_number_is_not_sent(page: Page) -> None:
     expect(page.get_by_role("heading", name="New study")).to_be_visible()
 
 
+def test_keys_are_edited_and_seen_by_who_plays(
+    open_page: Open, api: Api, studio: StudioProcess, console: Console
+) -> None:
+    """A row for each action; what is wrong is named, what is saved is a version, and the player shows the names."""
+    console.expect("400")
+    study = api.study("Keys of its own", {"environment": CORRIDOR, "turn": "press"})
+    page = open_page(f"#edit?id={study['id']}")
+    page.get_by_role("button", name="Edit the keys").click()
+    names = [page.get_by_label(f"Name of action {number}") for number in range(2)]
+    expect(names[0]).to_have_value("0")
+    expect(page.get_by_label("Keys of action 1")).to_have_value("ArrowRight")
+    names[0].fill("back")
+    names[1].fill("onward")
+    page.get_by_label("Keys of action 0").fill("Escape")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("group", name=CORRIDOR).get_by_role("alert")).to_contain_text("got 'Escape'")
+    page.get_by_label("Keys of action 0").fill("KeyJ")
+    page.get_by_label("Keys of action 1").press("ArrowUp")
+    expect(page.get_by_label("Keys of action 1")).to_have_value("ArrowRight, ArrowUp")
+    page.get_by_label("Action 1 without a key").check()
+    page.get_by_role("button", name="Save").click()
+    _saved(page)
+    wanted = {"actions": [{"name": "back", "keys": ["KeyJ"]}, {"name": "onward", "keys": ["ArrowRight", "ArrowUp"]}]}
+    found = api.get(f"studies/{study['id']}")["study"]
+    assert found["environments"][0]["controls"] == {**wanted, "default": 1}
+    page.reload()
+    expect(page.get_by_label("Name of action 1")).to_have_value("onward")
+    page.get_by_role("button", name="Use the known keys").click()
+    expect(page.get_by_role("button", name="Edit the keys")).to_be_visible()
+
+    player = open_page(playing.link(found), person=studio.person("participant", "kay"))
+    legend = player.locator(".legend")
+    expect(legend).to_contain_text("onward")
+    playing.begin(player)
+    playing.press(player, "ArrowUp", "KeyJ")
+
+
 def test_versions_are_looked_at_and_taken_up_again(open_page: Open, api: Api) -> None:
     """An older one that is saved becomes the newest."""
     study = api.study("First name", {"environment": "CartPole-v1"})
@@ -225,7 +263,6 @@ def test_changes_that_are_not_saved_are_not_lost_by_a_slip(open_page: Open, api:
 
 
 def test_a_study_that_is_not_there_says_so(open_page: Open, console: Console) -> None:
-    """With a way back."""
     console.expect("404")
     page = open_page(f"#study?id={'0' * 32}")
     expect(page.get_by_role("alert")).to_contain_text("there is no study")

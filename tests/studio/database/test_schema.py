@@ -1,6 +1,7 @@
 """The tables are made, migrated and refused."""
 
 import asyncio
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
 from rlds_kit.feed.extras import MissingExtraError
+from rlds_kit.install import how_to_install
 from rlds_kit.studio.accounts.roles import Role
-from rlds_kit.studio.database import schema, tables, users
+from rlds_kit.studio.database import schema, studies, tables, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.engine import make_engine, sqlite_url
 from rlds_kit.studio.database.errors import DatabaseError, DatabaseTooNewError
@@ -60,6 +62,26 @@ def test_tables_of_a_newer_version_are_refused(database_url: str) -> None:
     run(database_url, make_newer)
     with pytest.raises(DatabaseTooNewError, match=r"version 9999.*upgrade"):
         run(database_url, make_newer)
+
+
+def test_studies_of_the_first_version_have_the_keys_that_are_known(database_url: str) -> None:
+    """What an older library wrote is there after the migration."""
+    engine = make_engine(database_url)
+    with engine.begin() as connection:
+        schema.upgrade(connection, "0001")
+        for table, values in (
+            ("users", "'u', 'designer', 1"),
+            ("studies", "'s', 'u', 1, 'Old', '', '', true, 1, 1"),
+            ("study_environments", "'e', 's', 0, 'Cart', '', 'CartPole-v1', 'gymnasium', '{}', 'hold', 15.0, NULL"),
+        ):
+            connection.execute(text(f"INSERT INTO {table} VALUES ({values})"))  # noqa: S608  constants
+    engine.dispose()
+
+    async def read(database: Database) -> studies.Study:
+        return await database.run(studies.get, "s")
+
+    (environment,) = run(database_url, read).content.environments
+    assert (environment.name, environment.controls) == ("Cart", None)
 
 
 def test_a_migration_that_fails_leaves_nothing(database_url: str) -> None:
@@ -139,5 +161,5 @@ def test_any_path_is_a_path(tmp_path: Path) -> None:
 def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """PostgreSQL without its extra says how to install it."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtraError, match=r"rlds-kit\[postgres\]"):
+    with pytest.raises(MissingExtraError, match=re.escape(how_to_install("postgres"))):
         make_engine("postgresql://localhost/studio")

@@ -194,7 +194,6 @@ def test_gaps_and_missing_final_observations_stay(tmp_path: Path) -> None:
 @settings(max_examples=12)
 @given(st.integers(2, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(1, 4)), max_size=3))
 def test_r39_a_cut_is_the_manual_one(length: int, spans: list[tuple[int, int]]) -> None:
-    """Whatever was tagged."""
     import tempfile
 
     spans = [(first, min(first + count, length)) for first, count in spans if first < length]
@@ -230,7 +229,6 @@ def test_r36_episodes_of_several_recordings_are_one_dataset(tmp_path: Path) -> N
 
 
 def test_r36_environments_that_differ_are_refused(tmp_path: Path) -> None:
-    """With what differs."""
     record(tmp_path / "one")
     other = rlds_kit.spec.Dict({**SPEC.fields, "action": rlds_kit.spec.Array((2,), "float32")})
     with EpisodeWriter(tmp_path / "two", other) as writer, writer.episode() as episode:
@@ -246,7 +244,6 @@ def test_r36_environments_that_differ_are_refused(tmp_path: Path) -> None:
 
 
 def test_nothing_is_no_export(tmp_path: Path) -> None:
-    """And says so."""
     with pytest.raises(ConversionError, match="nothing to export"):
         make_plan([Chosen(str(tmp_path), "00000000-0000-0000-0000-000000000007")], Rules())
 

@@ -10,13 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rlds_kit
+from rlds_kit import spec as specs
 from rlds_kit import tfds_builders
+from rlds_kit.step import EpisodeEnd
+from rlds_kit.storage.recorder import Recorder
 from rlds_kit.studio.database import episodes, tables
 from rlds_kit.studio.export import exports as exports_module
 from rlds_kit.studio.export.job import State, read_jobs
+from rlds_kit.studio.export.limits import ExportLimits
 from tests.studio.database.rows import begin_episode
 from tests.studio.replay.studio import Studio, running
 
@@ -149,7 +154,6 @@ def test_r14_filters_take_completed_episodes_only_if_nothing_else_is_said(studio
 
 @pytest.mark.parametrize(("who", "status"), [("ann", 202), ("bob", 403), ("designer", 403), ("nobody", 401)])
 def test_r35_nobody_exports_what_is_not_theirs(who: str, status: int, studio: Studio) -> None:
-    """Also where one of several is."""
     begin(studio, who, status, episodes=[studio.episodes["ann"]])
     if who != "nobody":
         begin(studio, who, 403, episodes=[studio.episodes["ann"], studio.episodes["bob"]])
@@ -190,13 +194,11 @@ HOSTILE: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("body", "where"), HOSTILE)
 def test_what_makes_no_sense_is_refused(body: dict[str, Any], where: str, shared: Studio) -> None:
-    """Before anything is made."""
     assert begin(shared, status=400, **body)["where"] == where
     assert shared.ask("owner", "GET", "/api/exports").json()["exports"] == []
 
 
 def test_files_that_are_not_of_the_export_cannot_be_named(studio: Studio) -> None:
-    """Whatever is tried."""
     export = begin(studio, filter={}, archive=False)
     ended(studio, export["id"])
     for name in ("../job.json", "..%2Fjob.json", "%2e%2e/job.json", "/etc/passwd", "nothing"):
@@ -208,7 +210,6 @@ def test_files_that_are_not_of_the_export_cannot_be_named(studio: Studio) -> Non
 
 
 def test_unknown_and_open_episodes_are_refused(studio: Studio) -> None:
-    """With what to do."""
     begin(studio, status=404, episodes=["f" * 32])
     session = studio.run(episodes.get, studio.episodes["ann"]).session_id
 
@@ -238,8 +239,10 @@ def test_what_is_not_on_the_disk_is_left_out_and_told(studio: Studio) -> None:
     report = ended(studio, begin(studio, filter={})["id"])["report"]
     assert (report["episodes"], report["left_out"]) == (2, ["f" * 32])
     failed = ended(studio, begin(studio, episodes=[lost])["id"])
-    assert failed["state"] == "failed"
+    assert (failed["state"], failed["can_retry"]) == ("failed", False)
     assert "nothing to export" in failed["error"]
+    refused = studio.ask("owner", "POST", f"/api/exports/{failed['id']}/again")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "final")
 
 
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,10 +257,10 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exports_module, "_started", waiting)
 
 
-def until_running(studio: Studio, export: str) -> None:
+def until_running(studio: Studio, export: str, who: str = "owner") -> None:
     """Waits for its process."""
     until = time.monotonic() + SECONDS
-    while studio.ask("owner", "GET", f"/api/exports/{export}").json()["export"]["state"] != "running":
+    while studio.ask(who, "GET", f"/api/exports/{export}").json()["export"]["state"] != "running":
         assert time.monotonic() < until
         time.sleep(0.02)
 
@@ -356,7 +359,6 @@ def test_a_server_that_died_takes_its_exports_up(tmp_path: Path, monkeypatch: py
 def test_a_process_that_is_killed_is_said_and_can_be_taken_up(
     studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And the others go on."""
     with monkeypatch.context() as patch:
         slow(patch)
         export = begin(studio, filter={})["id"]
@@ -370,7 +372,7 @@ def test_a_process_that_is_killed_is_said_and_can_be_taken_up(
             time.sleep(0.01)
         os.kill(exports._process.pid, signal.SIGKILL)
         failed = ended(studio, export)
-    assert (failed["state"], "died (-9)" in failed["error"]) == ("failed", True)
+    assert (failed["state"], "died (-9)" in failed["error"], failed["can_retry"]) == ("failed", True, True)
     asked = tmp_path / "exports" / export / "asked.json"
     asked.replace(asked.with_name("request.json"))
     assert studio.ask("owner", "POST", f"/api/exports/{export}/again").status_code == 202
@@ -380,11 +382,103 @@ def test_a_process_that_is_killed_is_said_and_can_be_taken_up(
 
 def test_nobody_fills_the_queue(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     """Others can still export."""
-    monkeypatch.setattr(exports_module, "MOST_WAITING", 1)
+    exports_of(studio)._limits = ExportLimits(waiting=1)
     slow(monkeypatch)
     begin(studio, filter={})
     assert begin(studio, status=429, filter={})["code"] == "too_many"
     begin(studio, "reviewer", filter={})
+
+
+def test_exports_of_one_person_do_not_hold_up_those_of_another(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has waited longest for a turn is next, however many others wait."""
+    made: list[str] = []
+    started = exports_module._started
+
+    async def noted(directory: Path) -> Any:
+        made.append(directory.name)
+        return await started(directory)
+
+    with monkeypatch.context() as patch:
+        slow(patch)
+        blocking = begin(studio, "ann", filter={})["id"]
+        until_running(studio, blocking, "ann")
+        many = [begin(studio, "ann", filter={})["id"] for _ in range(4)]
+        own = [begin(studio, filter={})["id"] for _ in range(2)]
+        reviewed = begin(studio, "reviewer", filter={})["id"]
+    monkeypatch.setattr(exports_module, "_started", noted)
+    studio.ask("ann", "DELETE", f"/api/exports/{blocking}")
+    for who, ids in (("ann", many), ("owner", own), ("reviewer", [reviewed])):
+        assert [ended(studio, each, who)["state"] for each in ids] == ["done"] * len(ids)
+    assert made == [own[0], reviewed, many[0], own[1], *many[1:]]
+
+
+def test_exports_are_limited_and_expire(studio: Studio, tmp_path: Path) -> None:
+    """One may keep so many, for so long; what has expired is gone with its files, also when nobody looks."""
+    exports = exports_of(studio)
+    exports._limits = ExportLimits(kept=2, days=3)
+    for _ in range(2):
+        done = ended(studio, begin(studio, filter={})["id"])
+    assert "delete some first" in begin(studio, status=429, filter={})["message"]
+    begin(studio, "reviewer", filter={})
+    later = done["expires_ns"]
+    assert 3 * 86400 * 10**9 <= later - done["created_ns"] < 4 * 86400 * 10**9
+    exports._clock = lambda: later - 1
+    assert done["id"] in [each["id"] for each in studio.ask("owner", "GET", "/api/exports").json()["exports"]]
+    exports._clock = lambda: later
+    assert studio.ask("owner", "GET", "/api/exports").json()["exports"] == []
+    assert not (tmp_path / "exports" / done["id"]).exists()
+    begin(studio, filter={})
+
+
+def test_what_expired_while_the_studio_was_closed_is_deleted(tmp_path: Path) -> None:
+    """When it starts again."""
+    with running(tmp_path) as studio:
+        done = ended(studio, begin(studio, filter={})["id"])
+    studio.now = lambda: done["expires_ns"]
+    with running(tmp_path, studio) as again:
+        assert not (tmp_path / "exports" / done["id"]).exists()
+        assert again.ask("owner", "GET", f"/api/exports/{done['id']}").status_code == 404
+
+
+def test_participants_make_no_folders(studio: Studio) -> None:
+    """They would fill the machine of the studio with what they cannot fetch as one file."""
+    assert begin(studio, "ann", 403, filter={}, archive=False)["code"] == "forbidden"
+    begin(studio, "ann", filter={})
+
+
+def test_studies_that_do_not_fit_are_refused_by_name(studio: Studio) -> None:
+    """At once, in words that people know: their ids say nothing, and trying again would not help."""
+    session = studio.run(episodes.get, studio.episodes["ann"])
+    other = studio.directory / ("a" * 32) / ("b" * 32)
+    with Recorder(
+        other, specs.Dict({"observation": specs.Array((7,), "float32")}), about={"name": "Far: Cart"}
+    ) as recorder:
+        recorded = recorder.start_episode(metadata={})
+        recorded.append({"observation": np.zeros(7, np.float32)})
+        recorded.end(EpisodeEnd.TERMINATED, terminated=True, truncated=False, metadata={})
+
+    def add(connection: Any) -> str:
+        from rlds_kit.studio.database import sessions
+        from rlds_kit.trials.phase import Status
+
+        visit = sessions.get(connection, session.session_id)
+        episodes.begin(connection, recorded.id.hex, "e" * 32, 8, visit, 1, f"{'a' * 32}/{'b' * 32}")
+        episodes.finish(connection, recorded.id.hex, Status.COMPLETED, "", 5, 1.0)
+        return recorded.id.hex
+
+    studio.run(add)
+    error = begin(studio, status=400, filter={})
+    assert (error["code"], error["where"]) == ("differ", "filter")
+    assert "Far: Cart" in error["message"]
+    assert "aaaa" not in error["message"]
+    assert "Choose one study" in error["message"]
+    assert studio.ask("owner", "GET", "/api/exports").json()["exports"] == []
+
+
+def exports_of(studio: Studio) -> Any:
+    """Of the server."""
+    routes = studio.client.app.router.routes  # type: ignore[attr-defined]  # Starlette's
+    return next(route.endpoint.__self__.exports for route in routes if route.path == "/api/exports")
 
 
 def test_jobs_that_are_none_are_passed_over(tmp_path: Path) -> None:

@@ -94,7 +94,6 @@ def test_how_far_it_is_is_told_line_by_line(tmp_path: Path) -> None:
 
 
 def test_an_error_is_told(tmp_path: Path) -> None:
-    """For people to read."""
     directory = asked(tmp_path)
     (shard,) = (tmp_path / "data").glob("*.riegeli")
     data = bytearray(shard.read_bytes())
@@ -137,7 +136,6 @@ def test_a_folder_without_a_report_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_an_archive_has_the_files_of_a_directory(tmp_path: Path) -> None:
-    """With their paths, uncompressed."""
     (tmp_path / "set" / "layers").mkdir(parents=True)
     (tmp_path / "set" / "a").write_bytes(b"one")
     (tmp_path / "set" / "layers" / "ü").write_bytes(b"")

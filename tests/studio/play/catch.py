@@ -33,6 +33,10 @@ class Catch(dm_env.Environment):
         board[self._row, self._ball] = board[ROWS - 1, self._place] = 1
         return {"board": board, "eye": np.full((16, 16, 3), 10 * self._row + self._ball, np.uint8)}
 
+    def get_keys_to_action(self) -> dict[tuple[str, ...], int]:
+        """Arrows, as environments of Gymnasium say it."""
+        return {("left",): 0, ("down",): 1, ("right",): 2}
+
     def observation_spec(self) -> Any:
         """A board, and an image."""
         image = specs.BoundedArray((16, 16, 3), np.uint8, 0, 255)

@@ -25,6 +25,10 @@ class MatchingPennies(ParallelEnv[str, np.ndarray, int]):
         """Left or right."""
         return spaces.Discrete(2)
 
+    def get_keys_to_action(self) -> dict[tuple[str, ...], int]:
+        """Arrows, as environments of Gymnasium say it."""
+        return {("left",): 0, ("right",): 1}
+
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
         """Begins with a side that the seed says."""
         self.agents, self._step = list(self.possible_agents), 0

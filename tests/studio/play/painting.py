@@ -24,6 +24,10 @@ class Painting(gymnasium.Env[np.ndarray, Any]):
         self.action_space: Any = spaces.Discrete(2)
         self.render_mode, self._place = render_mode, 0
 
+    def get_keys_to_action(self) -> dict[tuple[str, ...], int]:
+        """Arrows, as `gymnasium.utils.play` reads them."""
+        return {("left",): 0, ("right",): 1}
+
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Begins somewhere."""
         super().reset(seed=seed, options=options)

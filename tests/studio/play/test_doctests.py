@@ -10,6 +10,5 @@ MODULES = ("clock", "frames_out", "latency", "protocol", "rate_limit")
 
 @pytest.mark.parametrize("name", [*(f"play.{module}" for module in MODULES), "frames.png"])
 def test_examples_run(name: str) -> None:
-    """And show what they say."""
     result = doctest.testmod(importlib.import_module(f"rlds_kit.studio.{name}"))
     assert (result.failed, result.attempted > 0) == (0, True)

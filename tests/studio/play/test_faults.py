@@ -273,6 +273,8 @@ def test_a_clock_that_jumps_does_no_harm(jump: int, tmp_path: Path) -> None:
     (episode,) = rlds_kit.open(tmp_path).episodes
     assert episode.length < 60
     assert episode.metadata["late_steps"] >= (jump > 0)
+    late = [step["play"]["is_late"] for step in list(episode.steps)[:-1]]
+    assert sum(late) == episode.metadata["late_steps"]
 
 
 def test_a_database_that_is_gone_does_not_stop_a_game(tmp_path: Path) -> None:

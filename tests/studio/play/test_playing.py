@@ -63,7 +63,7 @@ def test_r8_so_many_presses_are_so_many_steps(tmp_path: Path) -> None:
 
 def test_r9_a_clock_makes_steps_and_its_rate_is_recorded(tmp_path: Path) -> None:
     """It waits until the person is ready; then the default action is done where nothing is pressed."""
-    with serving({"s": scene(CORRIDOR, tmp_path, fps=15.0, max_steps=8)}) as served:
+    with serving({"s": scene(CORRIDOR, tmp_path, fps=1.0, max_steps=8)}) as served:
 
         async def play() -> None:
             async with entered(served.url) as client:
@@ -82,7 +82,8 @@ def test_r9_a_clock_makes_steps_and_its_rate_is_recorded(tmp_path: Path) -> None
 
         run(play)
     episode = rlds_kit.open(tmp_path).episodes[0]
-    assert (episode.metadata["fps"], [fps for _, fps in episode.metadata["rates"]]) == (15.0, [60.0])
+    rates = [step["play"]["fps"] for step in list(episode.steps)[:-1]]
+    assert (episode.metadata["fps"], rates[0], rates[-1]) == (1.0, 1.0, 60.0)
     assert all(step["play"]["seats"]["player"]["is_default"] for step in list(episode.steps)[:-1])
 
 
@@ -121,7 +122,6 @@ def test_r11_a_pause_adds_no_steps_and_expires(tmp_path: Path) -> None:
 
 
 def test_r11_a_paused_episode_goes_on(tmp_path: Path) -> None:
-    """Where it stood."""
     with serving({"s": pressed(CORRIDOR, tmp_path)}) as served:
 
         async def play() -> None:
@@ -257,12 +257,14 @@ def test_r15_an_episode_says_who_what_when_and_how(tmp_path: Path) -> None:
     assert (found["started_ns"], found["ended_ns"]) == (told.started_ns, told.ended_ns)
     assert found["started_ns"] <= found["ended_ns"]
     assert (found["totals"], found["holders"]) == ({"player": 1.0 + 0.0 + 1.0}, {"player": "ann"})
-    assert found["judgements"] == [[3, "player", "ann", 0.5, 0.5, "well done"]]
+    judged, noted = rlds_kit.open(tmp_path).layer("judgements").annotations(episode)
+    assert (judged.field, judged.steps, judged.source) == ("reward", range(2, 3), "ann")
+    assert (judged.value, judged.confidence, judged.user_data["seat"]) == (0.5, 0.5, "player")
+    assert (noted.value, noted.steps, noted.source) == ("well done", range(2, 3), "ann")
     assert found["frames"]["player"]["latency_p50_ms"] > 0
 
 
 def test_messages_of_a_seat_are_recorded_with_the_next_step(tmp_path: Path) -> None:
-    """With who said them."""
     with serving({"s": pressed(CORRIDOR, tmp_path)}) as served:
 
         async def play() -> None:

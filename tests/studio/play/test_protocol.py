@@ -81,7 +81,6 @@ def test_anything_is_a_message_or_an_error(value: Any) -> None:
 
 @given(st.binary(max_size=200))
 def test_bytes_are_a_message_or_an_error(data: bytes) -> None:
-    """Also those that are no text."""
     assert answer_to(data).v == 1
 
 

@@ -1,5 +1,6 @@
 """What is recorded is what the environment did, and what the person saw and held."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +154,40 @@ def test_a_frame_that_was_never_sent_is_no_frame_that_was_seen(tmp_path: Path) -
         run(play)
     step = next(iter(rlds_kit.open(tmp_path).episodes[0].steps))
     assert step["play"]["seats"]["player"]["shown_frame"] is None
+
+
+@pytest.mark.parametrize("game", ["MountainCar-v0", "ALE/Breakout-v5"])
+def test_what_there_was_to_see_is_recorded_where_that_is_wanted(game: str, tmp_path: Path) -> None:
+    """Every pixel as it was drawn, of the first and the last step too; it takes a part of what it is."""
+    plain = pressed(game, tmp_path, seed=lambda _: 12)
+    with serving({"s": replace(plain, open=replace(plain.open, are_pictures_recorded=True))}) as served:
+
+        async def play() -> None:
+            async with playing(served.url) as client:
+                await press_all(client, [("ArrowRight",), ("ArrowLeft",)] * 8)
+                await end(client, save=True, completed=True)
+
+        run(play)
+    (episode,) = rlds_kit.open(tmp_path).episodes[:1]
+    steps = list(episode.steps)
+    with gymnasium.make(game, render_mode="rgb_array") as offline:
+        offline.reset(seed=episode.seed)
+        for step in steps[:-1]:
+            assert np.array_equal(step["picture"], np.asarray(offline.render()))
+            offline.step(step["action"])
+        assert np.array_equal(steps[-1]["picture"], np.asarray(offline.render()))
+    shard = sum(each.stat().st_size for each in tmp_path.glob("*.riegeli"))
+    assert shard < sum(step["picture"].nbytes for step in steps) / 10
+
+
+def test_pictures_are_recorded_only_where_that_is_wanted(tmp_path: Path) -> None:
+    """They are no part of what the environment gives."""
+    with serving({"s": pressed("MountainCar-v0", tmp_path)}) as served:
+
+        async def play() -> None:
+            async with playing(served.url) as client:
+                await press_all(client, [("ArrowRight",)])
+                await end(client, save=True, completed=True)
+
+        run(play)
+    assert "picture" not in rlds_kit.open(tmp_path).episodes[0].fields

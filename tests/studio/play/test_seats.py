@@ -190,12 +190,15 @@ def test_rewards_of_people_are_kept_beside_those_of_the_environment(tmp_path: Pa
 
         run(play)
     (episode,) = rlds_kit.open(tmp_path).episodes[:1]
-    judged = [[step, seat, value, confidence, note] for step, seat, _, value, confidence, note in _judgements(episode)]
-    assert judged == [[1, "even", 1.0, 1.0, ""], [1, "even", -1.0, 0.5, "late"]]
-    assert [source for _, _, source, *_ in _judgements(episode)] == ["ann", "bob"]
+    first, second, note = rlds_kit.open(tmp_path).layer("judgements").annotations(episode)
+    assert [(each.field, each.steps, each.user_data["done"]) for each in (first, second)] == [
+        ("reward/even", range(1), 3)
+    ] * 2
+    assert [(each.value, each.confidence, each.source) for each in (first, second)] == [
+        (1.0, 1.0, "ann"),
+        (-1.0, 0.5, "bob"),
+    ]
+    assert (note.value, note.source) == ("late", "bob")
+    amended = rlds_kit.open(tmp_path).as_amended("judgements").episodes[0]
+    assert amended.steps[0]["reward"]["even"] == 1 / 3
     assert_same_offline(episode)
-
-
-def _judgements(episode: Any) -> list[Any]:
-    judgements: list[Any] = episode.metadata["judgements"]
-    return judgements

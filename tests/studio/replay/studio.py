@@ -1,9 +1,10 @@
 """A studio of nothing but a database, recordings, the replay and exports."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,10 @@ from rlds_kit.studio.database import episodes, sessions, tables, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.export.choosing import deleted
 from rlds_kit.studio.export.exports import Exports
+from rlds_kit.studio.export.limits import ExportLimits
 from rlds_kit.studio.export.routes import export_routes
 from rlds_kit.studio.recordings import Recordings
+from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.review import Review
 from rlds_kit.studio.replay.routes import replay_routes
 from rlds_kit.studio.settings import Settings
@@ -41,6 +44,8 @@ class Studio:
     accounts: dict[str, Account]
     episodes: dict[str, str]
     agents: dict[str, str]
+    limits: ExportLimits = field(default_factory=ExportLimits)
+    now: Callable[[], int] = time.time_ns
 
     def ask(self, who: str, method: str, path: str, **options: Any) -> Any:
         """A request of somebody."""
@@ -99,10 +104,13 @@ def running(tmp_path: Path, before: Studio | None = None) -> Iterator[Studio]:
             app.state.database, app.state.loop = database, asyncio.get_running_loop()
             if not await database.run(users.everybody):
                 await database.run(fill, recordings_path, accounts, studio)
-            recordings, review = Recordings(recordings_path, database), Review()
-            async with Exports(tmp_path / "exports", partial(deleted, database)) as exports:
+            recordings, review, drawings = Recordings(recordings_path, database), Review(), Drawings()
+            limits = studio.limits
+            async with Exports(
+                tmp_path / "exports", partial(deleted, database), limits=limits, clock=studio.now
+            ) as exports:
                 app.router.routes += [
-                    *replay_routes(recordings, review),
+                    *replay_routes(recordings, review, drawings),
                     *export_routes(exports, database, recordings_path),
                 ]
                 yield

@@ -233,7 +233,6 @@ def test_what_others_write_is_seen_soon(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("episode", ["", "x", "00000000-0000-0000-0000-000000000007", "../../x"])
 def test_a_socket_of_no_episode_is_closed(episode: str, tmp_path: Path) -> None:
-    """Before it is opened."""
     record(tmp_path)
     with viewing(tmp_path) as client, pytest.raises(WebSocketDisconnect) as caught, reviewing(client, episode):
         pass

@@ -38,7 +38,6 @@ def test_other_arrays_are_none(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("value", ["text", None, 3, np.zeros((64, 64), np.complex64), np.full((64, 64), "a")])
 def test_other_values_are_none(value: object) -> None:
-    """Whatever they are."""
     assert frames_of(value) is None
 
 

@@ -127,7 +127,6 @@ def test_neighbours_in_the_recording_are_not_told(who: str, shared: Studio) -> N
 
 
 def test_an_episode_that_is_not_there_is_not_found(shared: Studio) -> None:
-    """Whoever asks."""
     for episode in ("00000000000000000000000000000007", "../../studio.db", "%2e%2e"):
         assert shared.ask("reviewer", "GET", f"/api/replay/{episode}").status_code == 404
 

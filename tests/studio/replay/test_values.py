@@ -35,7 +35,6 @@ def test_anything_is_json(value: Any) -> None:
 
 @given(st.dictionaries(st.text(max_size=4), st.lists(st.integers(), min_size=1, max_size=3), min_size=1, max_size=4))
 def test_every_part_has_a_place(value: dict[str, list[int]]) -> None:
-    """Whatever its name is."""
     for key, items in value.items():
         place = below("observation", key)
         assert at({"observation": value}, below(place, len(items) - 1) or "") == items[-1]
@@ -45,7 +44,6 @@ def test_every_part_has_a_place(value: dict[str, list[int]]) -> None:
     "value", [[[0] * 3000] * 3000, {str(number): {"a": [1, 2]} for number in range(50_000)}, [np.zeros(4096)] * 5000]
 )
 def test_what_is_too_much_is_cut(value: Any) -> None:
-    """And said to be."""
     text = json.dumps(shown(value))
     assert len(text) < 12_000_000
     assert text.count('"kind"') <= 3 * MOST_VALUES

@@ -30,7 +30,6 @@ def stranger(directory: Path, **headers: str) -> Iterator[TestClient]:
 
 
 def test_about_says_what_is_looked_at(tmp_path: Path) -> None:
-    """And that there are no accounts."""
     record(tmp_path)
     with viewing(tmp_path) as client:
         found = get(client, "/api/about")
@@ -82,7 +81,6 @@ def test_other_names_of_the_server_are_refused(host: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "", f"https://127.0.0.1:{PORT}"])
 def test_pages_of_others_change_nothing(origin: str, tmp_path: Path) -> None:
-    """Even with the cookie."""
     episode, _ = record(tmp_path)
     body = {"kind": "tag", "text": "x"}
     with viewing(tmp_path) as client:
@@ -93,7 +91,6 @@ def test_pages_of_others_change_nothing(origin: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nothing", 404), ("DELETE", "/api/episodes", 405)])
 def test_what_there_is_not_is_said_in_json(method: str, path: str, status: int, tmp_path: Path) -> None:
-    """Like every other error."""
     record(tmp_path)
     with viewing(tmp_path) as client:
         answered = client.request(method, path)
@@ -136,7 +133,6 @@ def test_the_handlers_of_the_program_stay_open(tmp_path: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
-    """Before anything is opened."""
     record(tmp_path)
     with serving(tmp_path) as url:
         port = url.rpartition(":")[2].partition("/")[0]
@@ -145,6 +141,5 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
 
 
 def test_view_needs_a_dataset(tmp_path: Path) -> None:
-    """And says so."""
     done = CliRunner().invoke(view, [str(tmp_path / "none"), "--no-browser"])
     assert isinstance(done.exception, rlds_kit.errors.NotADatasetError)

@@ -1,0 +1,17 @@
+"""Who came by the link of a study, uninvited."""
+
+from typing import Final
+
+from rlds_kit.feed.extras import needs
+
+with needs("studio"):
+    from alembic import op
+    from sqlalchemy import Boolean, Column, false
+
+revision: Final = "0003"
+down_revision: Final = "0002"
+
+
+def upgrade() -> None:
+    """Adds it; whoever is there already counts as invited."""
+    op.add_column("users", Column("is_guest", Boolean, nullable=False, server_default=false()))

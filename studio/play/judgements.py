@@ -1,0 +1,140 @@
+"""Rewards that people give while an episode is played: a layer beside its recording, written as they come."""
+
+import asyncio
+import dataclasses
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import rlds_kit
+from rlds_kit import layers
+from rlds_kit.layers import Draft, LayerWriter
+from rlds_kit.step import REWARD
+from rlds_kit.trials.events import RewardGiven
+from rlds_kit.trials.messages import Amended
+
+LAYER: Final = "judgements"
+MOST_WAITING: Final = 64
+"""Rewards that may wait for the disk; then further ones are refused."""
+_SOURCE: Final = "studio"
+"""Of the writer; each reward has a source of its own."""
+
+
+class Judgement(NamedTuple):
+    """A reward that was given.
+
+    Attributes:
+      amended: what the engine makes of it.
+      done: steps that were done when it was given: the clock of steps.
+    """
+
+    amended: Amended
+    done: int
+
+
+class Judgements:
+    """Writes rewards to a layer of the dataset, in order; each is on the disk before it is confirmed.
+
+    Args:
+      directory: of the dataset; None: nothing is recorded, and rewards are confirmed at once.
+      confirmed: called with a reward that is on the disk.
+      failed: called with a reward that could not be written, and why.
+    """
+
+    def __init__(
+        self,
+        directory: str | None,
+        confirmed: Callable[[Amended], None],
+        failed: Callable[[Amended, str], None],
+    ) -> None:
+        self._directory, self._confirmed, self._failed = directory, confirmed, failed
+        self._writer: LayerWriter | None = None
+        self._waiting: list[Judgement] = []
+        self._task: asyncio.Task[None] | None = None
+        self._episode, self._fields = uuid.UUID(int=0), dict[str, str]()
+        self._sync: Callable[[], Awaitable[object]] = _nothing
+        self._is_synced = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many wait that no more is taken."""
+        return len(self._waiting) >= MOST_WAITING
+
+    def begin(self, episode: uuid.UUID, sync: Callable[[], Awaitable[object]], fields: dict[str, str]) -> None:
+        """Begins an episode; `settle` has returned for the one before.
+
+        Args:
+          episode: its id in the recording.
+          sync: puts what is recorded of it on the disk.
+          fields: by seat, the path of its reward in a step.
+        """
+        self._episode, self._sync, self._fields, self._is_synced = episode, sync, fields, False
+
+    def add(self, judgement: Judgement) -> None:
+        """Takes a reward."""
+        if self._directory is None:
+            self._confirmed(judgement.amended)
+            return
+        self._waiting.append(judgement)
+        if self._task is None:
+            self._task = asyncio.create_task(self._write_all(self._directory))
+
+    async def settle(self) -> None:
+        """Returns when nothing waits any more."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    async def close(self) -> None:
+        """Closes the file."""
+        await self.settle()
+        if self._writer is not None:
+            await asyncio.to_thread(self._writer.close)
+            self._writer = None
+
+    async def _write_all(self, directory: str) -> None:
+        while self._waiting:
+            batch = tuple(self._waiting)
+            reason = await self._try(directory, batch)
+            del self._waiting[: len(batch)]
+            for each in batch:
+                if reason is None:
+                    self._confirmed(each.amended)
+                else:
+                    self._failed(each.amended, reason)
+        self._task = None
+
+    async def _try(self, directory: str, batch: Sequence[Judgement]) -> str | None:
+        """Writes rewards, all or none; returns why that failed."""
+        try:
+            if not self._is_synced:  # a layer is about an episode that is on the disk
+                await self._sync()
+                self._is_synced = True
+            await asyncio.to_thread(self._write, directory, [draft for each in batch for draft in self._drafts(each)])
+        except Exception as error:  # noqa: BLE001  whatever it is, the judge has to know, and the game goes on
+            return f"this reward was not recorded: {type(error).__name__}: {error}"
+        return None
+
+    def _write(self, directory: str, drafts: Sequence[Draft]) -> None:
+        if self._writer is None:
+            self._writer = rlds_kit.open(directory, include_open=True).annotator(LAYER, source=_SOURCE)
+        try:
+            self._writer.add_all(drafts)
+        except OSError:
+            self._writer = None  # it closed its file; what it would write again, the judge is told is lost
+            raise
+
+    def _drafts(self, judgement: Judgement) -> list[Draft]:
+        """The reward of a step, and what was said with it. Step n of a game is the action of row n - 1."""
+        amended, done = judgement
+        given, row = amended.judgement, amended.step - 1
+        assert isinstance(given, RewardGiven)  # noqa: S101  nothing else amends
+        about: dict[str, Any] = {**given.details, "seat": given.seat, "done": done}
+        field = self._fields.get(given.seat, REWARD)
+        found = [layers.amendment(self._episode, field, given.value, row, confidence=given.confidence, user_data=about)]
+        if given.note:
+            found.append(layers.note(self._episode, given.note, row, confidence=given.confidence))
+        return [dataclasses.replace(each, source=given.source) for each in found]
+
+
+async def _nothing() -> None:
+    """Nothing is to be put on the disk before the first episode."""

@@ -1,0 +1,81 @@
+"""Pictures that are drawn again for the replay, in processes of their own."""
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+import rlds_kit
+from rlds_kit.logger import GymnasiumLogger
+from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.replay import drawing
+from rlds_kit.studio.replay.drawing import Drawings
+
+
+def record(directory: Path, episodes: int = 1) -> list[uuid.UUID]:
+    """Episodes of a corridor."""
+    with GymnasiumLogger(gymnasium.make("rlds_kit_tests/Corridor-v0"), directory) as env:
+        for seed in range(episodes):
+            env.reset(seed=seed)
+            for _ in range(2):
+                env.step(1)
+    return [episode.id for episode in rlds_kit.open(directory).episodes]
+
+
+@contextlib.contextmanager
+def drawings() -> Iterator[Drawings]:
+    """They are closed afterwards."""
+    found = Drawings(["tests.studio.odd_environments"])
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Any:
+    import tests.studio.odd_environments  # noqa: F401  it registers environments
+
+
+def test_a_step_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """There is one picture a step."""
+    (episode,) = record(tmp_path)
+    with drawings() as found:
+        assert found.picture(str(tmp_path), episode, 2).startswith(b"\x89PNG")
+        with pytest.raises(ApiError, match="no step 3"):
+            found.picture(str(tmp_path), episode, 3)
+
+
+def test_an_environment_that_is_not_known_is_told(tmp_path: Path) -> None:
+    """With what to import."""
+    (episode,) = record(tmp_path)
+    found = Drawings()
+    try:
+        with pytest.raises(ApiError, match="is not registered"):
+            found.picture(str(tmp_path), episode, 0)
+    finally:
+        found.close()
+
+
+def test_only_some_episodes_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was let go is drawn anew."""
+    monkeypatch.setattr(drawing, "MOST_EPISODES", 1)
+    first, second = record(tmp_path, episodes=2)
+    with drawings() as found:
+        shown = found.picture(str(tmp_path), first, 1)
+        found.picture(str(tmp_path), second, 1)
+        assert found.picture(str(tmp_path), first, 1) == shown
+
+
+def test_pictures_take_a_limited_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after is not drawn, and the page is told why."""
+    monkeypatch.setattr(drawing, "MOST_BYTES", 10)
+    (episode,) = record(tmp_path)
+    with drawings() as found:
+        assert found.picture(str(tmp_path), episode, 0)
+        with pytest.raises(ApiError, match="MiB"):
+            found.picture(str(tmp_path), episode, 1)
