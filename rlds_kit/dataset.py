@@ -27,6 +27,7 @@ from rlds_kit.remote.path import as_path
 from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.selection import path_of
 from rlds_kit.snapshot import listed, look
+from rlds_kit.spec.promote import promoted
 from rlds_kit.split import part_of
 from rlds_kit.step import DECLARED_FIELDS, FLAGS
 from rlds_kit.storage import digest, value
@@ -108,9 +109,36 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         for shard in self._shards.values():
             if shard.header is not None:
                 parts.append(specs.from_message(shard.header.spec))
-            parts += [specs.from_message(amendment) for amendment in shard.amendments]
+            parts += self._amendments_of(shard)[0]
         recorded = union(parts or [specs.from_json(self.description.get("spec") or {})])
+        for shard in self._shards.values():
+            recorded = _widened(recorded, self._amendments_of(shard)[1])
         return recorded if self._amended is None else self._amended.spec(recorded, [entry for _, entry in self._all])
+
+    @property
+    def deviations(self) -> dict[str, tuple[specs.Spec, ...]]:
+        """By declared field what came in it that is something else than was declared; empty where nothing is.
+
+        The elements of a tuple or list have their names as in a path: "(0)", "[0]". `specs.NONE` stands for what is
+        None, or is missing.
+        """
+        found: dict[str, dict[specs.Spec, None]] = {}
+        for shard in self._shards.values():
+            for name, spec in self._amendments_of(shard)[1]:
+                found.setdefault(name, {})[spec] = None
+        return {name: tuple(each) for name, each in found.items()}
+
+    def _amendments_of(self, shard: ShardContents) -> tuple[list[specs.Spec], list[tuple[str, specs.Spec]]]:
+        """The specs of a shard's undeclared fields, and what came in its declared ones."""
+        fields, deviating = list[specs.Spec](), list[tuple[str, specs.Spec]]()
+        declared = specs.from_message(shard.header.spec) if shard.header is not None else None
+        known = declared.fields.keys() if isinstance(declared, specs.Dict) else set[str]()
+        for message in shard.amendments:
+            spec = specs.from_message(message)
+            items = spec.fields if isinstance(spec, specs.Dict) else {}
+            deviating += [(name, each) for name, each in items.items() if name in known]
+            fields.append(specs.Dict({name: each for name, each in items.items() if name not in known}))
+        return fields, deviating
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -284,10 +312,11 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
     def _of_first_run(self, field: str) -> dict[str, Any]:
         for name, shard in self._shards.items():
             if shard.header is not None:
-                return dict(value.decode(getattr(shard.header, field)))
+                return value.decode_stored_dict(getattr(shard.header, field), f"the {field}", self.path / name)
             if shard.skipped:
                 raise DamagedError(f"{self.path / name}: the shard's header, which holds the {field}, is damaged")
-        return dict(self.description.get(field) or {})
+        described = self.description.get(field)
+        return dict(described) if isinstance(described, dict) else {}
 
     def _declared_in(self, name: str) -> specs.Dict:
         """The declared fields of a shard."""
@@ -334,6 +363,14 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
             is_open=not entry.end and shard.is_locked,
             layers=self._open_layers,
         )
+
+
+def _widened(recorded: specs.Dict, deviating: Iterable[tuple[str, specs.Spec]]) -> specs.Dict:
+    """A spec with room for what came in its fields as well."""
+    fields = dict(recorded.fields)
+    for name, came in deviating:
+        fields[name] = promoted(fields[name], came)
+    return specs.Dict(fields)
 
 
 def _reader(

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, overload
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import DamagedError
+from rlds_kit.errors import DamagedError, SpecError
 from rlds_kit.layers.annotation import Annotation, Kind
 from rlds_kit.layers.open_layers import OpenLayers
 from rlds_kit.stacking import spec_at, stack_field
@@ -133,34 +133,39 @@ class Episode:
           DamagedError: the record that holds it is damaged.
         """
         reader = self._reader()
-        metadata: dict[str, Any] = dict(value.decode(reader.start().metadata))
+        metadata = value.decode_stored_dict(reader.start().metadata, "metadata of the start", reader.place)
         end = reader.end()
-        return metadata if end is None else metadata | value.decode(end.metadata)
+        if end is None:
+            return metadata
+        return metadata | value.decode_stored_dict(end.metadata, "metadata of the end", reader.place)
 
     @property
     def seed(self) -> Any:  # whatever the environment takes
         """The seed of the reset that began the episode."""
-        return value.decode(self._reader().start().seed)
+        reader = self._reader()
+        return value.decode_stored(reader.start().seed, "the seed", reader.place)
 
     @property
     def options(self) -> Any:  # whatever the environment takes
         """The options of the reset that began the episode."""
-        return value.decode(self._reader().start().options)
+        reader = self._reader()
+        return value.decode_stored(reader.start().options, "options of the reset", reader.place)
 
     @property
     def provenance(self) -> dict[str, Any]:
         """Environment id, keyword arguments, wrappers and package versions that the episode was recorded with."""
-        environment = value.decode(self._shard_header().environment)
-        return {**environment, **value.decode(self._reader().start().provenance)}
+        reader = self._reader()
+        environment = value.decode_stored_dict(self._shard_header().environment, "the environment", reader.place)
+        return environment | value.decode_stored_dict(reader.start().provenance, "provenance", reader.place)
 
     @property
     def run_metadata(self) -> dict[str, Any]:
         """The metadata of the run that recorded the episode."""
-        return dict(value.decode(self._shard_header().metadata))
+        return value.decode_stored_dict(self._shard_header().metadata, "metadata of the run", self._reader().place)
 
     def _shard_header(self) -> pb.ShardHeader:
         if self._header is None:
-            raise DamagedError("the header of the episode's shard is damaged; `rlds-kit verify` says where")
+            raise DamagedError(f"{self._reader().place}: the shard's header is damaged; `rlds-kit verify` says where")
         return self._header
 
     @property
@@ -206,6 +211,7 @@ class Episode:
 
         Raises:
           KeyError: no step has the field, or it was not selected.
+          SpecError: values of a declared field are not what was declared, and no array holds all of them exactly.
           IndexError: there is no such step.
           DamagedError: what is asked for is damaged.
         """
@@ -251,7 +257,10 @@ class Episode:
         path = self._path(name)
         spec = spec_at(self._declared, path)
         leaves_found = self._reader().stacks(begin, end, fields(self._selected_below(path))) if self._rows else {}
-        stacked, present = stack_field(path, leaves_found, spec, begin, end)
+        try:
+            stacked, present = stack_field(path, leaves_found, spec, begin, end)
+        except SpecError as error:
+            raise SpecError(f"episode {self.id}: {error}") from error
         if spec is None and not present.any() and self._rows:
             raise KeyError(f"none of these steps has the field {name!r}; there are {', '.join(self.fields)}")
         return stacked, present

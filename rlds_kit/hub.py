@@ -13,11 +13,14 @@ from rlds_kit.errors import DamagedError, FormatError, NotADatasetError
 from rlds_kit.feed.extras import needs
 from rlds_kit.layers.folder import PATTERN as LAYER_FILES
 from rlds_kit.storage.directory import DESCRIPTION, SHARD_PATTERN
+from rlds_kit.storage.manifest import PATTERN as MANIFESTS
 
 CHECKSUMS: Final = "checksums.txt"
 """What `rlds-kit publish` writes beside a dataset: lines of SHA-256 and path, as `sha256sum` has them."""
+TAG: Final = "rlds-kit"
+"""What the card of a published dataset is tagged with."""
 DATA: Final = (SHARD_PATTERN, DESCRIPTION, LAYER_FILES)
-PATTERNS: Final = (*DATA, CHECKSUMS)
+PATTERNS: Final = (*DATA, MANIFESTS, CHECKSUMS)
 """What is downloaded of a dataset. Cards and pictures are not."""
 _LOCATION: Final = re.compile(r"hf://(datasets/)?(?P<name>[\w.-]+/[\w.-]+)(@(?P<revision>[^@]+))?")
 _LINE: Final = re.compile(r"(?P<sha256>[0-9a-f]{64}) [ *](?P<path>.+)")
@@ -60,6 +63,22 @@ def download(location: str) -> Path:
     return Path(path)
 
 
+def published(owner: str) -> list[str]:
+    """The datasets of an organisation or person on the Hub that `rlds-kit publish` wrote, as locations, sorted.
+
+    Raises:
+      NotADatasetError: the Hub cannot be reached, or refuses.
+      MissingExtraError: `huggingface_hub` is not installed.
+    """
+    with needs("publish"):
+        from huggingface_hub import HfApi, errors
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), library_name="rlds-kit")
+    try:
+        return sorted(f"hf://{found.id}" for found in api.list_datasets(author=owner, filter=TAG))
+    except (errors.HfHubHTTPError, OSError) as error:
+        raise NotADatasetError(f"hf://{owner}: its datasets cannot be listed: {error}") from error
+
+
 def _check_once(directory: Path) -> None:
     """Checks the files of a snapshot, unless that was done."""
     checksums = directory / CHECKSUMS
@@ -84,8 +103,10 @@ def check(directory: Path, checksums: Path) -> None:
       DamagedError: a file does not match, or there is one without a checksum, or one is missing.
     """
     expected = listed_checksums(checksums.read_text("utf-8"), checksums)
-    there = {_name(directory, path): path for pattern in DATA for path in directory.glob(pattern)}
-    listed = {name for name in expected if any(fnmatchcase(name, pattern) for pattern in DATA)}
+    there = {_name(directory, path): path for pattern in (*DATA, MANIFESTS) for path in directory.glob(pattern)}
+    # A list that somebody made may leave manifests out: who has one without a checksum has it nonetheless.
+    there = {name: path for name, path in there.items() if name in expected or not fnmatchcase(name, MANIFESTS)}
+    listed = {name for name in expected if any(fnmatchcase(name, pattern) for pattern in (*DATA, MANIFESTS))}
     for name in sorted(there.keys() | listed):
         if name not in expected or name not in there:
             where = "is in the dataset, but not in" if name in there else "is missing, but is in"

@@ -16,7 +16,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -196,6 +196,18 @@ class _Handler(BaseHTTPRequestHandler):
             siblings = [{"rfilename": path} for path in sorted(files)]
             self._send(HTTPStatus.OK, {"id": name, "sha": sha, "siblings": siblings, "tags": [], "private": False})
 
+    def search(self, _body: bytes) -> None:
+        """The datasets of an author whose card has a tag."""
+        query = parse_qs(urlsplit(self.path).query)
+        (author,), tags = query["author"], query["filter"]
+        found = [
+            {"id": name}
+            for name, repository in self.hub.repositories.items()
+            if name.startswith(f"{author}/")
+            and all(f'- "{tag}"'.encode() in repository.files().get("README.md", b"") for tag in tags)
+        ]
+        self._send(HTTPStatus.OK, found)
+
     def tree(self, _body: bytes, name: str, revision: str) -> None:
         if (found := self._commit(name, revision)) is not None:
             self._send(HTTPStatus.OK, [self._entry(path, data) for path, data in sorted(found[1].items())])
@@ -309,6 +321,7 @@ _NAME = r"(?P<name>[^/]+/[^/]+)"
 _REVISION = r"(?P<revision>[^/]+)"
 ROUTES: list[tuple[str, str, Route]] = [
     ("GET", "/api/whoami-v2", _Handler.who),
+    ("GET", "/api/datasets", _Handler.search),
     ("GET", f"/api/datasets/{_NAME}", _Handler.info),
     ("GET", f"/api/datasets/{_NAME}/revision/{_REVISION}", _Handler.info),
     ("GET", f"/api/datasets/{_NAME}/tree/{_REVISION}", _Handler.tree),

@@ -3,6 +3,7 @@
 import dataclasses
 import importlib.util
 import shlex
+import warnings
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,9 @@ import click
 
 from rlds_kit.cli.output import count_text, json_option, print_json, show, size_text
 from rlds_kit.dataset import Dataset, open_dataset
+from rlds_kit.feed.last_step import LAST_STEPS, LastStep
 from rlds_kit.tfds_builders import shards as building
+from rlds_kit.tfds_builders.encodings import SkippedDecodingWarning, strings_notice
 from rlds_kit.tfds_builders.features import episode_features
 from rlds_kit.tfds_builders.new_builder import write_builder
 from rlds_kit.tfds_builders.shards.plan import TARGET_BYTES
@@ -58,6 +61,21 @@ _TFDS_NEEDS: Final = {"apache_beam": "apache-beam", "mlcroissant": "mlcroissant"
     help="A key of episode metadata to give in the formats of TFDS; may be repeated. By default all, so every episode "
     "must have each.",
 )
+@click.option(
+    "--compress",
+    multiple=True,
+    metavar="FIELD",
+    help="A field of steps, or a path into one, to compress with zlib in the formats of TFDS; may be repeated. Readers "
+    "that skip decoding, such as Octo and OpenVLA, get strings for it.",
+)
+@click.option(
+    "--last-step",
+    type=click.Choice(LAST_STEPS),
+    default="zeros",
+    show_default=True,
+    help="What stands for the action of the last step in the formats of TFDS, which has none: zeros, the action of the "
+    "step before, or no last step at all, which is what trains a policy.",
+)
 @json_option
 def build(  # noqa: PLR0913  click passes every option by its name
     source: str,
@@ -72,6 +90,8 @@ def build(  # noqa: PLR0913  click passes every option by its name
     address: str,
     observation_valid: bool,
     metadata: tuple[str, ...],
+    compress: tuple[str, ...],
+    last_step: LastStep,
     as_json: bool,
 ) -> None:
     """Build SOURCE again at DESTINATION: in a format of TFDS, or in other shards.
@@ -88,14 +108,18 @@ def build(  # noqa: PLR0913  click passes every option by its name
     """  # noqa: D301  the backspace tells click not to wrap
     run = _executor(executor, workers, address)
     dataset = open_dataset(source)
-    chosen = bool(metadata) or observation_valid
-    if chosen and format_ == "riegeli":
-        raise click.UsageError("--metadata and --observation-valid are for the formats of TFDS; riegeli keeps all")
-    features = (
-        episode_features(dataset, metadata=metadata or None, observation_valid=observation_valid) if chosen else None
-    )
+    if format_ == "riegeli" and (metadata or observation_valid or compress or last_step != "zeros"):
+        raise click.UsageError(
+            "--metadata, --observation-valid, --compress and --last-step are for the formats of TFDS; riegeli keeps all"
+        )
+    chosen: dict[str, Any] = {"metadata": metadata or None, "observation_valid": observation_valid}
+    features = None if format_ == "riegeli" else episode_features(dataset, compress=compress, **chosen)
     limits: dict[str, Any] = {"shards": shards, "target_bytes": target_bytes, "shuffle_seed": shuffle_seed}
-    with shard_bar(hidden=as_json) as progress:
+    limits["last_step"] = last_step
+    if features is not None and (notice := strings_notice(features)):
+        click.echo(notice, err=True)
+    with warnings.catch_warnings(), shard_bar(hidden=as_json) as progress:
+        warnings.simplefilter("ignore", SkippedDecodingWarning)
         report = building.convert_shards(
             dataset, destination, format_, executor=run, features=features, progress=progress, **limits
         )

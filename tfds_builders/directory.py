@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import rlds_kit
 from rlds_kit import Dataset
 from rlds_kit.errors import NotADatasetError
+from rlds_kit.feed.last_step import LastStep
 from rlds_kit.storage import directory as directories
 from rlds_kit.tfds_builders.episode_table import EpisodeTable, table_of
 from rlds_kit.tfds_builders.preparing import only_one
@@ -27,6 +28,7 @@ def builder_from_directory(
     *,
     metadata: Sequence[str] | None = None,
     observation_valid: bool = False,
+    last_step: LastStep = "zeros",
     **about: Any,
 ) -> "FixedBuilder":
     """A builder that reads a recorded dataset where it lies.
@@ -37,6 +39,7 @@ def builder_from_directory(
       split: the name of the split, where there is one.
       metadata: keys of episode metadata to give beside "steps"; None has all that there are.
       observation_valid: gives steps a field of that name. Data that lack final observations need it.
+      last_step: as for `as_tf_dataset`.
       **about: `name`, `version`, `description`, `citation`, `license`, `homepage` and `supervised_keys` of `info`, in
         place of what dataset.json says.
 
@@ -51,7 +54,12 @@ def builder_from_directory(
     places = {name: _fixed(each) for name, each in path.items()} if isinstance(path, Mapping) else {split: _fixed(path)}
     if not places:
         raise ValueError("expected a directory or a dataset for each split, got none")
-    return FixedBuilder(datasets=places, metadata=metadata, observation_valid=observation_valid, about=about)
+    reading: dict[str, Any] = {
+        "metadata": metadata,
+        "observation_valid": observation_valid,
+        "last_step": last_step,
+    }
+    return FixedBuilder(datasets=places, about=about, **reading)
 
 
 class FixedBuilder(ShardBuilder, skip_registration=True):  # type: ignore[call-arg]  # TFDS has no types
@@ -63,21 +71,22 @@ class FixedBuilder(ShardBuilder, skip_registration=True):  # type: ignore[call-a
         datasets: Mapping[str, Place],
         metadata: Sequence[str] | None,
         observation_valid: bool,
+        last_step: LastStep = "zeros",
         about: dict[str, Any],
     ) -> None:
         opened = {name: _opened(place) for name, place in datasets.items()}
         first = next(iter(opened.values()))
-        self._table = table_of(opened, metadata=metadata, observation_valid=observation_valid)
+        reading: dict[str, Any] = {
+            "metadata": metadata,
+            "observation_valid": observation_valid,
+            "last_step": last_step,
+        }
+        self._table = table_of(opened, **reading)
         self._about = _about(first) | about
         self.name = _tfds_name(self._about.pop("name", "") or first.path.name)
         self.VERSION = tfds.core.Version(self._about.pop("version", "1.0.0"))
         super().__init__(data_dir=first.path)
-        self._original_state = {
-            "datasets": datasets,
-            "metadata": metadata,
-            "observation_valid": observation_valid,
-            "about": about,
-        }
+        self._original_state = {"datasets": datasets, "about": about, **reading}
 
     @property
     def table(self) -> EpisodeTable:
@@ -106,12 +115,14 @@ class DirectoryConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS ha
       fields: that are given; None has all that were declared.
       metadata: keys of episode metadata to give beside "steps"; None has all that there are.
       observation_valid: whether steps have that field.
+      last_step: as for `as_tf_dataset`.
     """
 
     directories: Mapping[str, str | os.PathLike[str]] | None = None
     fields: Sequence[str] | None = None
     metadata: Sequence[str] | None = None
     observation_valid: bool = False
+    last_step: LastStep = "zeros"
 
 
 class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[call-arg]
@@ -181,7 +192,12 @@ class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[ca
         opened = {name: rlds_kit.open(path) for name, path in found.items()}
         if settings.fields is not None:
             opened = {name: dataset.select(*settings.fields) for name, dataset in opened.items()}
-        return table_of(opened, metadata=settings.metadata, observation_valid=settings.observation_valid)
+        return table_of(
+            opened,
+            metadata=settings.metadata,
+            observation_valid=settings.observation_valid,
+            last_step=settings.last_step,
+        )
 
     def download_and_prepare(self, **options: Any) -> None:
         """Makes the episodes, unless they are there.

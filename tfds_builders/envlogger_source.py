@@ -19,6 +19,7 @@ from rlds_kit import spec as specs
 from rlds_kit.convert.envlogger.recording import Record, Shard, open_recording, read_episodes
 from rlds_kit.errors import DamagedError, FormatError, RldsKitError, SpecError
 from rlds_kit.feed.episodes import END
+from rlds_kit.feed.last_step import LastStep, require_last_step
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.rlds_types import EPISODE_ID, STEPS
 from rlds_kit.spec.describe import describe_spec
@@ -35,8 +36,9 @@ from rlds_kit.step import (
     REWARD,
     EpisodeEnd,
 )
+from rlds_kit.tfds_builders.encodings import has_signalling_nan, require_arrays
 from rlds_kit.tfds_builders.example_digest import Keys, leaf_keys, value_at
-from rlds_kit.tfds_builders.features import array_feature, without_tuples
+from rlds_kit.tfds_builders.features import Encode, fact_feature, without_tuples
 from rlds_kit.tfds_builders.source import SourceEpisode
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
@@ -70,11 +72,13 @@ class _Survey:
       steps: the spec of a step.
       metadata: the spec of an episode's metadata.
       counts: episodes of each shard.
+      changed: paths of arrays of steps that TFDS's own encoding would change.
     """
 
     steps: specs.Spec
     metadata: specs.Spec
     counts: tuple[int, ...]
+    changed: frozenset[str]
 
 
 class EnvLoggerSource:
@@ -91,8 +95,11 @@ class EnvLoggerSource:
       step_metadata: what to publish of that which `step_fn` returned; None has all.
       metadata: what to publish of that which `episode_fn` returned; None has all.
       incomplete: whether to publish the episodes that were cut off when EnvLogger died.
+      last_step: what stands for the action of the last step: "zeros", "repeat", "drop".
+      compress: as for `episode_features`.
 
     Raises:
+      ValueError: `last_step` is none of the three.
       FileNotFoundError: EnvLogger wrote nothing there.
       DamagedError, FormatError: an index is broken.
     """
@@ -105,9 +112,12 @@ class EnvLoggerSource:
         step_metadata: Collection[str] | None = None,
         metadata: Collection[str] | None = None,
         incomplete: bool = True,
+        last_step: LastStep = "zeros",
+        compress: Collection[str] = (),
     ) -> None:
         self._recording = open_recording(path)
         self._key, self._step_metadata, self._metadata, self._incomplete = key, step_metadata, metadata, incomplete
+        self._last_step, self._compress = require_last_step(last_step), compress
 
     @property
     def name(self) -> str:
@@ -130,7 +140,9 @@ class EnvLoggerSource:
         """As the data has them: after one look at every step."""
         survey = self._survey
         flags = {name: tfds.features.Tensor(shape=(), dtype=np.bool_) for name in FLAGS}
-        steps = _fields(survey.steps, self.name)
+        encode = Encode(survey.changed, frozenset(self._compress))
+        steps = _fields(survey.steps, self.name, encode)
+        require_arrays(self.name, self._compress, encode.arrays)
         told = {EPISODE_ID: tfds.features.Text(), END: tfds.features.Text()}
         facts = _fields(survey.metadata, f"{self.name}: the metadata of an episode")
         return tfds.features.FeaturesDict({STEPS: tfds.features.Dataset({**steps, **flags}), **told, **facts})
@@ -139,10 +151,21 @@ class EnvLoggerSource:
         """The episodes of a shard."""
         for number, episode in enumerate(self._read(self._recording.shards[part])):
             key = self._key_of(part, number)
-            steps = _stacked(list(map(without_tuples, _rows(episode))), self.features[STEPS].feature)
-            flags = _flags(len(episode.records), is_terminal=episode.end is EpisodeEnd.TERMINATED)
+            rows = self._with_last_step(list(map(without_tuples, _rows(episode))), key)
+            steps = _stacked(rows, self.features[STEPS].feature)
+            flags = _flags(len(rows), is_terminal=episode.end is EpisodeEnd.TERMINATED)
             told = {EPISODE_ID: key, END: episode.end.value, **without_tuples(episode.metadata)}
             yield SourceEpisode(key, {STEPS: steps | flags, **told})
+
+    def _with_last_step(self, rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+        if self._last_step == "zeros":
+            return rows
+        if len(rows) == 1:
+            raise SpecError(
+                f"{self.name}: episode {key} has no action, so last_step={self._last_step!r} has nothing to keep or to "
+                "repeat; publish with last_step='zeros'"
+            )
+        return rows[:-1] if self._last_step == "drop" else [*rows[:-1], {**rows[-1], ACTION: rows[-2][ACTION]}]
 
     def _key_of(self, part: int, number: int) -> str:
         return "/".join(filter(None, [self._key, self._recording.shards[part].path.name, str(number)]))
@@ -150,17 +173,18 @@ class EnvLoggerSource:
     @cached_property
     def _survey(self) -> _Survey:
         seen, acted, metadata = NOTHING, NOTHING, NOTHING
-        counts = []
+        counts, changed = [], set[str]()
         for shard in self._recording.shards:
             counts.append(0)
             for episode in self._read(shard):
                 counts[-1] += 1
                 metadata = specs.merge(metadata, specs.infer(dict(episode.metadata), "the metadata of an episode"))
                 for row in _rows(episode):
+                    changed |= {path for path, value in _flat(row) if has_signalling_nan(value)}
                     done = {name: row.pop(name) for name in ACTED_FIELDS if name in row}
                     seen = specs.merge(seen, specs.infer(row, "a step"))
                     acted = specs.merge(acted, specs.infer(done, "a step")) if done else acted
-        return _Survey(_both(seen, acted), metadata, tuple(counts))
+        return _Survey(_both(seen, acted), metadata, tuple(counts), frozenset(changed))
 
     def _read(self, shard: Shard) -> Iterator[_Episode]:
         try:
@@ -180,6 +204,16 @@ class EnvLoggerSource:
             records = [record._replace(custom_data=_only(_custom(record), kept)) for record in episode.records]
             episode = replace(episode, records=tuple(records))
         return episode
+
+
+def _flat(nest: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a nest by path."""
+    named = without_tuples(nest)
+    if not isinstance(named, Mapping):
+        yield above, named
+        return
+    for name, item in named.items():
+        yield from _flat(item, f"{above}/{name}" if above else name)
 
 
 def _only(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -256,30 +290,36 @@ def _flags(count: int, *, is_terminal: bool) -> dict[str, np.ndarray]:
     return flags
 
 
-def _fields(spec: specs.Spec, place: str) -> dict[str, Any]:
-    """Features by the names of fields."""
+def _fields(spec: specs.Spec, place: str, encode: Encode | None = None) -> dict[str, Any]:
+    """Features by the names of fields; of metadata without `encode`."""
     if spec == NOTHING:
         return {}
     if not isinstance(spec, specs.Dict):
         raise SpecError(f"{place}: expected names that are text, got {describe_spec(spec)}")
-    return {name: _feature(item, f"{place}: {name}") for name, item in spec.fields.items()}
+    return {name: _feature(item, name, place, encode) for name, item in spec.fields.items()}
 
 
-def _feature(spec: specs.Spec, place: str) -> Any:
+def _feature(spec: specs.Spec, path: str, owner: str, encode: Encode | None) -> Any:
+    place = f"{owner}: {path}"
     match spec:
         case specs.Dict(fields) if fields:
             return tfds.features.FeaturesDict(
-                {name: _feature(item, f"{place}/{name}") for name, item in fields.items()}
+                {name: _feature(item, f"{path}/{name}", owner, encode) for name, item in fields.items()}
             )
         case specs.Tuple(items) | specs.List(items) if items:
-            named = {str(number): _feature(item, f"{place}/{number}") for number, item in enumerate(items)}
+            named = {
+                str(number): _feature(item, f"{path}/{number}", owner, encode) for number, item in enumerate(items)
+            }
             return tfds.features.FeaturesDict(named)
         case specs.Text():
             return tfds.features.Text()
         case specs.Bytes():
             return tfds.features.Tensor(shape=(), dtype=np.object_)
         case specs.Array(shape, dtype):
-            return array_feature(shape, dtype, place, "name the others in `step_metadata` or `metadata`")
+            remedy = "name the others in `step_metadata` or `metadata`"
+            if encode is not None:
+                return encode.feature(shape, dtype, path, place, remedy)
+            return fact_feature(shape, dtype, place, remedy)
     raise SpecError(
         f"{place} holds {describe_spec(spec)}, and TensorFlow Datasets wants every value there and of one kind; name "
         "the others in `step_metadata` or `metadata`, or pass incomplete=False if it is missing where EnvLogger died"

@@ -10,6 +10,7 @@ from typing import Any
 from rlds_kit import Dataset, Episode
 from rlds_kit import spec as specs
 from rlds_kit.feed.episodes import WholeEpisodes, with_step_index
+from rlds_kit.feed.last_step import LastStep, with_last_step
 from rlds_kit.feed.metadata import metadata_columns
 from rlds_kit.feed.step_arrays import OBSERVATION_VALID, StepArrays
 from rlds_kit.loader.source import Source
@@ -30,6 +31,7 @@ class EpisodeTable:
       shards: the file of every episode.
       metadata: keys of metadata that are given.
       observation_valid: whether steps have that field.
+      last_step: what stands for the action of the last step.
       features: a `tfds.features.FeaturesDict` of all of it.
     """
 
@@ -39,6 +41,7 @@ class EpisodeTable:
     shards: Sequence[Path]
     metadata: Sequence[str]
     observation_valid: bool
+    last_step: LastStep
     features: Any
 
     def choose(self, features: Any) -> "Chosen":
@@ -50,7 +53,8 @@ class EpisodeTable:
         fields = {name: _narrowed(self.source.spec.fields[name], steps[name]) for name in names if name in steps}
         chosen = replace(self.source, spec=specs.Dict({**self.source.spec.fields, **fields}), fields=tuple(names))
         facts = [name for name in self.metadata if name in features]
-        arrays = StepArrays(WholeEpisodes(self.episodes, chosen, facts), observation_valid=self.observation_valid)
+        table = WholeEpisodes(self.episodes, chosen, facts)
+        arrays = StepArrays(table, observation_valid=self.observation_valid, last_step=self.last_step)
         nests = without_tuples(arrays.nests)
         # A step must have something, even if steps are not given.
         own = tuple(name for name in (*FLAGS, OBSERVATION_VALID) if name in steps) if steps else FLAGS
@@ -77,7 +81,11 @@ class Chosen:
 
 
 def table_of(
-    datasets: Mapping[str, Dataset], *, metadata: Sequence[str] | None = None, observation_valid: bool = False
+    datasets: Mapping[str, Dataset],
+    *,
+    metadata: Sequence[str] | None = None,
+    observation_valid: bool = False,
+    last_step: LastStep = "zeros",
 ) -> EpisodeTable:
     """Puts splits into one table.
 
@@ -85,11 +93,13 @@ def table_of(
       datasets: the splits, by name.
       metadata: keys of metadata to give with each episode; None has all that there are.
       observation_valid: whether steps have that field.
+      last_step: as for `as_tf_dataset`.
 
     Raises:
       SpecError: TFDS cannot hold a field or a key of metadata exactly, or the splits differ in their fields.
     """
-    source = with_step_index(joined([dataset.source() for dataset in datasets.values()]))
+    joint = with_step_index(joined([dataset.source() for dataset in datasets.values()]))
+    source = with_last_step(joint, last_step)
     episodes = JoinedEpisodes([dataset.episodes for dataset in datasets.values()])
     chosen = metadata_keys(episodes) if metadata is None else metadata
     ends = itertools.accumulate((len(dataset.episodes) for dataset in datasets.values()), initial=0)
@@ -100,6 +110,7 @@ def table_of(
         shards=[path for dataset in datasets.values() for path in dataset.shards()],
         metadata=chosen,
         observation_valid=observation_valid,
+        last_step=last_step,
         features=features_of(source, metadata_columns(episodes, chosen), observation_valid=observation_valid),
     )
 

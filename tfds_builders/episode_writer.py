@@ -4,7 +4,8 @@ The shard that is being written is a file of TFRecords with the ending `.unfinis
 gets its name, or becomes an ArrayRecord file, when it is full or the writer is closed, and only then
 `dataset_info.json` counts it. So what a killed writer leaves behind is a valid dataset, and a writer with
 `overwrite=False` goes on with the unfinished shard, and with one that has its name and was not counted yet. Files are
-replaced and never rewritten, so that it may be killed at that, too.
+made durable and then replaced, and never rewritten, so that it may be killed at that, too, and the power may fail: then
+the unfinished shard may be lost, and nothing else.
 """
 
 import contextlib
@@ -20,6 +21,7 @@ from typing import Any, Final, Self
 
 from rlds_kit.convert.tfds import tf_record
 from rlds_kit.errors import DatasetExistsError
+from rlds_kit.storage.whole_file import give_name, make_directory, whole_file
 from rlds_kit.tfds_builders.fitting import fitted
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
@@ -27,6 +29,7 @@ FORMATS: Final = ("tfrecord", "array_record")
 UNFINISHED: Final = ".unfinished"
 ABOUT: Final = ".about-"
 """At the beginning of the name of a directory in which a description is written before it gets its place."""
+DESCRIPTION: Final = "dataset_info.json"
 PARTIAL: Final = ".partial"
 """At the end of the name of a file that holds nothing that is not elsewhere: its writer died."""
 
@@ -77,7 +80,7 @@ class EpisodeWriter:
         )
         self._info = tfds.rlds.rlds_base.build_info(ds_config, identity)
         self._info.set_file_format(file_format)
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_directory(self._directory)
         lengths = self._made_ready(file_format, overwrite=overwrite)
         self._splits = {
             name: _Split(self._template(name, file_format), max_episodes_per_file, *lengths.get(name, ([], 0)))
@@ -140,7 +143,7 @@ class EpisodeWriter:
         """Removes the dataset that is there, or says how long its shards are, and its bytes, by split."""
         for left in self._directory.glob(f"{ABOUT}*"):
             shutil.rmtree(left)
-        description = self._directory / "dataset_info.json"
+        description = self._directory / DESCRIPTION
         if overwrite:
             for path in self._own_files():
                 path.unlink()
@@ -168,7 +171,7 @@ class EpisodeWriter:
         shard = re.compile(
             rf"{re.escape(self._info.name)}-\w+\.({'|'.join(FORMATS)})-\d{{5}}({re.escape(UNFINISHED)})?"
         )
-        about = {"dataset_info.json", "features.json", "metadata.json"}
+        about = {DESCRIPTION, "features.json", "metadata.json"}
         return [path for path in self._directory.iterdir() if shard.fullmatch(path.name) or path.name in about]
 
     def _describe(self) -> None:
@@ -182,8 +185,9 @@ class EpisodeWriter:
         self._info.set_splits(tfds.core.SplitDict(infos))
         with tempfile.TemporaryDirectory(prefix=ABOUT, dir=self._directory) as folder:
             self._info.write_to_directory(folder)
-            for path in Path(folder).iterdir():
-                path.replace(self._directory / path.name)
+            # What counts the shards comes last: with it, the dataset is there.
+            for path in sorted(Path(folder).iterdir(), key=lambda each: each.name == DESCRIPTION):
+                give_name(path, self._directory / path.name)
 
 
 class _Split:
@@ -226,7 +230,7 @@ class _Split:
             writer.write(record)
             self._sizes.append(len(record))
         writer.flush()
-        partial.replace(self._unfinished)
+        give_name(partial, self._unfinished)
         self._writer = writer
         if len(self._sizes) >= self._max_episodes:
             self._finish()
@@ -262,7 +266,7 @@ class _Split:
         if self.template.filetype_suffix == "array_record":
             _to_array_record(self._unfinished, self._path)
         else:
-            self._unfinished.replace(self._path)
+            give_name(self._unfinished, self._path)
         self.lengths.append(len(self._sizes))
         self.num_bytes += sum(self._sizes)
         self._sizes, self._writer = [], None
@@ -287,12 +291,11 @@ def _array_records(path: Path) -> Iterator[bytes]:
 def _to_array_record(source: Path, destination: Path) -> None:
     from array_record.python.array_record_module import ArrayRecordWriter
 
-    partial = destination.with_name(destination.name + PARTIAL)
-    writer = ArrayRecordWriter(str(partial), "group_size:1")
-    for record in tf_record.records(source):
-        writer.write(record)
-    writer.close()
-    partial.replace(destination)
+    with whole_file(destination, destination.with_name(destination.name + PARTIAL)) as partial:
+        writer = ArrayRecordWriter(str(partial), "group_size:1")
+        for record in tf_record.records(source):
+            writer.write(record)
+        writer.close()
     source.unlink()
 
 

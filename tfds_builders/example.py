@@ -9,6 +9,7 @@ from rlds_kit import spec as specs
 from rlds_kit.errors import SpecError
 from rlds_kit.feed.columns import plain
 from rlds_kit.feed.episodes import END, WholeEpisodes
+from rlds_kit.feed.last_step import LastStep, with_last_step
 from rlds_kit.feed.metadata import metadata_columns
 from rlds_kit.feed.step_arrays import OBSERVATION_VALID, StepArrays
 from rlds_kit.loader.source import Source
@@ -19,12 +20,13 @@ from rlds_kit.tfds_builders.features import without_tuples
 from rlds_kit.tfds_builders.spec_from_features import spec_of
 
 
-def example(episode: Episode, features: Any) -> dict[str, Any]:
+def example(episode: Episode, features: Any, last_step: LastStep = "zeros") -> dict[str, Any]:
     """An episode as a nest of arrays for `features.encode_example`.
 
     Args:
       episode: of a dataset, not a part of one.
       features: what `episode_features` made of the dataset; its fields and metadata are read, no others.
+      last_step: as for `as_tf_dataset`.
 
     Returns:
       `{"steps": {field: [T, ...], ...}, "episode_id": bytes, "end": bytes, ...}` with the values of `as_tf_dataset`:
@@ -37,9 +39,10 @@ def example(episode: Episode, features: Any) -> dict[str, Any]:
     >>> features.encode_example(example(dataset.episodes[0], features))  # doctest: +SKIP
     """
     steps = features[STEPS].feature
-    table = WholeEpisodes([episode], _source(episode, steps))
-    arrays = StepArrays(table, observation_valid=OBSERVATION_VALID in steps)
-    stacked = without_tuples(arrays.steps(0, range(episode.length)))
+    source = with_last_step(_source(episode, steps), last_step)
+    table = WholeEpisodes([episode], source)
+    arrays = StepArrays(table, observation_valid=OBSERVATION_VALID in steps, last_step=last_step)
+    stacked = without_tuples(arrays.steps(0, range(int(source.lengths[0]))))
     _require_fit(stacked, steps, "")
     told = {EPISODE_ID: str(episode.id), END: "" if episode.end is None else episode.end.value}
     names = [name for name in features if name not in (STEPS, *told)]

@@ -10,7 +10,10 @@ from rlds_kit.errors import SpecError
 MAX_BYTES: Final = 2**31 - 1
 """Protobuf writes longer messages, and then cannot read them."""
 SAFE_PART: Final = 2
-"""An episode whose values have less than this part of the limit cannot exceed it: no encoding makes two of one byte."""
+"""An episode whose values count for less than this part of the limit cannot exceed it: no encoding makes more than two
+bytes of one that is counted."""
+SIGNED_BYTES: Final = 5
+"""That a signed integer counts for: a negative one is stored in ten."""
 VALUE_BYTES: Final = 128
 """What an encoding may add to a value: the largest is PNG, for its header."""
 
@@ -51,5 +54,6 @@ def value_bytes(nest: Any) -> int:
     if isinstance(nest, str | bytes):
         return len(nest) + VALUE_BYTES
     if isinstance(nest, np.ndarray) and nest.dtype != object:
-        return int(nest.nbytes) + VALUE_BYTES * (len(nest) if nest.ndim else 1)
+        size = max(nest.nbytes, SIGNED_BYTES * nest.size) if nest.dtype.kind == "i" else nest.nbytes
+        return int(size) + VALUE_BYTES * (len(nest) if nest.ndim else 1)
     return sum(map(value_bytes, nest)) if isinstance(nest, np.ndarray | list | tuple) else VALUE_BYTES

@@ -1,11 +1,9 @@
 """What TensorFlow Datasets is told of episodes: the features of a recorded dataset, bit for bit or refused.
 
-A `tf.train.Example` knows int64, float32 and bytes only. So the default encoding of `tfds.features.Tensor` rounds
-float64, changes NaNs, and stores every integer of an array in up to ten bytes. Here each array is stored as its own
-bytes; what is left to the default are numbers that it keeps exactly.
+An array has TFDS's own encoding where that keeps it exactly, and else is stored as its bytes: `encodings` says when.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -24,57 +22,83 @@ from rlds_kit.spec.describe import describe_spec
 from rlds_kit.stacking import spec_at
 from rlds_kit.step import FLAGS, OBSERVATION, STEP_INDEX
 from rlds_kit.storage import leaf as leaves
+from rlds_kit.tfds_builders.encodings import (
+    Encoding,
+    has_signalling_nan,
+    is_below,
+    is_exact,
+    require_arrays,
+    signalling_fields,
+)
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
 IMAGE_CHANNELS: Final = (1, 3, 4)
 """Of arrays `[height, width, channels]` of uint8 that are images. TensorFlow reads no PNG of two channels."""
-ZLIB_BYTES: Final = 1024
-"""Arrays from this size on are compressed; in smaller ones there is little to find."""
 REFUSED: Final = "leave the field out: name the others in `select`"
 
 
 def episode_features(
-    dataset: Dataset, *, metadata: Sequence[str] | None = None, observation_valid: bool = False
+    dataset: Dataset,
+    *,
+    metadata: Sequence[str] | None = None,
+    observation_valid: bool = False,
+    compress: Collection[str] = (),
 ) -> Any:  # tfds.features.FeaturesDict
     """The features of a dataset's episodes, of the same names, dtypes and shapes as `dataset.as_tf_dataset()` has.
 
     An image is an array of uint8 `[height, width, channels]` with 1, 3 or 4 channels, and becomes `Image`, stored as
-    PNG. Text becomes `Text`, and every other array a `Tensor` that is stored as its bytes. TFDS has no tuples: a tuple
-    or a list becomes a dict with the keys "0", "1" and so on, the one difference from `as_tf_dataset`.
+    PNG. Text becomes `Text`, and every other array a `Tensor` in TFDS's own encoding, or as its bytes where that
+    encoding would change it; all float16 and float32 fields are read to find out. TFDS has no tuples: a tuple or a list
+    becomes a dict with the keys "0", "1" and so on, the one difference from `as_tf_dataset`.
 
     Args:
       dataset: `select` says which fields.
       metadata: keys of episode metadata, which stand beside "steps"; None has all that there are.
       observation_valid: whether steps have that field, as in `as_tf_dataset`. Data that lack final observations need
         it.
+      compress: fields, or paths into them, whose arrays are stored compressed with zlib. Readers that skip decoding get
+        strings for them.
 
     Raises:
-      SpecError: TFDS cannot hold a field or a key of metadata exactly; the message names it.
+      SpecError: TFDS cannot hold a field or a key of metadata exactly, or `compress` names no array; the message names
+        it.
 
     >>> episode_features(rlds_kit.open("data/pong"))["steps"]["observation"]  # doctest: +SKIP
     Image(shape=(210, 160, 3), dtype=uint8)
     """
     chosen = metadata_keys(dataset.episodes) if metadata is None else metadata
     columns = metadata_columns(dataset.episodes, chosen)
-    return features_of(dataset.source(), columns, observation_valid=observation_valid)
+    source = dataset.source()
+    changed = signalling_fields(dataset.episodes, source)
+    return features_of(source, columns, observation_valid=observation_valid, changed=changed, compress=compress)
 
 
-def features_of(source: Source, metadata: Mapping[str, np.ndarray], *, observation_valid: bool) -> Any:
+def features_of(
+    source: Source,
+    metadata: Mapping[str, np.ndarray],
+    *,
+    observation_valid: bool,
+    changed: Collection[str] = (),
+    compress: Collection[str] = (),
+) -> Any:
     """The features of episodes.
 
     Args:
       source: says what steps hold.
       metadata: `[episodes, ...]` by key.
       observation_valid: whether steps have that field.
+      changed: paths of arrays that TFDS's own encoding would change, whatever their dtype.
+      compress: as for `episode_features`.
 
     Raises:
-      SpecError: TFDS cannot hold a field or a key of metadata exactly.
+      SpecError: TFDS cannot hold a field or a key of metadata exactly, or `compress` names no array.
     """
     if taken := sorted(metadata.keys() & {STEPS, EPISODE_ID, END}):
         raise SpecError(f"{source.name}: metadata {taken} have names that an episode uses itself; leave them out")
     facts = {name: _fact(name, found) for name, found in metadata.items()}
     text = {EPISODE_ID: tfds.features.Text(), END: tfds.features.Text()}
-    steps = tfds.features.Dataset(step_features(source, observation_valid=observation_valid))
+    each = step_features(source, observation_valid=observation_valid, changed=changed, compress=compress)
+    steps = tfds.features.Dataset(each)
     features = tfds.features.FeaturesDict({STEPS: steps, **text, **facts})
     _require_distinct(source.name, features.get_serialized_info())
     return features
@@ -93,15 +117,23 @@ def metadata_keys(episodes: Iterable[Episode]) -> tuple[str, ...]:
     return tuple(sorted(key for key in found if isinstance(key, str)))
 
 
-def step_features(source: Source, *, observation_valid: bool = False) -> dict[str, Any]:  # of feature connectors
+def step_features(
+    source: Source,
+    *,
+    observation_valid: bool = False,
+    changed: Collection[str] = (),
+    compress: Collection[str] = (),
+) -> dict[str, Any]:  # of feature connectors
     """The features of a step, by the names of fields.
 
     Args:
       source: whose fields.
       observation_valid: whether steps have that field.
+      changed: as for `features_of`.
+      compress: as for `episode_features`.
 
     Raises:
-      SpecError: TFDS cannot hold a field exactly.
+      SpecError: TFDS cannot hold a field exactly, or `compress` names no array.
     """
     names = [name for name in source.fields if name not in FLAGS]
     if STEP_INDEX in source.spec.fields and STEP_INDEX not in names:
@@ -109,7 +141,10 @@ def step_features(source: Source, *, observation_valid: bool = False) -> dict[st
     flags = [*FLAGS, OBSERVATION_VALID] if observation_valid and OBSERVATION in names else FLAGS
     if taken := sorted({*names} & {*flags}):
         raise SpecError(f"{source.name} has a field {taken[0]!r} of its own; leave it out with `select`")
-    found = {name: _field(source, layout(source.spec, name, {})) for name in names}
+    layouts = {name: layout(source.spec, name, {}) for name in names}
+    encode = Encode(frozenset(changed), frozenset(compress))
+    found = {name: _field(source, leaves_of, encode) for name, leaves_of in layouts.items()}
+    require_arrays(source.name, compress, encode.arrays)
     return found | {name: tfds.features.Tensor(shape=(), dtype=np.bool_) for name in flags}
 
 
@@ -127,8 +162,25 @@ def without_tuples(nest: Any) -> Any:
     return nest
 
 
-def _field(source: Source, found: Sequence[Leaf]) -> Any:  # a feature connector
-    nest = leaves.nest({leaf.below: _Held(_leaf(source, leaf)) for leaf in found})
+class Encode:
+    """Chooses the encoding of arrays, and notes which arrays there are."""
+
+    def __init__(self, changed: frozenset[str], compress: frozenset[str]) -> None:
+        self._changed, self._compress = changed, compress
+        self.arrays: set[str] = set()
+
+    def feature(self, shape: Sequence[int | None], dtype: np.dtype[Any], path: str, place: str, remedy: str) -> Any:
+        """The feature of the array at a path; `place` and `remedy` as for `array_feature`."""
+        encoding: Encoding | None = "bytes" if path in self._changed else None
+        encoding = "zlib" if any(is_below(path, name) for name in self._compress) else encoding
+        made = array_feature(shape, dtype, place, remedy, encoding=encoding)
+        if type(made) is tfds.features.Tensor and made.np_dtype != np.dtype(object):
+            self.arrays.add(path)
+        return made
+
+
+def _field(source: Source, found: Sequence[Leaf], encode: Encode) -> Any:  # a feature connector
+    nest = leaves.nest({leaf.below: _Held(_leaf(source, leaf, encode)) for leaf in found})
     return _released(without_tuples(nest))
 
 
@@ -145,24 +197,47 @@ def _released(nest: Any) -> Any:
     return tfds.features.FeaturesDict({key: _released(item) for key, item in nest.items()})
 
 
-def _leaf(source: Source, leaf: Leaf) -> Any:
+def _leaf(source: Source, leaf: Leaf, encode: Encode) -> Any:
     described = column(source.name, source.spec, leaf)
     if described.spec is not None:
-        return array_feature(described.spec.shape, described.spec.dtype, f"{source.name}: {leaf.path}", REFUSED)
+        held, place = described.spec, f"{source.name}: {leaf.path}"
+        return encode.feature(held.shape, held.dtype, leaf.path, place, REFUSED)
     return _text(is_text=isinstance(spec_at(source.spec, leaf.path), specs.Text))
 
 
 def _fact(name: str, found: np.ndarray) -> Any:
     if found.dtype == object:
         return _text(is_text=all(isinstance(value, str) for value in found))
-    return array_feature(found.shape[1:], found.dtype, f"metadata {name!r}", "name the others in `metadata`")
+    remedy = "name the others in `metadata`"
+    is_changed = has_signalling_nan(found)
+    return fact_feature(found.shape[1:], found.dtype, f"metadata {name!r}", remedy, is_changed=is_changed)
+
+
+def fact_feature(
+    shape: Sequence[int | None], dtype: np.dtype[Any], place: str, remedy: str, *, is_changed: bool = True
+) -> Any:
+    """The feature of an array that stands beside the steps.
+
+    Args:
+      shape: as for `array_feature`.
+      dtype: likewise.
+      place: likewise.
+      remedy: likewise.
+      is_changed: whether TFDS's own encoding may change values of float16 and float32.
+    """
+    # Without TensorFlow, TFDS gives a single number of an episode as Python's int or float: other dtypes would be lost.
+    is_lost = not shape and dtype not in (np.bool_, np.int64)
+    is_lost |= is_changed and dtype.kind == "f"
+    return array_feature(shape, dtype, place, remedy, encoding="bytes" if is_lost else None)
 
 
 def _text(*, is_text: bool) -> Any:
     return tfds.features.Text() if is_text else tfds.features.Tensor(shape=(), dtype=np.object_)
 
 
-def array_feature(shape: Sequence[int | None], dtype: np.dtype[Any], place: str, remedy: str) -> Any:
+def array_feature(
+    shape: Sequence[int | None], dtype: np.dtype[Any], place: str, remedy: str, *, encoding: Encoding | None = None
+) -> Any:
     """The feature of an array that comes back bit for bit, out of TensorFlow and out of NumPy.
 
     Args:
@@ -170,6 +245,7 @@ def array_feature(shape: Sequence[int | None], dtype: np.dtype[Any], place: str,
       dtype: of numbers, or fixed-width text.
       place: what to call the array in a message.
       remedy: what to do where TFDS cannot hold it.
+      encoding: None takes TFDS's own where it keeps every value but signalling NaNs, and else the array's bytes.
 
     Raises:
       SpecError: TFDS cannot hold it.
@@ -185,12 +261,16 @@ def array_feature(shape: Sequence[int | None], dtype: np.dtype[Any], place: str,
         raise SpecError(f"{place} holds {held}, and TensorFlow Datasets {reason}; {remedy}")
     if dtype.kind in "US":
         return tfds.features.Text() if dtype.kind == "U" and not shape else _plain(shape, np.dtype(object))
-    if dtype == np.uint32 or (not shape and dtype.kind in "biu" and dtype != np.uint64):
-        return _plain(shape, dtype)
     if dtype == np.uint8 and is_known and not is_empty and len(shape) == 3 and shape[-1] in IMAGE_CHANNELS:
         return tfds.features.Image(shape=shape, dtype=np.uint8, encoding_format="png")
-    is_small = is_known and dtype.itemsize * int(np.prod([size or 0 for size in shape])) < ZLIB_BYTES
-    return tfds.features.Tensor(shape=shape, dtype=dtype, encoding="bytes" if is_small else "zlib")
+    if dtype == np.uint32:  # TensorFlow has no way to read its bytes
+        if encoding == "zlib":
+            raise SpecError(
+                f"{place} holds uint32, which TensorFlow reads in TFDS's own encoding only; do not compress it"
+            )
+        return _plain(shape, dtype)
+    own: Encoding = "none" if is_exact(dtype, shape) else "bytes"
+    return tfds.features.Tensor(shape=shape, dtype=dtype, encoding=encoding or own)
 
 
 def _plain(shape: Sequence[int | None], dtype: np.dtype[Any]) -> Any:

@@ -1,15 +1,18 @@
 """Turns what a builder names as its data into sources of episodes."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import rlds_kit
 from rlds_kit import Dataset
 from rlds_kit.errors import NotADatasetError, SpecError
+from rlds_kit.feed.last_step import LastStep
 from rlds_kit.rlds_types import STEPS
 from rlds_kit.storage.directory import is_dataset
+from rlds_kit.tfds_builders.encodings import encoding_of, with_bytes
 from rlds_kit.tfds_builders.envlogger_source import EnvLoggerSource, envlogger_directories
 from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
 from rlds_kit.tfds_builders.source import DatasetSource, EpisodeSource
@@ -20,12 +23,16 @@ Folders: TypeAlias = Mapping[str, Folder | Sequence[Folder]]
 """By split."""
 
 
-def sources_of(folders: Folder | Sequence[Folder]) -> list[EpisodeSource]:
+def sources_of(
+    folders: Folder | Sequence[Folder], *, last_step: LastStep = "zeros", compress: Collection[str] = ()
+) -> list[EpisodeSource]:
     """The sources in folders.
 
     Args:
       folders: directories, datasets, sources. A directory is one of a recorded dataset, or any at or below which
         EnvLogger wrote.
+      last_step: of directories and datasets; a source has its own.
+      compress: likewise.
 
     Raises:
       NotADatasetError: there is neither.
@@ -35,48 +42,62 @@ def sources_of(folders: Folder | Sequence[Folder]) -> list[EpisodeSource]:
     """
     each = list(folders) if isinstance(folders, list | tuple) else [folders]
     roots = [Path(os.path.abspath(folder)) for folder in each if isinstance(folder, str | os.PathLike)]  # noqa: PTH100
+    options: dict[str, Any] = {"last_step": last_step, "compress": compress}
     common = Path(os.path.commonpath(roots)) if roots else Path()
-    sources = [source for folder in each for source in _opened(folder, common)]
+    sources = [source for folder in each for source in _opened(folder, common, options)]
     _require_distinct(sources)
     return sources
 
 
 def common_features(sources: Sequence[EpisodeSource]) -> Any:  # tfds.features.FeaturesDict
-    """The features that all sources have.
+    """The features that all sources have; a field is stored as its bytes where one of them needs it.
 
     Raises:
       SpecError: they differ; the message names the field and two sources.
     """
     first, *others = sources
-    kinds = _kinds(first.features)
+    kinds, changed = _kinds(first.features), set[str]()
     for other in others:
         found = _kinds(other.features)
         for path in kinds.keys() | found.keys():
-            if kinds.get(path) != found.get(path):
+            kind, own = kinds.get(path, _NONE), found.get(path, _NONE)
+            if kind.said != own.said:
                 raise SpecError(
-                    f"{path}: expected the same features in all folders, got {kinds.get(path, 'no such field')} in "
-                    f"{first.name} and {found.get(path, 'no such field')} in {other.name}; publish them as two "
-                    "configs, or leave the field out with `select`"
+                    f"{path}: expected the same features in all folders, got {kind.said} in {first.name} and "
+                    f"{own.said} in {other.name}; publish them as two configs, or leave the field out with `select`"
                 )
-    return first.features
+            if kind.encoding != own.encoding:
+                changed.add(path)
+    return with_bytes(first.features, changed) if changed else first.features
 
 
-def _opened(folder: Any, common: Path) -> list[EpisodeSource]:
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a field is, in words, and how it is stored."""
+
+    said: str
+    encoding: str
+
+
+_NONE: Final = _Kind("no such field", "")
+
+
+def _opened(folder: Any, common: Path, options: dict[str, Any]) -> list[EpisodeSource]:
     """The sources in one folder; keys of EnvLogger's start with the path from `common`."""
     if isinstance(folder, Dataset):
-        return [DatasetSource(folder)]
+        return [DatasetSource(folder, **options)]
     if not isinstance(folder, str | os.PathLike):
         return [folder]
     path = Path(folder).absolute()
     if is_dataset(path):
-        return [DatasetSource(rlds_kit.open(path))]
+        return [DatasetSource(rlds_kit.open(path), **options)]
     found = envlogger_directories(path)
     if not found:
         raise NotADatasetError(
             f"{path}: expected a dataset, or a directory in which EnvLogger wrote, but there is no episodes-*.riegeli "
             "and, at whatever depth, no metadata.riegeli; check the path"
         )
-    return [EnvLoggerSource(each, key=_key(each, common)) for each in found]
+    return [EnvLoggerSource(each, key=_key(each, common), **options) for each in found]
 
 
 def _key(directory: Path, common: Path) -> str:
@@ -97,7 +118,8 @@ def _require_distinct(sources: Sequence[EpisodeSource]) -> None:
             owners[key] = source.name
 
 
-def _kinds(features: Any) -> dict[str, str]:
+def _kinds(features: Any) -> dict[str, _Kind]:
     """What every field is, by path."""
     parts = {STEPS: features[STEPS].feature, **{name: each for name, each in features.items() if name != STEPS}}
-    return {"/".join(keys): repr(value_at(parts, keys)) for keys in leaf_keys(parts)}
+    found = {"/".join(keys): value_at(parts, keys) for keys in leaf_keys(parts)}
+    return {path: _Kind(repr(feature), encoding_of(feature)) for path, feature in found.items()}

@@ -24,18 +24,17 @@ def only_one(directory: Path) -> Iterator[None]:
     directory.parent.mkdir(parents=True, exist_ok=True)
     # Not deleted afterwards: somebody who waits has it open, and a third one would lock another file.
     with (directory.parent / f".{directory.name}.lock").open("ab") as file:
-        _wait(file.fileno())
-        if not directory.exists():
+        is_alone = _wait(file.fileno())
+        if is_alone and not directory.exists():
             for left in directory.parent.glob(f"incomplete.*_{directory.name}"):
                 shutil.rmtree(left)
         yield
 
 
-def _wait(descriptor: int) -> None:
+def _wait(descriptor: int) -> bool:
+    """Waits for the lock; returns False where the file system has none."""
     while True:
         try:
-            lock.acquire(descriptor)
+            return lock.acquire(descriptor)
         except OSError:  # Windows does not wait
             time.sleep(_RETRY_SECONDS)
-        else:
-            return

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from rlds_kit.errors import SpecError
+from rlds_kit.feed.last_step import SAID, LastStep
 from rlds_kit.rlds_types import IS_FIRST, STEPS
 from rlds_kit.tfds_builders.beam_examples import examples_of, examples_on_beam, with_local_runner
+from rlds_kit.tfds_builders.encodings import warn_of_strings
 from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
 from rlds_kit.tfds_builders.folders import Folders, common_features, sources_of
 from rlds_kit.tfds_builders.proof import prove, source_digests, written_digests
@@ -43,6 +45,9 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
       FOLDERS: where the data of each split is: directories of recorded datasets; directories at or below which
         EnvLogger wrote (also releases of RLDS Creator and robosuite); datasets that were opened, for instance the parts
         that `Dataset.split` makes; or sources. Paths are relative to the working directory.
+      LAST_STEP: what stands for the action of each last step, "zeros", "repeat" or "drop", as for
+        `Dataset.as_tf_dataset`.
+      COMPRESS: fields, or paths into them, whose arrays are stored compressed, as for `episode_features`.
       DESCRIPTION, CITATION, HOMEPAGE, LICENCE: what to say of it. README.md and CITATIONS.bib beside a module called
         `<name>_dataset_builder.py` go before the first two.
 
@@ -54,6 +59,8 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
     """
 
     FOLDERS: ClassVar[Folders] = {}
+    LAST_STEP: ClassVar[LastStep] = "zeros"
+    COMPRESS: ClassVar[Sequence[str]] = ()
     DESCRIPTION: ClassVar[str] = ""
     CITATION: ClassVar[str] = ""
     HOMEPAGE: ClassVar[str] = ""
@@ -75,7 +82,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
     def _info(self) -> Any:  # tfds.core.DatasetInfo
         """What is known before the data is looked at; of what is prepared TFDS reads the features."""
         told = {
-            "description": self.DESCRIPTION or self.__doc__ or "",
+            "description": f"{self.DESCRIPTION or self.__doc__ or ''}\n\n{SAID[self.LAST_STEP]}".strip(),
             "citation": self.CITATION,
             "homepage": self.HOMEPAGE,
             "license": self.LICENCE,
@@ -94,7 +101,8 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
 
     def _opened(self, dl_manager: Any) -> dict[str, list[EpisodeSource]]:
         """The sources of each split."""
-        splits = {split: sources_of(folders) for split, folders in self.folders(dl_manager).items()}
+        options: dict[str, Any] = {"last_step": self.LAST_STEP, "compress": self.COMPRESS}
+        splits = {split: sources_of(folders, **options) for split, folders in self.folders(dl_manager).items()}
         if not splits:
             raise ValueError(
                 f"{type(self).__name__}: expected a folder for every split, got none; set FOLDERS, for instance to "
@@ -111,6 +119,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
         features = common_features([source for sources in self._sources.values() for source in sources])
         if self.info.file_format == tfds.core.FileFormat.ARRAY_RECORD:
             _require_readable_as_data_source(features[STEPS].feature)
+        warn_of_strings(self.name, features)
         features.save_config(self.data_dir)
         self.info.write_to_directory(self.data_dir)
         self.info.read_from_directory(self.data_dir)

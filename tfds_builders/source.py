@@ -1,12 +1,13 @@
 """Where published episodes come from: recorded datasets, and what else can say its features, keys and episodes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Protocol, runtime_checkable
 
 from rlds_kit import Dataset
 from rlds_kit.errors import DamagedError
+from rlds_kit.feed.last_step import LastStep, require_last_step
 from rlds_kit.tfds_builders.example import example
 from rlds_kit.tfds_builders.features import episode_features
 
@@ -69,13 +70,22 @@ class DatasetSource:
       dataset: `select` and `where` say which fields and episodes.
       metadata: keys of episode metadata to publish; None has all that there are.
       observation_valid: gives steps the field `observation_valid`, which data without final observations need.
+      last_step: as for `Dataset.as_tf_dataset`.
+      compress: as for `episode_features`.
 
     Raises:
       DamagedError: a shard is damaged, so that episodes may be missing.
+      ValueError: `last_step` is none of the three.
     """
 
     def __init__(
-        self, dataset: Dataset, *, metadata: Sequence[str] | None = None, observation_valid: bool = False
+        self,
+        dataset: Dataset,
+        *,
+        metadata: Sequence[str] | None = None,
+        observation_valid: bool = False,
+        last_step: LastStep = "zeros",
+        compress: Collection[str] = (),
     ) -> None:
         for shard in dataset.damage:
             raise DamagedError(
@@ -83,6 +93,7 @@ class DatasetSource:
                 "`rlds-kit repair` saves of it"
             )
         self._dataset, self._metadata, self._observation_valid = dataset, metadata, observation_valid
+        self._last_step, self._compress = require_last_step(last_step), compress
 
     @property
     def name(self) -> str:
@@ -92,7 +103,12 @@ class DatasetSource:
     @cached_property
     def features(self) -> Any:  # tfds.features.FeaturesDict
         """Of every episode, as `episode_features` has them."""
-        return episode_features(self._dataset, metadata=self._metadata, observation_valid=self._observation_valid)
+        return episode_features(
+            self._dataset,
+            metadata=self._metadata,
+            observation_valid=self._observation_valid,
+            compress=self._compress,
+        )
 
     @cached_property
     def keys(self) -> list[str]:
@@ -109,4 +125,4 @@ class DatasetSource:
         """The episodes of these numbers."""
         for number in part:
             episode = self._dataset.episodes[number]
-            yield SourceEpisode(str(episode.id), example(episode, self.features))
+            yield SourceEpisode(str(episode.id), example(episode, self.features, self._last_step))

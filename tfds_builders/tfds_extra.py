@@ -1,8 +1,10 @@
 """Says what to install where TensorFlow Datasets is not there. The package imports this before anything else."""
 
+from rlds_kit.install import how_to_install
+
 try:
     import tensorflow_datasets as tfds
 except ImportError as error:
-    raise ImportError('rlds_kit.tfds_builders needs TensorFlow Datasets: pip install "rlds-kit[tfds]"') from error
+    raise ImportError(f"rlds_kit.tfds_builders needs TensorFlow Datasets: {how_to_install('tfds')}") from error
 
 __all__ = ["tfds"]

@@ -6,6 +6,7 @@ import may take a simulator or a framework with it.
 """
 
 import ast
+import difflib
 import importlib
 import importlib.metadata
 from functools import cached_property
@@ -32,8 +33,8 @@ class Source(NamedTuple):
 CORE: Final = {
     name: Source(f"rlds_kit.cli.{name}", f"{name}_command")
     for name in (
-        *("annotate", "convert", "delete", "diff", "filter", "info", "lint", "merge", "plot", "publish"),
-        *("rechunk", "repair", "replay", "split", "stats", "trim", "verify", "video"),
+        *("annotate", "convert", "delete", "diff", "download", "filter", "info", "lint", "list", "merge"),
+        *("plot", "publish", "rechunk", "repair", "replay", "split", "stats", "trim", "verify", "video"),
     )
 }
 
@@ -45,6 +46,16 @@ class Commands(click.Group):
     def sources(self) -> dict[str, Source]:
         """Every command by name."""
         return dict(sorted({**in_rooms(), **installed(), **CORE}.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command that was called; of a name that is none, suggests those that are spelled alike."""
+        if args and args[0] not in self.sources and not args[0].startswith("-"):
+            alike = difflib.get_close_matches(args[0], self.sources, n=3)
+            suggestion = f" Did you mean {' or '.join(alike)}?" if alike else " `rlds-kit --help` lists all."
+            raise click.UsageError(f"There is no command {args[0]!r}.{suggestion}", ctx)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, sorted."""

@@ -1,12 +1,13 @@
 """`rlds-kit convert`."""
 
 import os
+from typing import Any
 
 import click
 
 from rlds_kit.cli.output import count_text, json_option, print_json, progress_bar, show, table
 from rlds_kit.convert.conversion import OURS, Report, convert
-from rlds_kit.convert.formats import FORMATS, WRITABLE, named
+from rlds_kit.convert.formats import FORMATS, WRITABLE, named, spelled
 
 
 def _formats() -> str:
@@ -18,11 +19,19 @@ def _formats() -> str:
     return "\n".join(["\b", "Formats, read (r) or also written (w):", *listed])
 
 
+class _FormatName(click.Choice[str]):
+    """The name of a format, spelled with hyphens or underscores."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as `FORMATS` spells it."""
+        return super().convert(spelled(str(value)), param, ctx)
+
+
 @click.command("convert", epilog=_formats())
 @click.argument("source", type=click.Path())
 @click.argument("destination", type=click.Path())
-@click.option("--from", "source_format", type=click.Choice(list(FORMATS)), help="Default: as recognised.")
-@click.option("--to", "format", type=click.Choice(WRITABLE), default=OURS, show_default=True)
+@click.option("--from", "source_format", type=_FormatName(list(FORMATS)), help="Default: as recognised.")
+@click.option("--to", "format", type=_FormatName(WRITABLE), default=OURS, show_default=True)
 @click.option("--allow-loss", is_flag=True, help="Leave out what the destination cannot hold, and list it.")
 @click.option(
     "--workers",

@@ -40,6 +40,7 @@ def video_command(  # noqa: PLR0913  one for each option
     """Show episodes as MP4 or GIF.
 
     One file shows the episodes one after the other, or side by side with --grid. What is there is not overwritten.
+    Where no images were recorded, the environment is made again and takes the recorded actions; each step is compared.
 
     \b
     rlds-kit video data/pong --to pong.mp4 --episodes 0,3:5 --scale 3 --captions
@@ -72,4 +73,5 @@ def video_command(  # noqa: PLR0913  one for each option
         return
     for each in written:
         what = f"{count_text(len(each.episodes), 'episode')}, {count_text(each.frames, 'frame')}"
-        show(f"{each.path}: {what}, {each.fps:g} a second")
+        again = ", drawn again" if each.is_drawn_again else ""
+        show(f"{each.path}: {what}, {each.fps:g} a second{again}")

@@ -26,6 +26,8 @@ from rlds_kit.remote.path import RemotePath
 from rlds_kit.storage.directory import is_dataset
 from rlds_kit.upkeep.report import Progress
 
+__all__ = ["Report", "convert"]
+
 VERSION: Final = 2
 """Of the conversion, noted in what it makes."""
 OURS: Final = "rlds_kit"
@@ -41,7 +43,7 @@ class Report:
       destination: what was made.
       destination_format: name of its format.
       episodes: in the destination.
-      steps: in the destination.
+      steps: in the destination: of each episode one more than it has actions, also if that one has no observation.
       losses: what the destination could not hold.
       lossy_at_the_source: what was lost before, when the source was made, by field.
       content_digest: of all episodes as they were read back from the destination, in hexadecimal digits.

@@ -31,17 +31,27 @@ WRITABLE: Final = tuple(name for name, each in FORMATS.items() if each.create is
 
 
 def named(name: str) -> Format:
-    """The format of a name.
+    """The format of a name, in which hyphens and underscores are the same.
 
     Raises:
       ConversionError: there is none.
 
-    >>> named("minari").create is None
-    False
+    >>> named("rlds-kit").name
+    'rlds_kit'
     """
+    name = spelled(name)
     if name not in FORMATS:
         raise ConversionError(f"expected one of the formats {', '.join(FORMATS)}, got {name!r}")
     return FORMATS[name]
+
+
+def spelled(name: str) -> str:
+    """A name as `FORMATS` spells it; one that is not known as it is.
+
+    >>> spelled("rlds-kit"), spelled("minari_arrow"), spelled("gif")
+    ('rlds_kit', 'minari-arrow', 'gif')
+    """
+    return next((each for each in FORMATS if each.replace("-", "_") == name.replace("-", "_")), name)
 
 
 def recognised(path: Path) -> Format:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rlds_kit.convert.decoded_size import require_plausible
 from rlds_kit.errors import FormatError, RldsKitError
+from rlds_kit.install import how_to_install
 
 _BROKEN: Final = (KeyError, ValueError, TypeError, RuntimeError, OSError, OverflowError, MemoryError)
 _TEXTS_AT_ONCE: Final = 256
@@ -25,7 +26,7 @@ def library() -> Any:
     try:
         import h5py
     except ModuleNotFoundError as error:
-        raise MissingHdf5Error('HDF5 needs h5py: pip install "rlds-kit[compat]"') from error
+        raise MissingHdf5Error(f"HDF5 needs h5py: {how_to_install('compat')}") from error
     return h5py
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rlds_kit.convert.decoded_size import require_plausible
 from rlds_kit.errors import FormatError, RldsKitError
+from rlds_kit.install import how_to_install
 
 _LARGEST_TEXT: Final = 1 << 26
 _MOST_THINGS: Final = 1 << 22
@@ -29,7 +30,7 @@ def library() -> Any:
         import pyarrow.compute
         import pyarrow.parquet
     except ModuleNotFoundError as error:
-        raise MissingParquetError('Parquet needs pyarrow: pip install "rlds-kit[compat]"') from error
+        raise MissingParquetError(f"Parquet needs pyarrow: {how_to_install('compat')}") from error
     return pa
 
 

@@ -1,16 +1,14 @@
 """What is said of a part that is done: a file beside it, which is written last."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import xxhash
 
 from rlds_kit.convert.parts import Part
-from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.storage.whole_file import write_json
 
 _READ_BYTES = 8 << 20
 
@@ -59,18 +57,7 @@ def write_note(path: Path, note: PartNote) -> None:
         "losses": [[*names, count] for names, count in note.losses.items()],
         "files": note.files,
     }
-    write_whole(path, content)
-
-
-def write_whole(path: Path, content: Any) -> None:  # JSON
-    """Writes a file that is there whole or not at all."""
-    temporary = path.with_suffix(".writing")
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    sync_directory(path.parent)
+    write_json(path, content)
 
 
 def read_note(directory: Path, part: Part) -> PartNote | None:

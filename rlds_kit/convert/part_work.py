@@ -108,7 +108,8 @@ class _PartWork:
     def _put(self, writer: Writer, held: ForeignEpisode) -> None:
         writer.write(held)
         self.contents.append(content_of(held))
-        self.steps += len(held.observed)
+        # The last action leads to a step, also where the observation of that step is missing.
+        self.steps += max(len(held.observed), len(held.acted) + 1 if held.acted else 0)
 
     def _lose(self, losses: list[Loss], place: str) -> None:
         if losses and not self._job.allow_loss:

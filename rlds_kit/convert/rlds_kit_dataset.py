@@ -16,6 +16,7 @@ from rlds_kit.step import ACTED_FIELDS, DECLARED_FIELDS, FLAGS, INFO, OBSERVATIO
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
+from rlds_kit.upkeep.closing import note_closed
 
 
 class DatasetReader:
@@ -159,6 +160,7 @@ def _join(parts: Sequence[Path], directory: Path) -> None:
     for part in parts:
         for shard in directories.shards_in(part):
             shard.rename(next(names))
+    note_closed(directory)
 
 
 FORMAT: Final = Format(

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from rlds_kit import whole_directory
-from rlds_kit.convert.part_note import write_whole
 from rlds_kit.convert.workers import WorkerDiedError
 from rlds_kit.errors import DatasetExistsError
+from rlds_kit.storage.whole_file import make_directory, write_json
 
 PLAN: Final = "plan.json"
 _WORD: Final = "convert"
@@ -37,11 +37,14 @@ def workspace(destination: Path) -> Iterator[Path]:
       OSError: it cannot be made.
     """
     whole_directory.require_free(destination)
-    destination.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(destination.parent)
     directory = whole_directory.partial_of(destination, _WORD)
     whole_directory.remove_abandoned(each for each in whole_directory.partials(destination) if each != directory)
     if whole_directory.is_under_way(directory):
-        raise DatasetExistsError(f"{destination}: another process is converting to it; wait, or give another path")
+        raise DatasetExistsError(
+            f"{destination}: another process is converting to it; wait, or give another path. If none is (a file "
+            f"system without locks cannot tell), remove {directory}"
+        )
     directory.mkdir(exist_ok=True)
     try:
         with whole_directory.under_way(directory):
@@ -68,4 +71,4 @@ def prepare(directory: Path, plan: Any) -> None:  # JSON
         belongs = each.name == whole_directory.LOCK or (is_same and each.name.startswith(("part-", PLAN)))
         if not belongs:
             shutil.rmtree(each) if each.is_dir() else each.unlink()
-    write_whole(path, plan)
+    write_json(path, plan)

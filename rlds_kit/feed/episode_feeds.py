@@ -7,6 +7,7 @@ from numpy.typing import DTypeLike
 
 from rlds_kit.episode import Episode
 from rlds_kit.feed.episodes import EpisodeNumbers, WholeEpisodes, with_step_index
+from rlds_kit.feed.last_step import LastStep, with_last_step
 from rlds_kit.feed.step_arrays import StepArrays
 from rlds_kit.loader.ordered import ordered
 from rlds_kit.loader.plan import Options
@@ -33,6 +34,7 @@ class EpisodeFeeds:
         metadata: Sequence[str] = (),
         dtypes: Mapping[str, DTypeLike] | None = None,
         observation_valid: bool = False,
+        last_step: LastStep = "zeros",
     ) -> Any:  # tf.data.Dataset
         """The episodes as a `tf.data.Dataset` in the form of RLDS.
 
@@ -47,21 +49,26 @@ class EpisodeFeeds:
           dtypes: to convert fields to, by name.
           observation_valid: gives steps a field of that name, False where there is no observation. Data that lack final
             observations need it: without it, such an episode is an error when it is read.
+          last_step: what stands for the action of the last step, which has none: "zeros"; "repeat" takes the action of
+            the step before; "drop" leaves the step out, and `is_last` is at the step before.
 
         Returns:
           A dataset of known cardinality, of datasets of known cardinality.
 
         Raises:
           MissingExtraError: TensorFlow is not installed.
-          SpecError: a field holds what is no tensor, or an episode lacks the metadata.
+          SpecError: a field holds what is no tensor, or an episode lacks the metadata, or has no action to keep or
+            repeat.
+          ValueError: `last_step` is none of the three.
 
         >>> episodes = ds.as_tf_dataset(metadata=["score"])  # doctest: +SKIP
         >>> steps = episodes.flat_map(lambda episode: episode["steps"])  # doctest: +SKIP
         """
         from rlds_kit.feed import tf
 
-        table = WholeEpisodes(self.episodes, with_step_index(self.source()), metadata, dtypes)
-        return tf.episodes(StepArrays(table, observation_valid=observation_valid))
+        source = with_last_step(with_step_index(self.source()), last_step)
+        table = WholeEpisodes(self.episodes, source, metadata, dtypes)
+        return tf.episodes(StepArrays(table, observation_valid=observation_valid, last_step=last_step))
 
     def as_dense_tf_dataset(
         self: Snapshot,
@@ -69,6 +76,7 @@ class EpisodeFeeds:
         metadata: Sequence[str] = (),
         dtypes: Mapping[str, DTypeLike] | None = None,
         observation_valid: bool = False,
+        last_step: LastStep = "zeros",
     ) -> Any:  # tf.data.Dataset
         """The same episodes with all steps of each as one dict of tensors `[T, ...]`: several times faster.
 
@@ -79,6 +87,7 @@ class EpisodeFeeds:
           metadata: as for `as_tf_dataset`.
           dtypes: as for `as_tf_dataset`.
           observation_valid: as for `as_tf_dataset`.
+          last_step: as for `as_tf_dataset`.
 
         Returns:
           A dataset of known cardinality, in the order of the episodes.
@@ -89,8 +98,9 @@ class EpisodeFeeds:
         """
         from rlds_kit.feed import tf
 
-        table = WholeEpisodes(self.episodes, with_step_index(self.source()), metadata, dtypes)
-        return tf.dense_episodes(StepArrays(table, observation_valid=observation_valid))
+        source = with_last_step(with_step_index(self.source()), last_step)
+        table = WholeEpisodes(self.episodes, source, metadata, dtypes)
+        return tf.dense_episodes(StepArrays(table, observation_valid=observation_valid, last_step=last_step))
 
     def as_torch_dataset(
         self: Snapshot, *, metadata: Sequence[str] = (), dtypes: Mapping[str, DTypeLike] | None = None

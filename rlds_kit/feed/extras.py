@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 
 from rlds_kit.errors import RldsKitError
+from rlds_kit.install import how_to_install
 
 
 class MissingExtraError(RldsKitError, ImportError):
@@ -18,11 +19,11 @@ def needs(extra: str) -> Iterator[None]:
       MissingExtraError: it is not there.
 
     >>> with needs("tf"):
-    ...     import no_such_framework
+    ...     import missing
     Traceback (most recent call last):
-    rlds_kit.feed.extras.MissingExtraError: no_such_framework is not installed: pip install "rlds-kit[tf]"
+    rlds_kit.feed.extras.MissingExtraError: missing is not installed: pip install ".[tf]" in a checkout of rlds_kit
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingExtraError(f'{error.name} is not installed: pip install "rlds-kit[{extra}]"') from error
+        raise MissingExtraError(f"{error.name} is not installed: {how_to_install(extra)}") from error

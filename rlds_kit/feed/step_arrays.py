@@ -8,9 +8,10 @@ import numpy as np
 from rlds_kit.errors import SpecError
 from rlds_kit.feed.columns import column, plain, without_lists
 from rlds_kit.feed.episodes import Stretch, WholeEpisodes
+from rlds_kit.feed.last_step import LastStep
 from rlds_kit.loader.layout import Leaf, nested
 from rlds_kit.loader.nests import map_arrays
-from rlds_kit.step import FLAGS, OBSERVATION, STEP_INDEX
+from rlds_kit.step import ACTION, FLAGS, OBSERVATION, STEP_INDEX
 
 OBSERVATION_VALID: Final = "observation_valid"
 """Whether a step has an observation; a field of steps of data in which final ones may be missing."""
@@ -22,6 +23,8 @@ class StepArrays:
     Args:
       table: the episodes.
       observation_valid: whether steps have that field.
+      last_step: "repeat" gives the last step of each episode the action of the one before. To drop the last step, make
+        the table of a source without it.
 
     Raises:
       SpecError: a field holds what is no array of numbers or bytes.
@@ -33,7 +36,7 @@ class StepArrays:
       own: names of flags, which come after the columns.
     """
 
-    def __init__(self, table: WholeEpisodes, *, observation_valid: bool) -> None:
+    def __init__(self, table: WholeEpisodes, *, observation_valid: bool, last_step: LastStep = "zeros") -> None:
         self.table = table
         source, layouts = table.source, table.layouts
         self.columns = {leaf: column(source.name, source.spec, leaf) for found in layouts.values() for leaf in found}
@@ -41,6 +44,7 @@ class StepArrays:
         is_said = observation_valid and OBSERVATION in layouts
         self.own: tuple[str, ...] = (*FLAGS, OBSERVATION_VALID) if is_said else FLAGS
         self._may_lack = observation_valid
+        self._repeats = last_step == "repeat"
         if taken := sorted(layouts.keys() & {*self.own}):
             raise SpecError(f"{source.name} has a field {taken[0]!r} of its own; leave it out with `select`")
 
@@ -71,6 +75,8 @@ class StepArrays:
         stretch = self.table.stretch(number, rows)
         index = self.table.layouts.get(STEP_INDEX, ())
         stretch |= {leaf: self._numbered(number, rows, leaf, stretch) for leaf in index}
+        if self._repeats and rows.stop == self.table.source.lengths[number]:
+            self._repeat_action(number, rows, stretch)
         own = self.table.flags(number, rows) | {OBSERVATION_VALID: self._observed(number, stretch, rows)}
         arrays = [array for leaf, each in self.columns.items() for array in each.arrays(*stretch[leaf])]
         return arrays + [own[name] for name in self.own]
@@ -89,6 +95,16 @@ class StepArrays:
         }
         fields = {name: map_arrays(lambda each: arrays[each.path], nest) for name, nest in self.nests.items()}
         return fields | {name: next(outputs) for name in self.own}
+
+    def _repeat_action(self, number: int, rows: range, stretch: Stretch) -> None:
+        """Puts the action of the step before into the last one, if that has none."""
+        at = rows.stop - 1
+        before = stretch if len(rows) > 1 else self.table.stretch(number, range(at - 1, at))
+        for leaf in self.table.layouts.get(ACTION, ()):
+            values, defined = stretch[leaf]
+            if not defined[-1]:
+                values[-1] = before[leaf][0][-2 if len(rows) > 1 else -1]
+                stretch[leaf] = values, defined | (np.arange(len(rows)) == len(rows) - 1)  # else text would be empty
 
     def _numbered(self, number: int, rows: range, leaf: Leaf, stretch: Stretch) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of steps, also where none was recorded: no gap is there, so the step before is numbered one less."""

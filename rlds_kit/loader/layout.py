@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.stacking import as_declared, spec_at
+from rlds_kit.stacking import dense, spec_at
 from rlds_kit.storage import leaf as leaves
 from rlds_kit.storage.restore import Stack
 
@@ -130,7 +130,9 @@ def read_leaf(leaf: Leaf, stacks: Mapping[str, Stack], begin: int, end: int) -> 
         return None
     if leaf.spec is not None and here.keys() == {leaf.path}:
         values, defined = here[leaf.path].result()
-        return (values if leaf.is_cast else as_declared(values, leaf.spec)), defined
+        if leaf.is_cast and values.dtype != object and values.shape[1:] == leaf.shape:
+            return values, defined
+        return dense(values, defined, leaf.spec), defined
     return _objects(leaf.path, here, end - begin)
 
 

@@ -1,17 +1,21 @@
 """A permutation of any size that is computed where it is needed, so that shuffling needs no memory.
 
 A Feistel network over just enough bits, walked until it lands below the size (Black and Rogaway, "Ciphers with
-arbitrary finite domains", CT-RSA 2002, section 5). Not for secrets.
+arbitrary finite domains", CT-RSA 2002, section 5). A network of few bits has too little to mix to make all orders
+equally likely, so small sizes are shuffled as a table (Knuth, TAOCP volume 2, algorithm 3.4.2P). Not for secrets.
 """
 
+import functools
 import hashlib
 from typing import Final
 
 import numpy as np
 
 ROUNDS: Final = 8
-SMALL_BITS: Final = 8
-"""A network of fewer bits has so little to mix that it takes twice the rounds to make all orders equally likely."""
+SMALL_SIZE: Final = 256
+"""Sizes up to this one are shuffled as a table."""
+_TABLES: Final = 1024
+"""Tables that stay cached: 2 KiB each at the most."""
 
 
 def permuted(positions: np.ndarray, size: int, *key: int) -> np.ndarray:
@@ -26,10 +30,13 @@ def permuted(positions: np.ndarray, size: int, *key: int) -> np.ndarray:
       int64 of the shape of `positions`.
 
     >>> permuted(np.arange(5), 5, 0).tolist()
-    [4, 2, 0, 3, 1]
+    [3, 0, 1, 4, 2]
     """
-    bits = max(2, (size - 1).bit_length())
-    keys = _round_keys(key, ROUNDS if bits >= SMALL_BITS else 2 * ROUNDS)
+    if size <= SMALL_SIZE:
+        found: np.ndarray = _shuffled(size, key)[positions]
+        return found
+    bits = (size - 1).bit_length()
+    keys = _round_keys(key)
     left, right = bits // 2, bits - bits // 2
     found = _network(positions.astype(np.uint64), keys, left, right)
     while (outside := found >= size).any():
@@ -37,8 +44,21 @@ def permuted(positions: np.ndarray, size: int, *key: int) -> np.ndarray:
     return found.astype(np.int64)
 
 
-def _round_keys(key: tuple[int, ...], rounds: int) -> list[np.uint64]:
-    digest = hashlib.shake_128(repr(key).encode()).digest(rounds * 8)
+@functools.lru_cache(_TABLES)
+def _shuffled(size: int, key: tuple[int, ...]) -> np.ndarray:
+    """`[size]` int64: all orders are equally likely over the keys, but for a bias below `size / 2**64` in each draw."""
+    draws = hashlib.shake_128(repr((size, *key)).encode()).digest(size * 8)
+    order = list(range(size))
+    for last in range(size - 1, 0, -1):
+        drawn = int.from_bytes(draws[8 * last : 8 * last + 8], "little") * (last + 1) >> 64
+        order[last], order[drawn] = order[drawn], order[last]
+    table = np.array(order, np.int64)
+    table.setflags(write=False)  # all callers share it
+    return table
+
+
+def _round_keys(key: tuple[int, ...]) -> list[np.uint64]:
+    digest = hashlib.shake_128(repr(key).encode()).digest(ROUNDS * 8)
     return list(np.frombuffer(digest, "<u8").astype(np.uint64))
 
 

@@ -42,7 +42,7 @@ class SampledDataset(abc.ABC):
           length: steps of a window.
           stride: steps from one window's start to the next one's.
           pad: "none" has full windows only; with "zero" and "repeat" a window starts at every `stride`-th step, and
-            zeros or the last step again stand where there is none.
+            zeros or the last step again stand where there is none, and the flags are False there.
           dtypes: to convert fields to, by name; without it every value is as it was recorded.
 
         Raises:
@@ -69,7 +69,7 @@ class SampledDataset(abc.ABC):
           offsets: by field, or by path into a nest, counted from the step: `{"observation": range(-3, 1), "action":
             range(0, 8)}`.
           pad: "none" leaves out steps around which something is not there; "zero" and "repeat" put zeros, or the value
-            of the nearest step that has one, in its place.
+            of the nearest step that has one, in its place, and False for flags.
           dtypes: to convert fields to, by name.
 
         Raises:

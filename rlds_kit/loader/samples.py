@@ -233,6 +233,30 @@ class Samples(Sequence[Batch]):
         """
         return Batches(self, Options(batch_size, shuffle, seed, drop_remainder, shard, threads, memory))
 
+    def arrays(self, *, threads: int | None = None) -> Batch:
+        """All samples as one batch, in the order of the data: what fits in memory, and libraries that take arrays.
+
+        Args:
+          threads: that decode; by default as many as there are cores, at most 4.
+
+        Returns:
+          What `gather(range(len(self)))` gives, decoded by threads and with little memory besides the result.
+
+        Raises:
+          MemoryError: the arrays do not fit in memory.
+
+        >>> all_of_them = ds.select("observation", "action", "reward").transitions().arrays()  # doctest: +SKIP
+        >>> all_of_them["next_observation"].shape  # doctest: +SKIP
+        (1000000, 17)
+        """
+        found = map_arrays(lambda array: np.empty((len(self), *array.shape[1:]), array.dtype), self.gather([]))
+        first = 0
+        for batch in self.batches(_ARRAYS_SAMPLES, threads=threads):
+            last = min(first + _ARRAYS_SAMPLES, len(self))
+            map_arrays(functools.partial(_put, slice(first, last)), found, batch)
+            first = last
+        return found  # type: ignore[no-any-return]  # a nest as a batch is one
+
     def as_torch_dataset(self) -> Any:  # torch.utils.data.Dataset
         """The samples as a map-style `torch.utils.data.Dataset` of tensors.
 
@@ -291,5 +315,11 @@ class Samples(Sequence[Batch]):
         return grain.source(self, ordered(self, Options(1, None if seed is None else "global", seed or 0)), epochs)
 
 
+def _put(where: slice, whole: np.ndarray, part: np.ndarray) -> None:
+    whole[where] = part
+
+
 _ITERATION_SAMPLES: Final = 64
 """Samples that iteration reads at once."""
+_ARRAYS_SAMPLES: Final = 1024
+"""Samples of the batches that `arrays` is put together from."""

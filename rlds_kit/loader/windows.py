@@ -15,7 +15,10 @@ from rlds_kit.step import ACTED_FIELDS, FLAGS
 from rlds_kit.storage.leaf import nest
 
 Pad: TypeAlias = Literal["none", "zero", "repeat"]
-"""What stands where a sample reaches beyond its steps: such samples are left out, zeros, or the nearest step."""
+"""What stands where a sample reaches beyond its steps: such samples are left out, zeros, or the nearest step.
+
+Flags (`is_first`, `is_last`, `is_terminal`) are False there with every padding.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class Windows:
         valid: dict[str, Any] = {}
         for name in names:
             if name in FLAGS:
-                batch[name] = padded(place.flag(name, rows), inside, self.pad)
+                batch[name] = place.flag(name, rows) & inside  # a repeated is_first or is_last would reset an RNN again
             else:
                 values, defined = read(name, place.steps(rows))
                 batch[name] = map_arrays(lambda array: padded(array, inside, self.pad), values)
@@ -146,7 +149,7 @@ class Chunks:
         for name in names:
             rows, inside = self._rows(place, name)
             if name in FLAGS:
-                batch[name], valid[name] = padded(place.flag(name, rows), inside, self.pad), inside
+                batch[name], valid[name] = place.flag(name, rows) & inside, inside
             else:
                 values, defined = read(name, place.steps(rows))
                 batch[name] = map_arrays(lambda array, inside=inside: padded(array, inside, self.pad), values)

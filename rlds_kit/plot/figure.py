@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
 from rlds_kit.dataset import Dataset
+from rlds_kit.install import how_to_install
 from rlds_kit.plot.counting import BINS, count
 from rlds_kit.plot.errors import MissingMatplotlibError, PlotError
 from rlds_kit.plot.histogram import Histograms, TextHistogram
@@ -15,7 +16,7 @@ from rlds_kit.upkeep.report import Progress
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MISSING_MATPLOTLIB: Final = 'drawing needs Matplotlib: pip install "rlds-kit[plot]"'
+MISSING_MATPLOTLIB: Final = f"drawing needs Matplotlib: {how_to_install('plot')}"
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Of datasets, in order; people who are colour-blind can tell them apart (Okabe and Ito, Color Universal Design)."""
 PANELS: Final = 16

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from rlds_kit.cli.output import count_text, size_text
+from rlds_kit.install import how_to_install
 from rlds_kit.plot.panel import number_text
 from rlds_kit.publish.facts import QUANTILES, Distribution, Facts
 from rlds_kit.publish.fields import Field
@@ -122,7 +123,7 @@ def _loading_of_folder(name: str) -> str:
 def _loading(address: str) -> str:
     """Code that was tried; `address` is what `rlds_kit.open` takes."""
     parts = [
-        "With `pip install rlds-kit`:\n",
+        f"With rlds_kit ({how_to_install()}):\n",
         _block(
             "python",
             "import rlds_kit\n\n"

@@ -9,13 +9,14 @@ from typing import Final, Protocol
 from rlds_kit.hub import CHECKSUMS
 from rlds_kit.publish.errors import Problem
 from rlds_kit.storage.directory import DESCRIPTION, SHARD_PATTERN
+from rlds_kit.storage.manifest import PATTERN as MANIFESTS
 from rlds_kit.upkeep.report import Meter
 
 CARD: Final = "README.md"
 CROISSANT: Final = "croissant.json"
 PICTURES: Final = "card/*.png"
 LAYERS: Final = "layers/*"
-OURS: Final = (SHARD_PATTERN, LAYERS, PICTURES, DESCRIPTION, CARD, CROISSANT, CHECKSUMS)
+OURS: Final = (SHARD_PATTERN, MANIFESTS, LAYERS, PICTURES, DESCRIPTION, CARD, CROISSANT, CHECKSUMS)
 """Names that a published dataset has; nothing else at a destination is ever removed."""
 
 
@@ -102,17 +103,17 @@ def obsolete(there: Iterable[str], items: Sequence[Item]) -> list[str]:
     return sorted(path for path in there if is_ours(path) and path not in kept)
 
 
-def occupied(url: str, there: Iterable[str], shards: Sequence[str]) -> list[Problem]:
+def occupied(url: str, there: Iterable[str], own: Sequence[str]) -> list[Problem]:
     """Whether another dataset, or somebody's page, is in the way.
 
-    The name of a shard is like no other. So a destination that has some of ours and none that we do not know is where
-    this very dataset was published before, or was being.
+    The names of shards and manifests are like no other. So a destination that has some of ours and none that we do not
+    know is where this very dataset was published before, or was being.
     """
     known = {path for path in there if is_ours(path)}
-    foreign = sorted(path for path in known if fnmatchcase(path, SHARD_PATTERN) and path not in shards)
+    foreign = sorted(path for path in known if fnmatchcase(path, SHARD_PATTERN) and path not in own)
     if foreign:
         what = f"{foreign[0]}{f' and {len(foreign) - 1:,} more shards' if len(foreign) > 1 else ''} of another dataset"
-    elif known and not known & set(shards):
+    elif known and not known & set(own):
         what = f"{', '.join(sorted(known)[:3])}, and no shard of this dataset"
     else:
         return []

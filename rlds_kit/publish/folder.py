@@ -1,6 +1,5 @@
 """Publishes to a folder."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from rlds_kit.publish.checksums import BUFFER, Advance, sha256_of
 from rlds_kit.publish.copying import copy
 from rlds_kit.publish.destination import Item, Sent
 from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.storage.whole_file import make_directory, whole_file
 from rlds_kit.upkeep.report import Meter
 
 
@@ -34,16 +34,15 @@ class Folder:
     def put(self, item: Item, advance: Advance) -> None:
         """Copies a file; a copy that was broken off is replaced by the next one."""
         target = self.path / item.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_name(f".{target.name}.partial")
-        with item.source.open("rb") as source, partial.open("wb") as file:
+        make_directory(target.parent)
+        with (
+            whole_file(target, target.with_name(f".{target.name}.partial")) as partial,
+            item.source.open("rb") as source,
+            partial.open("wb") as file,
+        ):
             while block := source.read(BUFFER):
                 file.write(block)
                 advance(file.tell())
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
-        sync_directory(target.parent)
 
     def digest(self, path: str) -> str:
         """The SHA-256 of a file."""

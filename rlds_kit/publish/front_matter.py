@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rlds_kit.hub import TAG
 from rlds_kit.publish.facts import Facts
 from rlds_kit.publish.licence import licence_of
 from rlds_kit.publish.provenance import environment_ids
@@ -36,7 +37,7 @@ def front_matter(facts: Facts) -> str:
     entries |= {
         "pretty_name": facts.about.name,
         "task_categories": ["reinforcement-learning"],
-        "tags": ["rlds", "rlds-kit", "episodes", *(slug(one) for one in environment_ids(facts.origins))],
+        "tags": ["rlds", TAG, "episodes", *(slug(one) for one in environment_ids(facts.origins))],
         "size_categories": [size_category(facts.statistics.steps)],
         "viewer": False,  # the hub's viewer reads tables
     }

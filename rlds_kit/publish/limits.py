@@ -19,7 +19,8 @@ def limits(facts: Facts, notes: Mapping[str, int]) -> Iterator[str]:
     endings = facts.statistics.endings
     yield (
         "Action, reward and discount of an episode's last step are undefined: arrays have zeros there, and "
-        '`episode.mask("action")` is False.'
+        '`episode.mask("action")` is False. A policy should not learn them: `last_step="drop"` of `as_tf_dataset` and '
+        '`builder_from_directory` leaves that step out, `"repeat"` takes the action before.'
     )
     if count := endings.get(EpisodeEnd.INCOMPLETE.value, 0):
         yield f"{_episodes(count)} INCOMPLETE: the recording program died. What is there of them is whole."

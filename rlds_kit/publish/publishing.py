@@ -18,6 +18,7 @@ from rlds_kit.publish.places import destination_of, require_apart
 from rlds_kit.publish.staging import stage
 from rlds_kit.remote.path import RemotePath
 from rlds_kit.storage import directory as directories
+from rlds_kit.storage.manifest import manifests_in
 from rlds_kit.upkeep.report import Meter, Progress
 
 
@@ -89,7 +90,8 @@ def publish(
     problems, report = problems_of(dataset, completed, allowed, stages)
     there = destination.listing()
     if not replace_other:
-        problems += occupied(destination.url, there, [shard.name for shard in directories.shards_in(dataset.path)])
+        own = [*directories.shards_in(dataset.path), *manifests_in(dataset.path)]
+        problems += occupied(destination.url, there, [path.name for path in own])
     if problems:
         raise NotPublishableError(tuple(problems))
     with tempfile.TemporaryDirectory(prefix="rlds-kit-publish-") as folder:

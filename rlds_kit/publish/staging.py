@@ -4,6 +4,7 @@ import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from rlds_kit.dataset import Dataset
@@ -18,6 +19,8 @@ from rlds_kit.publish.destination import CARD, CROISSANT, Item
 from rlds_kit.publish.facts import facts
 from rlds_kit.publish.pictures import pictures
 from rlds_kit.storage import directory as directories
+from rlds_kit.storage.manifest import PATTERN as MANIFESTS
+from rlds_kit.storage.manifest import manifests_in
 from rlds_kit.upkeep.copying import copy_description
 from rlds_kit.upkeep.report import Meter
 from rlds_kit.upkeep.verify import Report
@@ -58,7 +61,9 @@ def stage(dataset: Dataset, about: About, address: str, report: Report, folder: 
     notes = Counter(note.rule for note in report.notes)
     today = dt.datetime.now(dt.UTC).date()
     (folder / CARD).write_text(card(found, address, drawn, notes), "utf-8")
-    (folder / CROISSANT).write_text(croissant(found, items, today), "utf-8")
+    (folder / CROISSANT).write_text(
+        croissant(found, [item for item in items if not fnmatchcase(item.path, MANIFESTS)], today), "utf-8"
+    )
     pages = [*(f"{PICTURES}/{name}" for name in drawn), CROISSANT, CARD]
     items += [item_of(path, folder / path) for path in pages]
     (folder / CHECKSUMS).write_text(checksums(items), "utf-8")
@@ -66,7 +71,9 @@ def stage(dataset: Dataset, about: About, address: str, report: Report, folder: 
 
 
 def _data(dataset: Dataset) -> Iterator[tuple[str, Path]]:
-    """Shards and layers: where they go, and where they are."""
+    """Manifests, shards and layers: where they go, and where they are. A copy that breaks off has manifests first."""
+    for manifest in manifests_in(dataset.path):
+        yield manifest.name, manifest
     for shard in directories.shards_in(dataset.path):
         yield shard.name, shard
     for path in sorted(dataset.path.glob(LAYER_FILES)):

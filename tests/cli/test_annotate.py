@@ -62,7 +62,6 @@ def test_adds_lists_and_retracts(tmp_path: Path) -> None:
     ],
 )
 def test_errors_are_short(tmp_path: Path, arguments: tuple[object, ...], code: int, message: str) -> None:
-    """And say what to do."""
     result = run("annotate", record(tmp_path / "d").path, *arguments)
     assert (result.exit_code, message in result.output, "Traceback" in result.output) == (code, True, False)
 

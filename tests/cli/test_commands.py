@@ -16,6 +16,8 @@ from rlds_kit.cli import commands, main
 from rlds_kit.cli.commands import CORE, Source, in_rooms, summary
 from tests.upkeep.mending import record
 
+EXAMPLES = {"download": "hf://me/pong", "list": "data"}
+"""What a command is shown with that works on something else than one dataset here."""
 ROOT = Path(rlds_kit.__file__).parent.parent
 
 
@@ -39,9 +41,17 @@ def test_each_command_has_help_with_an_example(name: str) -> None:
     """Help shows how the command is called, and its exit codes."""
     result = CliRunner().invoke(main, [name, "--help"])
     assert result.exit_code == 0
-    assert f"rlds-kit {name} data/pong" in result.output
+    assert f"rlds-kit {name} {EXAMPLES.get(name, 'data/pong')}" in result.output
     assert "Exit codes:" in result.output
     assert "--json" in result.output
+
+
+def test_a_mistyped_command_gets_suggestions() -> None:
+    """Those that are spelled alike; exit code 2, as for every wrong command line."""
+    result = CliRunner().invoke(main, ["recrod"])
+    assert (result.exit_code, "Did you mean record?" in result.stderr) == (2, True)
+    result = CliRunner().invoke(main, ["xyzzy"])
+    assert (result.exit_code, "`rlds-kit --help` lists all" in result.stderr) == (2, True)
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -75,7 +85,15 @@ def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(CORE))
 def test_path_without_dataset_is_a_short_error(tmp_path: Path, name: str) -> None:
     """One line on standard error that says what to do, no traceback; exit code 2 where 1 is an answer."""
-    to = {"convert": [], "diff": [], "repair": [], "rechunk": [], "publish": ["--to"], "video": ["--to"]}
+    to = {
+        "convert": [],
+        "diff": [],
+        "download": [],
+        "repair": [],
+        "rechunk": [],
+        "publish": ["--to"],
+        "video": ["--to"],
+    }
     to |= {
         "filter": ["--where=True"],
         "merge": [],

@@ -41,7 +41,6 @@ def test_json_has_the_report(tmp_path: Path) -> None:
 
 
 def test_table_of_what_was_not_held(tmp_path: Path) -> None:
-    """For people."""
     with EpisodeWriter(tmp_path / "a", record_time=True) as writer, writer.episode() as episode:
         episode.start(np.zeros(2))
         episode.step(1, 1.0, np.ones(2), terminated=True)
@@ -51,11 +50,16 @@ def test_table_of_what_was_not_held(tmp_path: Path) -> None:
 
 
 def test_unknown_source_lists_the_formats(tmp_path: Path) -> None:
-    """Exit code 1."""
     result = CliRunner().invoke(main, ["convert", str(tmp_path), str(tmp_path / "b")])
     assert (result.exit_code, "minari" in result.stderr) == (1, True)
 
 
 def test_format_that_is_not_known_is_a_usage_error() -> None:
-    """Exit code 2."""
     assert CliRunner().invoke(main, ["convert", "a", "b", "--to", "arrays"]).exit_code == 2
+
+
+def test_names_of_formats_have_hyphens_or_underscores(tmp_path: Path) -> None:
+    """`rlds-kit` is what the program is called, and `rlds_kit` what the package is."""
+    command = ["convert", str(_arrays(tmp_path / "a.npz")), str(tmp_path / "b"), "--to", "rlds-kit"]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    assert len(rlds_kit.open(tmp_path / "b").episodes) == 2

@@ -46,14 +46,12 @@ def test_different_datasets_exit_with_1_and_say_where(tmp_path: Path) -> None:
 
 
 def test_named_fields_only(tmp_path: Path) -> None:
-    """Fields with commas between."""
     a, b = _changed(tmp_path)
     assert _run(a, b, "--fields", "observation, action")[0] == 0
     assert _run(a, b, "--fields", "observation,reward")[0] == 1
 
 
 def test_json_has_everything(tmp_path: Path) -> None:
-    """And nothing but JSON is printed."""
     code, output = _run(*_changed(tmp_path), "--json", "--match", "digest")
     found = json.loads(output)
     assert (code, found["equal"], found["match"], found["only_a"], found["only_b"]) == (1, False, "digest", [1], [1])

@@ -30,7 +30,6 @@ def test_merge_takes_any_number_of_datasets(tmp_path: Path) -> None:
 
 
 def test_filter_says_how_many_are_left(tmp_path: Path) -> None:
-    """And how many are not."""
     result = run("filter", record(tmp_path / "d"), tmp_path / "copy", "--where", "length > 6 and end != 'truncated'")
     assert result.exit_code == 0
     assert "1 episode, 9 steps" in result.output
@@ -46,7 +45,6 @@ def test_condition_that_cannot_be_read_or_decided_is_a_short_error(tmp_path: Pat
 
 
 def test_trim_cuts_at_steps(tmp_path: Path) -> None:
-    """Both ends are options."""
     result = run("trim", record(tmp_path / "d"), tmp_path / "copy", "--begin", 1, "--end", "-1")
     assert result.exit_code == 0
     assert "3 episodes, 22 steps" in result.output

@@ -75,7 +75,6 @@ def test_against(tmp_path: Path) -> None:
 
 
 def test_json_has_everything(tmp_path: Path) -> None:
-    """And nothing but JSON is printed."""
     code, output = _run(write(tmp_path / "d", courses(3, _wrong)), "--json")
     found = json.loads(output)
     (finding,) = found["findings"]
@@ -88,7 +87,6 @@ def test_json_has_everything(tmp_path: Path) -> None:
 
 
 def test_statistics(tmp_path: Path) -> None:
-    """One line a rule."""
     code, output = _run(write(tmp_path / "d", courses(3, _wrong)), "--statistics")
     assert code == 1
     assert "3 RK210 error A terminal step has a discount that is not zero" in " ".join(output.split())

@@ -87,7 +87,6 @@ def test_bad_command_line_is_refused(
 
 
 def test_dataset_that_is_given_twice_is_refused(tmp_path: Path) -> None:
-    """However it is written."""
     directory = record(tmp_path / "d")
     result = run("plot", directory, tmp_path / "x" / ".." / "d", "--json")
     assert (result.exit_code, "are the same" in result.stderr) == (2, True)
@@ -146,7 +145,7 @@ def test_missing_matplotlib_is_named(tmp_path: Path, command: list[str]) -> None
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == 'Error: drawing needs Matplotlib: pip install "rlds-kit[plot]"\n'
+    assert done.stderr == 'Error: drawing needs Matplotlib: pip install ".[plot]" in a checkout of rlds_kit\n'
 
 
 def test_stats_can_draw_too(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ def test_publishes(tmp_path: Path) -> None:
     result = run(record(tmp_path / "d"), "--to", tmp_path / "out", *ABOUT)
     assert (result.exit_code, result.stderr) == (0, "")
     text = " ".join(result.stdout.split())
-    assert "3 episodes, 21 steps (8 files" in text
-    assert "8 written, 0 there already)" in text
+    assert "3 episodes, 21 steps (9 files" in text
+    assert "9 written, 0 there already)" in text
     assert len(rlds_kit.open(tmp_path / "out").episodes) == 3
 
 
@@ -43,7 +43,7 @@ def test_json(tmp_path: Path) -> None:
     assert problems["ok"] is False
     assert [problem["rule"] for problem in problems["problems"]] == ["licence", "citation"]
     done = json.loads(run(directory, "--to", tmp_path / "out", "--json", *ABOUT).stdout)
-    assert (done["ok"], done["episodes"], len(done["sent"]["written"])) == (True, 3, 8)
+    assert (done["ok"], done["episodes"], len(done["sent"]["written"])) == (True, 3, 9)
     assert done["files"]["README.md"][0] == (tmp_path / "out/README.md").stat().st_size
 
 
@@ -56,7 +56,6 @@ def test_dry_run(tmp_path: Path) -> None:
 
 
 def test_another_dataset_is_replaced_with_yes(tmp_path: Path) -> None:
-    """And not without."""
     run(record(tmp_path / "a"), "--to", tmp_path / "out", *ABOUT)
     other = record(tmp_path / "b", episodes=5)
     assert run(other, "--to", tmp_path / "out", *ABOUT).exit_code == 1
@@ -83,5 +82,4 @@ def test_destination_in_the_dataset(tmp_path: Path) -> None:
 
 
 def test_destination_is_needed(tmp_path: Path) -> None:
-    """A usage error."""
     assert run(record(tmp_path / "d")).exit_code == 2

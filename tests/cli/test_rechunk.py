@@ -35,5 +35,4 @@ def test_damaged_dataset_is_refused(tmp_path: Path) -> None:
 
 
 def test_block_of_no_rows_is_a_usage_error(tmp_path: Path) -> None:
-    """Exit code 2."""
     assert CliRunner().invoke(main, ["rechunk", "a", "b", "--block-rows", "0"]).exit_code == 2

@@ -46,7 +46,6 @@ def test_divergence_exits_with_1_and_is_shown(tmp_path: Path) -> None:
 
 
 def test_chosen_episodes(tmp_path: Path) -> None:
-    """Only these are played."""
     directory = _tampered(tmp_path)
     assert _run(directory, "--episodes", "0,-1")[0] == 0
     assert _run(directory, "--episodes", "1:")[0] == 1
@@ -64,7 +63,6 @@ def test_what_cannot_be_played_exits_with_2_and_says_why(tmp_path: Path) -> None
 
 
 def test_json_has_everything(tmp_path: Path) -> None:
-    """And nothing but JSON is printed."""
     code, output = _run(_tampered(tmp_path), "--json")
     found = json.loads(output)
     (divergence,) = found["outcomes"][1]["divergences"]

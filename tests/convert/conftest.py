@@ -1,11 +1,21 @@
 """What tests of conversions share."""
 
-import os
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benchmarks.side_by_side.venvs import ENVLOGGER, PeerMissingError, python_of
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Waits until no other process is inside."""
+    fcntl = pytest.importorskip("fcntl", reason="EnvLogger has no wheel for Windows")
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # let go when the file is closed, or its process ends
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -14,8 +24,9 @@ def envlogger_python(request: pytest.FixtureRequest) -> Path:
     cache = request.config.cache
     if cache is None:
         pytest.skip("the virtual environment is kept in pytest's cache, which is switched off")
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")  # each its own: two must not make the same
+    place = Path(cache.mkdir("peers"))
     try:
-        return python_of(ENVLOGGER, Path(cache.mkdir(f"peers-{worker}")))
+        with locked(place / "lock"):  # processes of one run share it, and the first makes it
+            return python_of(ENVLOGGER, place)
     except PeerMissingError as error:
         pytest.skip(f"EnvLogger {error}")

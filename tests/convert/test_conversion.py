@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -141,13 +142,15 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("kind", ["npz", "hdf5", "minari", "envlogger"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning", "ignore::RuntimeWarning")
-def test_mutated_files_end_in_a_clear_error_or_an_answer(kind: str, tmp_path: Path) -> None:
+def test_mutated_files_end_in_a_clear_error_or_an_answer(
+    kind: str, tmp_path: Path, sweep: Callable[[int], int]
+) -> None:
     """Never in an error of the libraries beneath, and never in a crash or a hang."""
     source = sound(tmp_path, kind)
     files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
     good = {path: path.read_bytes() for path in files if path.stat().st_size}
     chance = random.Random(7)
-    for _ in range(500):
+    for _ in range(sweep(500)):
         path = chance.choice(sorted(good))
         path.write_bytes(mutated(good[path], chance))
         try:

@@ -233,3 +233,36 @@ def test_what_no_field_stands_for_is_not_lost_in_silence(tmp_path: Path) -> None
         convert(tmp_path / "crowdplay", tmp_path / "ours")
     report = convert(tmp_path / "crowdplay", tmp_path / "ours", allow_loss=True)
     assert [(loss.field, loss.values) for loss in report.losses] == [("info/lives", len(trajectory))]
+
+
+def test_measures_that_are_not_kept_by_agent_are_not_lost(tmp_path: Path) -> None:
+    """They are of all agents, and so is what stands beside the agents' own; another agent's stay with that agent."""
+    (name, trajectory), *_ = make_sample(tmp_path / "crowdplay", SESSIONS[-1:]).items()
+    for step in trajectory:
+        step["task_callables"] = {
+            "Team score": {"all": 7},
+            "Distance": {"all": 1.5, FIRST: 2, SECOND: 3},
+            "Left": {SECOND: 4},
+            "Nothing": {},
+            "Level": {FIRST: None, SECOND: None},
+            "Plain": 5,
+        }
+        step["episode_callables"] = [1, 2]
+    (tmp_path / "crowdplay" / f"{name}.pickle.bz2").write_bytes(bz2.compress(pickle.dumps(trajectory, 4)))
+    report = convert(tmp_path / "crowdplay", tmp_path / "ours")
+    assert report.losses == ()
+    first, second = rlds_kit.open(tmp_path / "ours").episodes
+    common = {"Team score": {"all": 7}, "Nothing": {}, "Level": None, "Plain": 5}
+    for step in list(first.steps)[:-1]:
+        assert step["collectors"] == {"session": {**common, "Distance": {"all": 1.5, FIRST: 2}}, "episode": [1, 2]}
+    for step in list(second.steps)[:-1]:
+        session = {**common, "Distance": {"all": 1.5, SECOND: 3}, "Left": 4}
+        assert step["collectors"] == {"session": session, "episode": [1, 2]}
+
+
+def test_the_report_counts_the_steps_of_the_dataset(tmp_path: Path) -> None:
+    """Also the one after the last action, whose observation CrowdPlay did not store."""
+    make_sample(tmp_path / "crowdplay", SESSIONS[:2])
+    report = convert(tmp_path / "crowdplay", tmp_path / "ours")
+    lengths = [episode.length for episode in rlds_kit.open(tmp_path / "ours").episodes]
+    assert (report.episodes, report.steps) == (len(lengths), sum(lengths))

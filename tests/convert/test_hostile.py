@@ -107,20 +107,21 @@ SEALED = {"tfrecord": sealed_tfrecord, "array_record": sealed_array_record}
 
 @pytest.mark.parametrize("prepared", ["tfrecord", "array_record"], indirect=True)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
-def test_mutated_datasets_of_tfds(prepared: Path) -> None:
+def test_mutated_datasets_of_tfds(prepared: Path, sweep: Callable[[int], int]) -> None:
     """Files, records with right checksums, features and descriptions: everything is a clear error or read."""
     (file,) = (path for path in prepared.iterdir() if "-train." in path.name)
     sealed = SEALED["array_record" if "array_record" in file.name else "tfrecord"](file)
-    found = Counter(read_mutations(prepared, "tfds", {file: sealed}, CASES))
+    cases = sweep(CASES)
+    found = Counter(read_mutations(prepared, "tfds", {file: sealed}, cases))
     assert found["read"] > 0
-    assert found["FormatError"] > 50
-    found += Counter(read_mutations(prepared, "tfds", {file: mutated}, CASES // 3))
-    found += Counter(read_mutations(prepared, "tfds", {prepared / FILE: mutated, prepared / INFO: mutated}, CASES // 2))
-    assert found["DamagedError"] > 20
-    assert found.total() >= 500
+    assert found["FormatError"] > cases // 6
+    found += Counter(read_mutations(prepared, "tfds", {file: mutated}, cases // 3))
+    found += Counter(read_mutations(prepared, "tfds", {prepared / FILE: mutated, prepared / INFO: mutated}, cases // 2))
+    assert found["DamagedError"] > cases // 15
+    assert found.total() >= 5 * cases // 3
 
 
-def test_mutated_datasets_of_crowdplay(tmp_path: Path) -> None:
+def test_mutated_datasets_of_crowdplay(tmp_path: Path, sweep: Callable[[int], int]) -> None:
     """The database, the compressed trajectories, and the pickles in them."""
     root = tmp_path / "crowdplay"
     make_sample(root, SESSIONS[:1])
@@ -132,12 +133,13 @@ def test_mutated_datasets_of_crowdplay(tmp_path: Path) -> None:
     def in_pages(data: bytes, chance: random.Random) -> bytes:
         return data[:100] + mutated(data[100:], chance)
 
-    found = Counter(read_mutations(root, "crowdplay", {small: packed}, CASES // 2))
-    found += Counter(read_mutations(root, "crowdplay", {small: mutated}, CASES // 4))
-    found += Counter(read_mutations(root, "crowdplay", {root / "dataset.sqlite": in_pages}, CASES // 2))
-    assert found["RefusedPickleError"] > 50
-    assert found["FormatError"] > 20
-    assert found.total() >= 250
+    cases = sweep(CASES)
+    found = Counter(read_mutations(root, "crowdplay", {small: packed}, cases // 2))
+    found += Counter(read_mutations(root, "crowdplay", {small: mutated}, cases // 4))
+    found += Counter(read_mutations(root, "crowdplay", {root / "dataset.sqlite": in_pages}, cases // 2))
+    assert found["RefusedPickleError"] > cases // 6
+    assert found["FormatError"] > cases // 15
+    assert found.total() >= 5 * cases // 6
 
 
 def rewrite(path: Path, change: Callable[[Any], None]) -> None:
@@ -241,17 +243,51 @@ def crowdplay_with(root: Path, statements: str) -> Path:
     return root
 
 
-def test_database_that_counts_for_ever_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table may be a view, which may be anything."""
-    monkeypatch.setattr("rlds_kit.convert.crowdplay.trajectories._MOST_SQLITE_CALLS", 3)
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x > 0)"
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "SELECT count(*) AS environment_id, 1 AS agent_id, 1 AS permanent_user_id FROM n",
+        "SELECT x AS environment_id, 1 AS agent_id, 1 AS permanent_user_id FROM n",
+    ],
+    ids=["counts for ever", "has rows without end"],
+)
+def test_view_in_the_place_of_a_table_is_refused(tmp_path: Path, view: str) -> None:
+    """A view may be anything; it is looked at before anything of it is read."""
+    root = crowdplay_with(tmp_path, f"DROP TABLE users; CREATE VIEW users AS {ENDLESS} {view};")
+    with pytest.raises(FormatError, match=r"dataset.sqlite: expected the table users of CrowdPlay, got view"):
+        formats.named("crowdplay").open(root)
+
+
+def test_virtual_table_is_refused(tmp_path: Path) -> None:
+    """It has what its module makes of it."""
+    columns = "environment_id, agent_id, permanent_user_id"
+    root = crowdplay_with(tmp_path, f"DROP TABLE users; CREATE VIRTUAL TABLE users USING fts4({columns});")
+    with pytest.raises(FormatError, match="expected the table users"):
+        formats.named("crowdplay").open(root)
+
+
+def test_episode_of_many_sessions_is_refused(tmp_path: Path) -> None:
+    """As many rows as there are episodes times sessions would come of a file of both."""
     root = crowdplay_with(
         tmp_path,
         """
-        DROP TABLE users;
-        CREATE VIEW users AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x > 0)
-        SELECT count(*) AS environment_id, 1 AS agent_id, 1 AS permanent_user_id FROM n;
+        CREATE TABLE many AS SELECT * FROM environments UNION ALL SELECT * FROM environments;
+        DROP TABLE environments;
+        ALTER TABLE many RENAME TO environments;
         """,
     )
+    with pytest.raises(FormatError, match="expected one session of episode"):
+        formats.named("crowdplay").open(root)
+
+
+def test_database_that_works_for_ever_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many operations of SQLite."""
+    monkeypatch.setattr("rlds_kit.convert.crowdplay.trajectories._MOST_SQLITE_CALLS", 0)
+    monkeypatch.setattr("rlds_kit.convert.crowdplay.trajectories._SQLITE_STEPS", 10)
+    root = crowdplay_with(tmp_path, "")
     with pytest.raises(FormatError, match="not a database of CrowdPlay: interrupted"):
         formats.named("crowdplay").open(root)
 

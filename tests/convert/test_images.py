@@ -58,7 +58,6 @@ def test_grey_with_alpha(decoder: str) -> None:
 
 
 def test_sixteen_bits(decoder: str) -> None:
-    """Depth images in PNG."""
     assert np.array_equal(decode(DEEP_FILE, (6, 5, 1), np.dtype(np.uint16)), DEEP)
 
 

@@ -64,7 +64,7 @@ def test_video_is_lossy_at_the_source(tmp_path: Path) -> None:
     """The copy says so, and what was stored as PNG is not named."""
     report = convert(samples.GOLDEN, tmp_path / "ours")
     assert report.lossy_at_the_source == {"observation/images/side": "video: h264, yuv420p"}
-    assert (report.losses, report.episodes, report.steps) == ((), 3, 15)
+    assert (report.losses, report.episodes, report.steps) == ((), 3, 18)  # the last steps have no observation
 
 
 def test_episodes_end_as_their_last_frames_say(tmp_path: Path) -> None:
@@ -157,7 +157,6 @@ def test_any_part_is_that_of_the_whole(is_rolled: bool, tmp_path: Path, monkeypa
 
 
 def test_workers_make_the_same_dataset(tmp_path: Path) -> None:
-    """As one worker does."""
     made = [convert(samples.GOLDEN, tmp_path / f"by {count}", workers=count, part_bytes=1) for count in (1, 2)]
     assert made[0].content_digest == made[1].content_digest
     assert diff(*(rlds_kit.open(tmp_path / f"by {count}") for count in (1, 2)), match="order").equal
@@ -255,6 +254,29 @@ def test_capabilities_say_what_is_kept(capability: str) -> None:
     assert getattr(rlds_kit_dataset.FORMAT.capabilities, capability)
     assert not FORMAT.capabilities.changing_fields
     assert not FORMAT.capabilities.gaps
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_a_language_instruction_becomes_the_task(is_nested: bool, tmp_path: Path) -> None:
+    """As RLDS datasets of robots have it, in the step or in the observation; back here it is where it was."""
+    texts = ["open the drawer", "open the drawer", "close the drawer"]
+    with EpisodeWriter(tmp_path / "ours", record_time=False) as writer, writer.episode() as episode:
+        for number, text in enumerate(texts):
+            state = np.array([number], np.float32)
+            observation = {"state": state, "language_instruction": text} if is_nested else {"state": state}
+            extra: dict[str, Any] = {} if is_nested else {"language_instruction": text}
+            if number == 0:
+                episode.start(observation, **extra)
+            else:
+                episode.step(state, np.float64(1), observation, terminated=number == 2, **extra)
+    convert(tmp_path / "ours", tmp_path / "theirs", "lerobot")
+    tasks = pq.read_table(tmp_path / "theirs/meta/tasks.parquet").to_pydict()
+    assert list(tasks.values()) == [[0], ["open the drawer"]]  # the last text is that of no action
+    features = json.loads((tmp_path / "theirs/meta/info.json").read_text())["features"]
+    assert not [name for name in features if "instruction" in name]
+    convert(tmp_path / "theirs", tmp_path / "back")
+    given, again = (rlds_kit.open(tmp_path / name).episodes[0] for name in ("ours", "back"))
+    assert again.content_digest == given.content_digest
 
 
 def test_without_our_own_file_it_is_a_dataset_of_lerobot(tmp_path: Path) -> None:

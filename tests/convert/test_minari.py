@@ -396,7 +396,6 @@ def test_data_of_other_kinds_are_refused(harm: Callable[[Any], None], minari: An
 
 @pytest.mark.parametrize("stored", [[1], {}, None])
 def test_storage_of_no_name_is_refused(stored: Any, minari: Any, root: Path) -> None:
-    """Whatever JSON has there."""
     samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2))
     path = root / "own-v0" / "data" / "metadata.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"data_format": stored}))

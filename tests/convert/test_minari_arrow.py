@@ -93,7 +93,6 @@ def tuple_of(value: Any) -> Any:
 @pytest.mark.parametrize("target", ["minari", "minari-arrow", "minari-parquet"])
 @pytest.mark.parametrize("stored", STORED)
 def test_one_storage_becomes_another(stored: str, target: str, minari: Any, root: Path, tmp_path: Path) -> None:
-    """With the same episodes."""
     samples.write(minari, "own-v0", SPACES["dict"], SPACES["multi"], infos=True, data_format=stored)
     if target == f"minari-{stored}":
         with pytest.raises(ConversionError, match="already"):

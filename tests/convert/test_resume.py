@@ -107,15 +107,12 @@ def cut_short(root: Path) -> list[Path]:
 
 
 def test_full_disk_keeps_what_is_done(tmp_path: Path) -> None:
-    """Somebody will make room."""
     assert len(cut_short(tmp_path)) == 4
     assert converted(tmp_path).episodes_kept == 8
     assert numbers(tmp_path / "ours") == list(range(EPISODES))
 
 
 def test_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
-    """So does Ctrl-C."""
-
     def stop(done: int, total: int) -> None:
         if 2 * done > total:
             raise KeyboardInterrupt

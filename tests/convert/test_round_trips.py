@@ -20,6 +20,7 @@ from rlds_kit.step import EpisodeEnd
 from tests.convert import lerobot_samples, minari_samples
 from tests.convert.test_envlogger import CASES, GOLDEN
 from tests.convert.test_minari import SPACES
+from tests.repetitions import repetitions
 
 FOREIGN = [name for name in formats.WRITABLE if name != "rlds_kit"]
 MINARI = {name: name.partition("-")[2] or "hdf5" for name in FOREIGN if name.startswith("minari")}
@@ -157,7 +158,11 @@ def _named(fields: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", FOREIGN)
 @given(recording=recordings())
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@pytest.mark.sweep
+@settings(
+    max_examples=repetitions(12, least=4),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_generated(name: str, recording: Recording, tmp_path_factory: pytest.TempPathFactory) -> None:
     """What a format holds of any episodes is what comes back from it, and once more there it is the same dataset."""
     path = tmp_path_factory.mktemp("generated")

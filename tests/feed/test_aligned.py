@@ -114,7 +114,7 @@ def test_step_that_is_kept_does_not_keep_its_episode(
     assert most <= rooms.lent_bytes <= most + (5 << 20)  # a few episodes of 1 MiB are read ahead
 
 
-@pytest.mark.parametrize("are_small", [False, True])
+@pytest.mark.parametrize("are_small", [False, pytest.param(True, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(("lent", "least"), [(0, 0), (8 << 20, 4 << 20), (1 << 30, 16 << 20)])
 def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int, least: int, are_small: bool

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import rlds_kit
+from rlds_kit.install import how_to_install
 from tests.loader.recording import numbered
 
 CALLS = [
@@ -39,5 +40,5 @@ for module, extra, call in {CALLS!r}:
         print(isinstance(error, ImportError), error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    expected = [f'True {module} is not installed: pip install "rlds-kit[{extra}]"' for module, extra, _ in CALLS]
+    expected = [f"True {module} is not installed: {how_to_install(extra)}" for module, extra, _ in CALLS]
     assert done.stdout.splitlines() == expected

@@ -76,7 +76,6 @@ def test_worker_processes_read_the_source(dataset: Dataset) -> None:
 
 @pytest.mark.parametrize("observation", ["dict", "text", "tuple", "bfloat16"])
 def test_elements_of_any_kind_are_batched(observation: str) -> None:
-    """Whatever NumPy can stack."""
     with recorded(plain(5, observation=observation)) as recording:
         samples = recording.windows(2)
         (batch,) = grain.MapDataset.source(samples.as_grain_source()).batch(4)
@@ -153,6 +152,5 @@ def test_a_state_beyond_the_last_epoch_is_an_end(dataset: Dataset) -> None:
 
 
 def test_no_samples_are_no_batches(dataset: Dataset) -> None:
-    """Also where there is no end."""
     assert list(dataset.windows(1000).batches(7).as_grain_dataset()) == []
     assert len(dataset.windows(1000).as_grain_source(epochs=3)) == 0

@@ -70,13 +70,11 @@ def test_pytorch(samples: Any, expected: list[Any], options: dict[str, Any]) -> 
 
 
 def test_pytorch_batches(samples: Any, expected: list[Any]) -> None:
-    """The batches themselves."""
     loader = DataLoader(samples.batches(BATCH, shuffle="global", seed=6).as_torch_dataset(), batch_size=None)
     _assert_same([batch for _ in range(EPOCHS) for batch in loader], expected)
 
 
 def test_tensorflow(samples: Any, expected: list[Any]) -> None:
-    """The batches as tensors."""
     dataset = samples.batches(BATCH, shuffle="global", seed=6).as_tf_dataset()
     _assert_same(list(tfds.as_numpy(dataset.repeat(EPOCHS))), expected)
 

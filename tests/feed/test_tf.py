@@ -155,7 +155,6 @@ def test_an_open_episode_has_no_end_and_no_last_step() -> None:
 
 
 def test_ends_are_told_apart() -> None:
-    """Terminated, truncated, interrupted, incomplete."""
     with recorded(Plan(ENDS)) as dataset:
         ends = [episode["end"].decode() for episode in tfds.as_numpy(dataset.as_dense_tf_dataset())]
         assert ends == [episode.end.value for episode in dataset.episodes if episode.end]
@@ -227,14 +226,12 @@ def test_dtypes_convert(counted: Dataset) -> None:
 
 
 def test_metadata_come_with_each_episode(counted: Dataset) -> None:
-    """In both forms."""
     for episodes in (counted.as_tf_dataset(metadata=["first"]), counted.as_dense_tf_dataset(metadata=["first"])):
         assert episodes.element_spec["first"] == tf.TensorSpec([], tf.int64)
         assert [int(episode["first"]) for episode in episodes] == [0, 17, 18, 58, 66, 89]
 
 
 def test_text_metadata(tmp_path: Path) -> None:
-    """Is UTF-8."""
     with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode(metadata={"task": "Tür öffnen"}) as one:
         one.start(0)
     (episode,) = rlds_kit.open(tmp_path).as_tf_dataset(metadata=["task"])
@@ -341,7 +338,6 @@ def test_episodes_without_numbers_of_steps_are_numbered(tmp_path: Path) -> None:
 
 
 def test_numbers_go_on_from_stretch_to_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where none were recorded."""
     monkeypatch.setattr("rlds_kit.feed.episodes.STRETCH_BYTES", 1)
     plan = Plan((EpisodePlan(20), EpisodePlan(3, gaps=frozenset((1,)))), is_scheduled=True)
     without = Plan((EpisodePlan(20),))
@@ -359,6 +355,7 @@ def test_numbers_go_on_from_stretch_to_stretch(tmp_path: Path, monkeypatch: pyte
 # Long episodes.
 
 
+@pytest.mark.thorough  # 800 MB
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="asks Linux for the memory of this process")
 def test_a_long_episode_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
     """Going through 800 MB of one episode's steps takes a part of that; what, the allocator decides."""

@@ -73,7 +73,6 @@ def test_samples_are_those_of_numpy(observation: str) -> None:
 
 
 def test_tensors_keep_their_dtypes(dataset: Dataset) -> None:
-    """Bool and uint8 too."""
     samples = dataset.windows(2)
     tensors, arrays = flattened(samples.as_torch_dataset()[[0, 1]]), flattened(samples.gather([0, 1]))
     assert {path: str(each.dtype) for path, each in arrays.items()} == {
@@ -148,7 +147,6 @@ def test_episodes_come_through_workers(dataset: Dataset) -> None:
 
 
 def test_an_episode_out_of_range_is_refused(dataset: Dataset) -> None:
-    """Iterating ends there."""
     with pytest.raises(IndexError, match="there is no episode 6"):
         dataset.as_torch_dataset()[6]
 

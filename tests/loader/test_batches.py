@@ -87,7 +87,6 @@ def test_batches_of_any_dataset(plan: Any, shuffle: Any, size: int, data: st.Dat
 
 
 def test_order_without_shuffle_is_that_of_the_data(dataset: Dataset) -> None:
-    """In every epoch."""
     batches = dataset.select("observation").windows(1).batches(16)
     assert numbers_of(batches) == numbers_of(batches) == list(range(sum(LENGTHS)))
 
@@ -108,9 +107,9 @@ def test_epochs_and_seeds_differ(dataset: Dataset, shuffle: Any) -> None:
 def test_global_shuffle_on_disk_order(dataset: Dataset) -> None:
     """The first samples of a seed, for ever."""
     first = numbers_of([next(iter(dataset.transitions().batches(10, shuffle="global", seed=1)))])
-    assert first == [24, 71, 8, 59, 20, 41, 10, 77, 60, 43]
+    assert first == [2, 3, 32, 37, 84, 31, 7, 60, 6, 23]
     first = numbers_of([next(iter(dataset.transitions().batches(10, shuffle="blocks", seed=1)))])
-    assert first == [15, 35, 52, 36, 61, 1, 48, 86, 0, 78]
+    assert first == [25, 68, 27, 2, 15, 28, 56, 18, 36, 19]
 
 
 @pytest.mark.parametrize("shuffle", SHUFFLES)

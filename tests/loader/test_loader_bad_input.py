@@ -38,7 +38,6 @@ def test_windows_that_cannot_be(dataset: Dataset, arguments: tuple[Any, ...], me
 
 @pytest.mark.parametrize("arguments", [(2.5,), ("2",), (2, 1.0), (None,)])
 def test_lengths_are_integers(dataset: Dataset, arguments: tuple[Any, ...]) -> None:
-    """Nothing is rounded."""
     with pytest.raises(TypeError, match="to be an integer"):
         dataset.windows(*arguments)
 
@@ -184,6 +183,10 @@ def test_an_end_that_may_be_damaged_is_not_guessed(tmp_path: Path) -> None:
     history = damaged.chunks({"observation": [-1, 0]})
     assert len(history) == 11
     assert history.gather([10])["observation"].tolist() == [[10, 11]]
+    windows = damaged.select("observation").windows(3)
+    assert not windows.gather(range(9))["is_last"].any()
+    with pytest.raises(rlds_kit.DamagedError, match="nobody knows whether step 11 is its last"):
+        windows.gather([9])
 
 
 @pytest.mark.parametrize("offsets", [{"action": 3}, ["action"], None])

@@ -212,7 +212,6 @@ def test_a_dataset_may_come_twice_as_views(datasets: list[Dataset]) -> None:
 
 
 def test_damage_is_an_error_in_the_loop(tmp_path: Path, datasets: list[Dataset]) -> None:
-    """And no thread is left."""
     broken = numbered(tmp_path, [60])
     name, entry = broken._all[0]
     data = bytearray((tmp_path / name).read_bytes())

@@ -54,9 +54,9 @@ def test_positions_are_left_alone() -> None:
     ("size", "key", "expected"),
     [
         (1, (0,), [0]),
-        (5, (0,), [4, 2, 0, 3, 1]),
-        (10, (0, 0), [4, 1, 5, 8, 3, 9, 6, 0, 7, 2]),
-        (10, (0, 1), [1, 6, 7, 4, 8, 9, 0, 2, 5, 3]),
+        (5, (0,), [3, 0, 1, 4, 2]),
+        (10, (0, 0), [8, 9, 3, 0, 4, 1, 7, 2, 5, 6]),
+        (10, (0, 1), [7, 3, 1, 9, 0, 2, 8, 4, 6, 5]),
         (1000, (7, 3), [728, 721, 969, 205, 554, 176, 499, 278, 849, 806]),
         (
             10**12,
@@ -105,11 +105,11 @@ def _deviations(counts: np.ndarray, expected: float, freedom: int) -> float:
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5])
 def test_all_orders_of_few_are_equally_likely(size: int) -> None:
-    """Over many seeds, each of the `size!` orders."""
-    seeds = 50 * math.factorial(size)
-    found = Counter(tuple(_whole(size, seed).tolist()) for seed in range(seeds))
+    """Over 1,000 epochs for each of the `size!` orders."""
+    epochs = 1000 * math.factorial(size)
+    found = Counter(tuple(_whole(size, 0, epoch).tolist()) for epoch in range(epochs))
     counts = np.array([found[order] for order in itertools.permutations(range(size))])
-    assert _deviations(counts, 50, math.factorial(size) - 1) < MANY_DEVIATIONS
+    assert _deviations(counts, 1000, math.factorial(size) - 1) < MANY_DEVIATIONS
 
 
 @pytest.mark.parametrize("size", [6, 8, 17, 64])

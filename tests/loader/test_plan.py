@@ -71,7 +71,6 @@ def test_groups_of_blocks_fit_in_memory(weights: Weights, memory: int | None, se
 
 
 def test_orders_by_name() -> None:
-    """None, "global" and "blocks"."""
     some = Weights(samples=10, row_bytes=1, rows_per_sample=1, rows_between=1)
     assert order(Options(1), some) == InOrder(10)
     assert order(Options(1, shuffle="global", seed=4), some) == GlobalOrder(10, 4)

@@ -58,7 +58,6 @@ def test_samples_are_a_sequence(dataset: Dataset) -> None:
 
 @pytest.mark.parametrize("cut", [slice(1, 5), slice(None, None, -7), slice(-3, None), slice(5, 1), slice(0, 999, 9)])
 def test_slices_are_lists(dataset: Dataset, cut: slice) -> None:
-    """As of any sequence."""
     samples = dataset.windows(3)
     assert _same_samples(samples[cut], [samples[number] for number in range(len(samples))[cut]])
 
@@ -266,24 +265,36 @@ def test_samples_cross_blocks(block_rows: int, observation: str) -> None:
 
 def test_a_value_of_another_dtype_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     """Actions are recorded as they are given, so a loader may find one that does not fit its spec."""
-    dataset = _odd_actions(tmp_path, [np.array([0.1, 0.2])] * 3)
-    with pytest.raises(rlds_kit.SpecError, match=r"action of dtype float32 .* has dtype float64 .*'action': 'float64'"):
+    dataset = _odd_actions(tmp_path, [np.array([2**24 + 1, 2])] * 3)  # no float holds every int64
+    with pytest.raises(rlds_kit.SpecError, match=r"action of dtype float32 .* has dtype int64 .*'action': 'int64'"):
         dataset.transitions().gather(range(3))
-    read = dataset.transitions(dtypes={"action": "float64"}).gather(range(3))["action"]
-    assert read.tolist() == [[0.1, 0.2]] * 3
+    read = dataset.transitions(dtypes={"action": "int64"}).gather(range(3))["action"]
+    assert read.tolist() == [[2**24 + 1, 2]] * 3
     rounded = dataset.transitions(dtypes={"action": "float32"}).gather(range(3))["action"]
-    assert rounded.tolist() == np.array([[0.1, 0.2]] * 3, np.float32).tolist()
+    assert rounded.tolist() == [[2.0**24, 2.0]] * 3
     with pytest.raises(rlds_kit.SpecError, match="expected action of dtype float32"):
         list(dataset.transitions().batches(2))
     assert dataset.select("observation").transitions().gather(range(3))["observation"].tolist() == [0, 1, 2]
 
 
-def test_a_value_of_another_dtype_that_loses_nothing_fits(tmp_path: Path) -> None:
-    """0.5 is the same number in float32."""
-    dataset = _odd_actions(tmp_path, [np.array([0.5, 2.0])] * 3)
+def test_a_wider_dtype_widens_the_field(tmp_path: Path) -> None:
+    """What was declared as float32 and came as float64 is read as float64, whatever its values; `dtypes` rounds."""
+    dataset = _odd_actions(tmp_path, [np.array([0.5, 2.0], np.float32), *[np.array([0.1, 0.2])] * 2])
     read = dataset.transitions().gather(range(3))["action"]
-    assert read.dtype == np.float32
-    assert read.tolist() == [[0.5, 2.0]] * 3
+    assert read.dtype == np.float64
+    assert read.tolist() == [[0.5, 2.0], [0.1, 0.2], [0.1, 0.2]]
+    rounded = dataset.transitions(dtypes={"action": "float32"}).gather(range(3))["action"]
+    assert rounded.tolist() == np.array([[0.5, 2.0], [0.1, 0.2], [0.1, 0.2]], np.float32).tolist()
+
+
+def test_none_in_place_of_an_array_is_an_object(tmp_path: Path) -> None:
+    """There is no array of it, and a dtype is refused."""
+    dataset = _odd_actions(tmp_path, [np.ones(2, np.float32), None, np.ones(2, np.float32)])
+    read = dataset.transitions().gather(range(3))["action"]
+    assert (read.dtype, read[1]) == (object, None)
+    assert read[0].tolist() == read[2].tolist() == [1.0, 1.0]
+    with pytest.raises((KeyError, rlds_kit.SpecError), match="action"):
+        dataset.transitions(dtypes={"action": "float32"}).gather(range(3))
 
 
 @pytest.mark.parametrize(
@@ -348,7 +359,6 @@ def test_one_dtype_for_all_fields_is_refused(tmp_path: Path) -> None:
         [np.ones(2, np.float32), np.ones(3, np.float32), np.ones(2, np.float32)],
         ["left"] * 3,
         [np.ones(2, np.float32), {"arm": 1.0}, np.ones(2, np.float32)],
-        [None] * 3,
     ],
 )
 @pytest.mark.parametrize("dtypes", [None, {"action": "float32"}])

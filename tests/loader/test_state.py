@@ -143,7 +143,6 @@ def test_an_iterator_that_gave_nothing_takes_nothing(dataset: Dataset) -> None:
 
 
 def test_a_restored_loop_that_is_broken_off_goes_on_with_the_next_epoch(dataset: Dataset) -> None:
-    """As any other."""
     samples = dataset.transitions()
     reference = samples.batches(10, shuffle="global")
     list(reference)

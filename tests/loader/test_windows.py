@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import Dataset, EpisodeEnd
+from rlds_kit.loader.windows import Pad
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from tests.loader.recording import NUMBERED, EpisodePlan, Plan, numbered, plain, plans, recorded, select_all
@@ -61,6 +62,18 @@ def test_padding_is_zeros_or_the_last_step_again() -> None:
         last = dataset.episodes[0]["observation"][-1]
         assert zero[2].tolist() == ["", ""]
         assert again[2].tolist() == last.tolist()
+
+
+@pytest.mark.parametrize("pad", ["zero", "repeat"])
+def test_flags_are_false_where_there_is_no_step(pad: Pad) -> None:
+    """An episode has one first and one last step, however many rows of a window lie beyond its end."""
+    with recorded(plain(2, observation="scalar")) as dataset:
+        windows = dataset.windows(4, pad=pad).gather([0, 1])
+        assert windows["is_first"].tolist() == [[True, False, False, False], [False] * 4]
+        assert windows["is_last"].tolist() == [[False, True, False, False], [True, False, False, False]]
+        chunks = dataset.chunks({"is_first": [-1, 0, 1], "is_last": [-1, 0, 1]}, pad=pad).gather([0, 1])
+        assert chunks["is_first"].tolist() == [[False, True, False], [True, False, False]]
+        assert chunks["is_last"].tolist() == [[False, False, True], [False, True, False]]
 
 
 def test_no_window_reaches_over_a_gap() -> None:

@@ -159,7 +159,7 @@ def _put(sample: Sample, episode: TrueEpisode, segment: range, name: str, rows: 
     pairs = list(zip(nearest, inside, strict=True))
     if name in FLAGS:
         flag = episode.flags[name]
-        sample[name] = [flag[row] and (there or pad == "repeat") for row, there in pairs]
+        sample[name] = [flag[row] and there for row, there in pairs]
         sample[f"valid/{name}"] = np.array(inside)
         return
     leaf = episode.leaves[name]

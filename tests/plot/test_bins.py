@@ -104,7 +104,6 @@ def test_tail_of_one_dataset_is_the_middle_of_another() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 7.0, -0.3, 1e99, 2.0**60, 1e-300])
 def test_constant_values_are_in_the_middle_of_one_bin(value: float) -> None:
-    """However large they are."""
     for bins in (bins_of_values([np.array([value, value])], 30), bins_of_tallies([tally([value, value])], 30)):
         assert bins.is_discrete
         assert len(bins.edges) == 2

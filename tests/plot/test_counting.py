@@ -128,6 +128,5 @@ def test_dataset_without_episodes_has_no_bins(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bins", [0, 1, 257])
 def test_number_of_bins_has_limits(bins: int) -> None:
-    """The message says which."""
     with pytest.raises(ValueError, match=f"expected 2 to 256, got {bins}"):
         plot.count({}, bins=bins)

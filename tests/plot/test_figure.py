@@ -100,7 +100,6 @@ def test_what_an_axis_does_not_show_is_said(tmp_path: Path) -> None:
 
 
 def test_returns_that_are_no_numbers_leave_an_empty_panel(tmp_path: Path) -> None:
-    """It says so."""
     axes = drawn(record_rewards(tmp_path / "d", [np.nan], [np.inf])).axes[0]
     assert [text.get_text() for text in axes.texts] == ["no values"]
     assert axes.get_xlabel() == "not shown: 2 NaN or infinite"
@@ -221,6 +220,6 @@ def test_without_matplotlib_there_are_numbers_and_no_pictures(tmp_path: Path) ->
     done = run(code, str(record_rewards(tmp_path / "d", [1])))
     assert done.stdout.splitlines() == [
         "(1.5, 2.5)",
-        'True drawing needs Matplotlib: pip install "rlds-kit[plot]"',
+        'True drawing needs Matplotlib: pip install ".[plot]" in a checkout of rlds_kit',
     ]
     assert done.stderr == ""

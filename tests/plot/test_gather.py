@@ -73,7 +73,6 @@ def test_infinite_rewards_make_infinite_returns(tmp_path: Path) -> None:
 
 
 def test_elements_of_arrays_are_counted_each_by_itself(tmp_path: Path) -> None:
-    """Also where dtypes change between steps."""
     found = gathered(record_actions(tmp_path / "d", np.array([1, 2]), np.array([3.5, 2], np.float32)))
     assert numbers(found) == {"action[0]": {1: 1, 3.5: 1}, "action[1]": {2: 2}}
 
@@ -123,7 +122,6 @@ def test_action_that_is_none_does_not_count(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_counted_is_named(tmp_path: Path) -> None:
-    """With what it is."""
     actions = {"a": b"raw", "b": 2j, "c": [1, 2], "d": np.array(["x"])}
     found = gathered(record(tmp_path / "d", [[(actions, np.ones(2))]]))
     assert list(found.not_drawn.values()) == [

@@ -73,7 +73,6 @@ def test_statistics(tmp_path: Path) -> None:
 
 
 def test_provenance(tmp_path: Path) -> None:
-    """Versions, seeds and metadata."""
     rows = rows_of(card_of(record(tmp_path / "d")), "Where it comes from")
     assert rows["seeds"] == ["known of every episode, 3 different ones"]
     assert rows["episode metadata"] == ["`score`"]
@@ -105,6 +104,7 @@ def test_limits(tmp_path: Path) -> None:
         "1 step without an observation",
         "`info/bonus`",
         "2 episodes without the seed",
+        '`last_step="drop"`',
     ):
         assert said in limits
 

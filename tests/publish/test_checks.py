@@ -23,12 +23,10 @@ def rules(directory: Path, about: About = ABOUT, **options: object) -> list[str]
 
 
 def test_good_dataset(tmp_path: Path) -> None:
-    """Nothing is found."""
     assert rules(record(tmp_path / "d")) == []
 
 
 def test_everything_is_reported_at_once(tmp_path: Path) -> None:
-    """No problem hides another."""
     directory = record(tmp_path / "d", metadata={"email": "ada@example.org", "host": "lab"})
     (tmp_path / "published").mkdir()
     (tmp_path / "published/README.md").write_text("mine")

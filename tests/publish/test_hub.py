@@ -52,7 +52,6 @@ def test_card_says_how_to_load_it_from_there(tmp_path: Path, hub: Hub) -> None:
 
 
 def test_branch_is_made(tmp_path: Path, hub: Hub) -> None:
-    """And main stays as it was."""
     directory = record(tmp_path / "d")
     publish(directory, "hf://datasets/org/grid@v2", ABOUT)
     publish(directory, "hf://datasets/org/grid@v2", ABOUT)
@@ -114,7 +113,6 @@ def test_killed_upload_goes_on(tmp_path: Path, hub: Hub) -> None:
 
 
 def test_commit_that_fails_shows_nothing(tmp_path: Path, hub: Hub) -> None:
-    """And says how to go on."""
     directory = record(tmp_path / "d")
     hub.refuse = lambda _method, path: "/commit/" in path
     with pytest.raises(PublishError, match="run the same command again"):

@@ -63,7 +63,6 @@ def test_bytes_that_are_none_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_arrays_in_metadata_are_judged_by_name(tmp_path: Path) -> None:
-    """As a number is."""
     metadata = {"phone": np.array([4917012345678])}
     assert found(record(tmp_path / "d", metadata=metadata)) == {"metadata/phone": {"phone number"}}
 
@@ -81,7 +80,6 @@ def test_texts_of_steps_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_numbers_of_steps_are_judged_by_name(tmp_path: Path) -> None:
-    """Without reading them."""
     assert found(record(tmp_path / "d", info={"ip_address": np.zeros(4, np.uint8)})) == {
         "info/ip_address": {"IP address"}
     }

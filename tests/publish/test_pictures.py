@@ -32,7 +32,6 @@ def test_images_are_shown(tmp_path: Path, shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("shape", "dtype"), [((4,), np.uint8), ((4, 4), np.uint8), ((84, 84), np.float32)])
 def test_other_arrays_are_no_images(tmp_path: Path, shape: tuple[int, ...], dtype: type) -> None:
-    """Small ones, and floats."""
     assert "frames.png" not in drawn(tmp_path, shape, dtype)
 
 

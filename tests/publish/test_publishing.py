@@ -58,7 +58,7 @@ def test_layout(tmp_path: Path) -> None:
     publish(directory, tmp_path / "out", ABOUT)
     names = set(files(tmp_path / "out"))
     pages = {"README.md", "croissant.json", "checksums.txt", "card/returns.png", "card/actions.png", "card/frames.png"}
-    assert names == {"dataset.json", *(path.name for path in directory.glob("*.riegeli")), *pages}
+    assert names == {"dataset.json", *(path.name for path in directory.glob("*-*")), *pages}
 
 
 def test_dataset_json_has_licence_and_citation(tmp_path: Path) -> None:
@@ -73,7 +73,6 @@ def test_dataset_json_has_licence_and_citation(tmp_path: Path) -> None:
 
 
 def test_dataset_without_dataset_json_gets_one(tmp_path: Path) -> None:
-    """Made from the shards."""
     directory = record(tmp_path / "d")
     (directory / "dataset.json").unlink()
     publish(directory, tmp_path / "out", ABOUT)
@@ -107,7 +106,6 @@ def test_layers_are_published_if_they_are_allowed(tmp_path: Path) -> None:
 
 
 def test_second_time_nothing_is_written(tmp_path: Path) -> None:
-    """All is there already."""
     directory = record(tmp_path / "d")
     first = publish(directory, tmp_path / "out", ABOUT).sent
     second = publish(directory, tmp_path / "out", ABOUT).sent
@@ -228,7 +226,6 @@ def test_mark_is_taken_away_before_anything_changes(tmp_path: Path) -> None:
 
 
 def test_url_of_a_file(tmp_path: Path) -> None:
-    """file:// is a folder."""
     publish(record(tmp_path / "d"), (tmp_path / "an out").as_uri(), ABOUT)
     assert verify(tmp_path / "an out").ok
 
@@ -260,7 +257,6 @@ def test_store_that_spoils_data_is_found_out(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("url", ["nosuch://x/y", "hf://onlyname", "hf://a/b/c", ""])
 def test_unknown_places_are_refused(tmp_path: Path, url: str) -> None:
-    """With what is expected."""
     with pytest.raises(PublishError, match=r"expected|give a folder"):
         publish(record(tmp_path / "d"), url, ABOUT)
 

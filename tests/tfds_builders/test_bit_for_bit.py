@@ -104,7 +104,6 @@ def test_zero_conversion_dense(dense: Dataset) -> None:
 
 
 def test_zero_conversion_as_data_source(dataset: Dataset) -> None:
-    """By number."""
     assert_same(iter(builder_from_directory(dataset).as_data_source(split="train")))
 
 

@@ -39,7 +39,6 @@ def test_images_of_all_channels(channels: int, dtype: Any) -> None:
     ],
 )
 def test_what_an_encoding_cannot_hold_is_a_tensor(array: np.ndarray, encoding: str | None) -> None:
-    """Whatever its name is."""
     feature = extract_feature_from_data({"image": array}, True, encoding)["image"]
     assert type(feature) is tfds.features.Tensor
 
@@ -96,7 +95,6 @@ def test_lists_of_several_kinds_are_refused() -> None:
 
 
 def test_tuples_become_lists_where_asked() -> None:
-    """At every depth."""
     feature = extract_feature_from_data({"outer": {"pair": (1, 2)}}, False, None, convert_tuple_to_list=True)
     assert isinstance(feature["outer"]["pair"], tfds.features.Sequence)
     with pytest.raises(ValueError, match="pair: TFDS has no tuples"):

@@ -64,7 +64,6 @@ def test_steps_by_number(directory: Path, source: EpisodeDataSource) -> None:
 
 
 def test_iterators_are_independent(source: EpisodeDataSource) -> None:
-    """Of each other."""
     steps = source[0]["steps"]
     assert [(int(one["action"]), int(other["action"])) for one, other in zip(steps, steps, strict=True)][:2] == [
         (0, 0),
@@ -82,7 +81,6 @@ def test_sources_can_be_pickled(source: EpisodeDataSource) -> None:
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_in_a_torch_data_loader(directory: Path, workers: int) -> None:
-    """With and without processes."""
     dense = builder_from_directory(directory).as_data_source(split="train", decoders=DENSE)
     loader = torch.utils.data.DataLoader(
         dense, batch_size=None, num_workers=workers, multiprocessing_context="spawn" if workers else None

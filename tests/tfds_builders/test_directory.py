@@ -82,7 +82,6 @@ def test_several_splits_at_once(two: FixedBuilder) -> None:
 
 
 def test_splits_are_added_across_directories(two: FixedBuilder) -> None:
-    """And shuffled together."""
     assert players(two.as_dataset(split="test+train[:1]")) == numbered(0, 1, 2, 3, 0)
     config = tfds.ReadConfig(shuffle_seed=1)
     mixed = players(two.as_dataset(split="train+test", shuffle_files=True, read_config=config))
@@ -102,7 +101,6 @@ def test_a_split_by_a_hash_of_the_episodes_id(directory: Path) -> None:
 
 
 def test_an_unknown_split_is_an_error(builder: FixedBuilder) -> None:
-    """As TFDS has it."""
     with pytest.raises(ValueError, match="Unknown split"):
         builder.as_dataset(split="validation")
 
@@ -184,7 +182,6 @@ def test_partial_decoding_of_an_array_alone(tmp_path: Path) -> None:
 
 
 def test_partial_decoding_of_what_is_not_there(builder: FixedBuilder) -> None:
-    """Names the field."""
     with pytest.raises(ValueError, match="lives"):
         builder.as_dataset(split="train", decoders=tfds.decode.PartialDecoding({"steps": {"lives"}}))
     with pytest.raises(ValueError, match="expected fields of steps"):
@@ -195,7 +192,6 @@ def test_partial_decoding_of_what_is_not_there(builder: FixedBuilder) -> None:
     "decoders", [{"steps": {"reward": tfds.decode.SkipDecoding()}}, {"end": tfds.decode.SkipDecoding()}]
 )
 def test_other_decoders_are_refused(builder: FixedBuilder, decoders: Any) -> None:
-    """Nothing is encoded."""
     with pytest.raises(ValueError, match="not encoded here"):
         builder.as_dataset(split="train", decoders=decoders)
 
@@ -282,7 +278,6 @@ def test_other_settings_for_reading(builder: FixedBuilder) -> None:
 
 @pytest.mark.parametrize("setting", [{"experimental_interleave_sort_fn": sorted}, {"file_format": "array_record"}])
 def test_settings_that_cannot_be_followed_are_refused(builder: FixedBuilder, setting: dict[str, Any]) -> None:
-    """Rather than passed over."""
     with pytest.raises(ValueError, match="ReadConfig"):
         builder.as_dataset(split="train", read_config=tfds.ReadConfig(**setting))
 
@@ -297,7 +292,6 @@ def test_supervised_keys(directory: Path) -> None:
 
 
 def test_metadata_are_chosen(directory: Path) -> None:
-    """By their keys."""
     (first, *_) = builder_from_directory(directory, metadata=["score"]).as_dataset(split="train")
     assert first.keys() == {"steps", "episode_id", "end", "score"}
 
@@ -339,7 +333,6 @@ def test_splits_must_have_the_same_fields(directory: Path, tmp_path: Path) -> No
 
 
 def test_no_dataset_is_an_error(tmp_path: Path) -> None:
-    """It names the path."""
     with pytest.raises(NotADatasetError, match="nothing"):
         builder_from_directory(tmp_path / "nothing")
 

@@ -50,7 +50,6 @@ def test_load_by_name(tmp_path: Path) -> None:
 
 
 def test_a_config_says_what_is_given(tmp_path: Path) -> None:
-    """Fields and metadata."""
     short, long = (tfds.load(f"directory_catch/{name}", split="train", data_dir=tmp_path) for name in ("short", "long"))
     assert short.element_spec.keys() == {"steps", "episode_id", "end", "score", "player"}
     assert long.element_spec.keys() == {"steps", "episode_id", "end", "score"}
@@ -126,8 +125,6 @@ def test_episodes_that_lie_somewhere(tmp_path: Path) -> None:
 
 
 def test_a_builder_that_makes_nothing_is_an_error(tmp_path: Path) -> None:
-    """And leaves nothing."""
-
     class Empty(DirectoryBuilder, skip_registration=True):  # type: ignore[call-arg]
         def make_episodes(self, directory: Path, downloads: Any) -> None:
             (directory / "train").mkdir()
@@ -139,8 +136,6 @@ def test_a_builder_that_makes_nothing_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_builder_must_say_where_its_episodes_come_from(tmp_path: Path) -> None:
-    """The message says how."""
-
     class Nowhere(DirectoryBuilder, skip_registration=True):  # type: ignore[call-arg]
         pass
 

@@ -96,7 +96,6 @@ def test_features_of_another_dataset_do_not_fit(tmp_path: Path, declared: dict[s
 
 
 def test_metadata_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    """Rather than rounded."""
     dataset = rlds_kit.open(record(tmp_path))
     steps = episode_features(dataset, metadata=[])["steps"]
     features = tfds.features.FeaturesDict({"steps": steps, "episode_id": TEXT, "end": TEXT, "score": np.float32})

@@ -19,7 +19,7 @@ from tests.transformations import rlds_alias
 try:
     DISTRIBUTION = importlib.metadata.distribution("rlds")
 except importlib.metadata.PackageNotFoundError:
-    pytest.skip("needs rlds, which the extra `dev` has on Linux x86-64", allow_module_level=True)
+    pytest.skip("needs rlds, which the extra `dev-all` has on Linux x86-64", allow_module_level=True)
 
 FOLDER = Path(str(DISTRIBUTION.locate_file("rlds/tfds")))
 NAMES = ["extract_feature_from_data", "generate_config_from_spec"]

@@ -129,7 +129,8 @@ def test_splits_folders_and_what_is_known(tmp_path: Path) -> None:
     info = builder_of(tmp_path, {}).info
     assert {name: split.num_examples for name, split in info.splits.items()} == {"train": 4, "test": 2}
     assert info.metadata["steps"] == {"train": 22, "test": 11}
-    assert (info.description, info.citation) == ("Toy episodes.", "@misc{toy}")
+    assert info.description.startswith("Toy episodes.\n\nThe last step of each episode has an observation only")
+    assert info.citation == "@misc{toy}"
     assert (info.homepage, info.redistribution_info.license) == ("https://example.org/toy", "CC-BY-4.0")
 
 

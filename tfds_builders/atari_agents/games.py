@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import gymnasium
 
+from rlds_kit.install import how_to_install
+
 GAMES: Final = tuple(  # a list of a hundred lines would be harder to read
     """
     adventure air_raid alien amidar assault asterix asteroids atlantis atlantis2 backgammon bank_heist basic_math
@@ -50,5 +52,5 @@ def make_env(game: str, max_steps: int | None = None, **kwargs: Any) -> gymnasiu
     try:
         gymnasium.register_envs(importlib.import_module("ale_py"))
     except ImportError as error:
-        raise ImportError('Atari games need ale-py: pip install "rlds-kit[atari]"') from error
+        raise ImportError(f"Atari games need ale-py: {how_to_install('atari')}") from error
     return gymnasium.make(env_id(game), max_episode_steps=max_steps, **kwargs)

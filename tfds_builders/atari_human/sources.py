@@ -10,8 +10,10 @@ import rlds_kit
 from rlds_kit.convert.crowdplay.trajectories import read_episodes
 from rlds_kit.errors import DamagedError, NotADatasetError
 from rlds_kit.storage import directory as directories
+from rlds_kit.storage.manifest import require_all
 from rlds_kit.tfds_builders.atari_human import crowdplay_recording
 from rlds_kit.tfds_builders.proof import ProofError
+from rlds_kit.upkeep.closing import note_closed
 
 RECORDINGS: Final = "atari_human"
 """The folder, in TFDS's manual directory, of our own recordings: one directory for each game."""
@@ -46,12 +48,13 @@ class Recordings:
 
         Raises:
           NotADatasetError: there are none.
-          DamagedError: a shard is damaged, so that episodes may be missing.
+          DamagedError: a shard is damaged or missing, so that episodes may be, too.
           ProofError: what arrived is not what was there.
         """
         source = manual / RECORDINGS / self.game
         if not source.is_dir() or not directories.is_dataset(source):
             raise NotADatasetError(f"{source}: expected a dataset of people who play {self.game}; put one there")
+        require_all(source)
         dataset = rlds_kit.open(source)
         for shard in dataset.damage:
             raise DamagedError(f"{source / shard}: the shard is damaged; use what `rlds-kit repair` saves of it")
@@ -59,6 +62,7 @@ class Recordings:
         for path in (*directories.shards_in(source), source / directories.DESCRIPTION):
             if path.exists():
                 _link(path, directory / path.name)
+        note_closed(directory)
         if rlds_kit.open(directory).content_digest != dataset.content_digest:
             raise ProofError(f"{directory}: the episodes are not those of {source}; was somebody recording into it?")
 

@@ -11,7 +11,9 @@ from typing import Any, Final, TypeAlias
 
 from rlds_kit.dataset import Dataset, open_dataset
 from rlds_kit.errors import DatasetExistsError
+from rlds_kit.feed.last_step import LastStep
 from rlds_kit.storage import lock
+from rlds_kit.storage.whole_file import make_directory
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.executor import Run, Task
 from rlds_kit.tfds_builders.shards.finish import LOCK, finish, move, require_own
@@ -59,6 +61,7 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
     target_bytes: int = TARGET_BYTES,
     shuffle_seed: int | None = None,
     features: Any = None,  # tfds.features.FeaturesDict
+    last_step: LastStep = "zeros",
     progress: Progress | None = None,
 ) -> Report:
     """Builds a dataset shard by shard; every executor writes the same bytes.
@@ -75,6 +78,7 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
       target_bytes: as for `plan`.
       shuffle_seed: as for `plan`.
       features: as for `plan`.
+      last_step: as for `plan`.
       progress: told of shards as they are done; each is written, then read back.
 
     Raises:
@@ -95,8 +99,8 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
     building = target.with_name(target.name + BUILDING)
     name, version = identity(dataset, target)
     limits: dict[str, Any] = {"shards": shards, "target_bytes": target_bytes, "shuffle_seed": shuffle_seed}
-    specs = plan(dataset, building, format, name=name, features=features, **limits)
-    building.mkdir(parents=True, exist_ok=True)
+    specs = plan(dataset, building, format, name=name, features=features, last_step=last_step, **limits)
+    make_directory(building)
     with _alone(building):
         remove_temporary(building)
         require_own(specs)
@@ -119,7 +123,11 @@ def _alone(building: Path) -> Iterator[None]:
     path = building / LOCK
     with path.open("ab") as file:
         if not lock.is_held(path):
-            lock.acquire(file.fileno())
+            if not lock.acquire(file.fileno()):
+                raise BuildError(
+                    f"{building}: this file system has no locks (flock), so that nothing would keep other processes "
+                    "out; build on a local disk, and copy the result"
+                )
             if path.exists():  # else another process has just finished the build, and its file is gone
                 yield
                 return

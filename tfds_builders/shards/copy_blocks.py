@@ -9,11 +9,12 @@ from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.contents import contents
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_records import end_of, start_of
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.tfds_builders.shards.sources import Sources
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, EpisodeRef, ShardSpec
-from rlds_kit.upkeep.episode_blocks import blocks_of, end_of, headers_of, start_of
+from rlds_kit.upkeep.episode_blocks import blocks_of, headers_of
 
 
 def write(spec: ShardSpec, path: Path) -> tuple[EpisodeInfo, ...]:

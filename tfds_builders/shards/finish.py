@@ -1,18 +1,20 @@
 """After all shards: is everything there, and does it hold what the source does? Then the dataset is described."""
 
-import shutil
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.storage.manifest import PATTERN as MANIFESTS
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.executor import Run
 from rlds_kit.tfds_builders.shards.sources import Sources
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
 from rlds_kit.tfds_builders.shards.whole_file import info_path, remove_temporary
 from rlds_kit.tfds_builders.shards.work import check
+from rlds_kit.upkeep.closing import note_closed
 from rlds_kit.upkeep.copying import copy_description
+from rlds_kit.whole_directory import put
 
 LOCK: Final = ".lock"
 """In the directory of an unfinished build; whoever works on the build holds a lock on it."""
@@ -63,10 +65,11 @@ def _require_counts(spec: ShardSpec, info: ShardInfo) -> None:
     if len(info.episodes) != len(spec.episodes):
         raise BuildError(f"{spec.file}: expected {len(spec.episodes)} episodes, got {len(info.episodes)}")
     for ref, episode in zip(spec.episodes, info.episodes, strict=True):
+        steps = ref.steps - (spec.last_step == "drop")
         is_same = spec.format != "riegeli" or ref.content_digest in {b"", episode.digest}
-        if (ref.id, ref.steps) != (episode.id, episode.steps) or not is_same:
+        if (ref.id, steps) != (episode.id, episode.steps) or not is_same:
             raise BuildError(
-                f"{spec.file}: expected episode {ref.id} of {ref.steps} steps with the content of the source, "
+                f"{spec.file}: expected episode {ref.id} of {steps} steps with the content of the source, "
                 f"got episode {episode.id} of {episode.steps} steps"
             )
 
@@ -84,6 +87,7 @@ def _describe_ours(specs: Sequence[ShardSpec]) -> None:
     """Copies dataset.json, or makes it of what the headers say."""
     sources = Sources(specs[0].source)
     headers = [sources.shard(spec.episodes[0].shard).header for spec in specs]
+    note_closed(specs[0].directory)
     copy_description(specs[0].source, specs[0].directory, headers)
 
 
@@ -96,7 +100,7 @@ def require_own(specs: Sequence[ShardSpec]) -> None:
     directory = specs[0].directory
     known = {LOCK, *(name for spec in specs for name in (spec.file, info_path(spec).name))}
     for path in sorted(directory.iterdir()):
-        if path.name not in known:
+        if path.name not in known and not fnmatchcase(path.name, MANIFESTS):
             raise BuildError(
                 f"{directory}: expected an unfinished build of the same source with the same arguments, but "
                 f"{path.name} is not of it; finish that one with its own arguments, or remove the directory"
@@ -104,8 +108,5 @@ def require_own(specs: Sequence[ShardSpec]) -> None:
 
 
 def move(building: Path, destination: Path) -> None:
-    """Gives the finished directory its name, so that the dataset appears at once."""
-    if destination.is_dir():
-        destination.rmdir()  # it is empty
-    shutil.move(building, destination)
-    sync_directory(destination.parent)
+    """Gives the finished directory its name, so that the dataset appears at once, and durably."""
+    put(building, destination)

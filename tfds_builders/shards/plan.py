@@ -14,6 +14,7 @@ import xxhash
 
 from rlds_kit._version import __version__
 from rlds_kit.dataset import Dataset
+from rlds_kit.feed.last_step import LastStep, with_last_step
 from rlds_kit.step import FLAGS
 from rlds_kit.tfds_builders.shards.balance import apportion, cut
 from rlds_kit.tfds_builders.shards.errors import BuildError
@@ -29,7 +30,7 @@ Group = list[tuple[EpisodeRef, int]]
 """Consecutive episodes that may share a shard, each with its weight."""
 
 
-def plan(
+def plan(  # noqa: PLR0913  each is a keyword of its own, and most are left alone
     dataset: Dataset,
     destination: str | os.PathLike[str],
     format: Format,  # noqa: A002  the word a user knows
@@ -39,6 +40,7 @@ def plan(
     shuffle_seed: int | None = None,
     name: str = "episodes",
     features: Any = None,  # tfds.features.FeaturesDict
+    last_step: LastStep = "zeros",
 ) -> list[ShardSpec]:
     """Plans a build. The same episodes and arguments give the same plan, at any time and on any machine.
 
@@ -56,11 +58,12 @@ def plan(
       shuffle_seed: of the order; None keeps that of the dataset.
       name: of the dataset, in the names of TFDS's files.
       features: for the formats of TFDS; by default `episode_features(dataset)`.
+      last_step: for the formats of TFDS, as for `Dataset.as_tf_dataset`.
 
     Raises:
       ValueError: an argument is out of range, or fields were selected for our own format, which copies whole episodes.
       BuildError: there are no episodes, or fewer than shards; one is being recorded, or a shard is damaged.
-      SpecError: TFDS has no feature for a field.
+      SpecError: TFDS has no feature for a field, or an episode has no action to keep or repeat as its last.
 
     >>> specs = plan(rlds_kit.open("data/pong"), "data/pong-copy", "riegeli", shards=4)  # doctest: +SKIP
     """
@@ -69,6 +72,9 @@ def plan(
     for argument, number in (("shards", shards), ("target_bytes", target_bytes)):
         if number is not None and number < 1:
             raise ValueError(f"{argument}: expected a number above 0, got {number}")
+    if last_step != "zeros" and format == "riegeli":
+        raise ValueError("last_step: expected 'zeros' for our own format, which says of every value if it is defined")
+    with_last_step(dataset.source(), last_step)  # refuses now what a worker would refuse later
     found = located(dataset)
     if not found:
         raise BuildError(f"{dataset.path}: expected episodes to build from, there are none")
@@ -95,6 +101,7 @@ def plan(
         shard_id=uuid.UUID(int=0),
         created_unix_ns=created,
         writer=f"rlds_kit {__version__}",
+        last_step=last_step,
     )
     return _named(common, lists, name)
 
@@ -122,9 +129,12 @@ def _decoded(dataset: Dataset, found: Sequence[Located]) -> Group:
 
 
 def _features_json(dataset: Dataset, features: Any) -> str:
+    from rlds_kit.tfds_builders.encodings import warn_of_strings
     from rlds_kit.tfds_builders.features import episode_features
 
-    return json.dumps((episode_features(dataset) if features is None else features).to_json(), sort_keys=True)
+    chosen = episode_features(dataset) if features is None else features
+    warn_of_strings(dataset.path.name, chosen)
+    return json.dumps(chosen.to_json(), sort_keys=True)
 
 
 def _counts(groups: Sequence[Group], shards: int | None, target_bytes: int) -> list[int]:

@@ -10,6 +10,8 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import xxhash
 
+from rlds_kit.feed.last_step import LastStep
+
 Format: TypeAlias = Literal["tfrecord", "array_record", "riegeli"]
 """Two formats of TensorFlow Datasets, and our own."""
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -48,6 +50,7 @@ class ShardSpec:
       shard_id: in the header of our own format.
       created_unix_ns: in the header of our own format.
       writer: in the header of our own format.
+      last_step: what stands for the action of the last step, in the formats of TFDS.
 
     >>> spec = ShardSpec(Path("a"), Path("b"), "s.riegeli", 0, 1, "riegeli", (), "", uuid.UUID(int=0), 0, "me")
     >>> spec.path.as_posix(), len(spec.digest)
@@ -65,6 +68,7 @@ class ShardSpec:
     shard_id: uuid.UUID
     created_unix_ns: int
     writer: str
+    last_step: LastStep = "zeros"
 
     @property
     def path(self) -> Path:
@@ -76,6 +80,7 @@ class ShardSpec:
         """Identifies what the shard will hold, wherever it is written."""
         episodes = [[each.id.hex, each.shard, each.steps, each.content_digest.hex()] for each in self.episodes]
         own = [self.file, self.number, self.count, self.format, self.features, self.shard_id.hex, self.writer]
+        own += [] if self.last_step == "zeros" else [self.last_step]
         return xxhash.xxh3_128_hexdigest(json.dumps([own, self.created_unix_ns, episodes]).encode())
 
 

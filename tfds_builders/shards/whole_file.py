@@ -1,46 +1,16 @@
-"""A file that is there whole or not at all, and what was said of it when it was finished."""
+"""What is said of a shard when it is finished."""
 
-import contextlib
 import json
-import os
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import xxhash
 
-from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.storage.whole_file import TEMPORARY, write_json
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
 
-TEMPORARY: Final = ".tmp"
 INFO: Final = ".info.json"
 _READ_BYTES: Final = 8 << 20
-
-
-@contextlib.contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """Gives a temporary path to write to; makes it durable and gives it its name, or leaves nothing.
-
-    A worker that is killed leaves a hidden temporary file, which `remove_temporary` clears away. Any number of workers
-    may write the same file at once: each has its own temporary one, and they all write the same bytes.
-    """
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}{TEMPORARY}")
-    try:
-        yield temporary
-        _sync(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_directory(path.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def remove_temporary(directory: Path) -> None:
@@ -65,8 +35,7 @@ def info_path(spec: ShardSpec) -> Path:
 
 def write_info(spec: ShardSpec, info: ShardInfo) -> None:
     """Says that the shard is whole."""
-    with written_whole(info_path(spec)) as temporary:
-        temporary.write_text(json.dumps({"spec": spec.digest, **info.to_json()}), encoding="utf-8")
+    write_json(info_path(spec), {"spec": spec.digest, **info.to_json()})
 
 
 def read_info(spec: ShardSpec) -> ShardInfo | None:

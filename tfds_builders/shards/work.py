@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rlds_kit.errors import RldsKitError
 from rlds_kit.riegeli import RiegeliError
+from rlds_kit.storage.whole_file import whole_file
 from rlds_kit.tfds_builders.shards import copy_blocks
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, EpisodeRef, ShardInfo, ShardSpec
@@ -15,7 +16,6 @@ from rlds_kit.tfds_builders.shards.whole_file import (
     info_path,
     read_info,
     write_info,
-    written_whole,
 )
 
 
@@ -36,7 +36,7 @@ def work(spec: ShardSpec) -> ShardInfo:
         return kept
     info_path(spec).unlink(missing_ok=True)
     with _named(spec):
-        with written_whole(spec.path) as temporary:
+        with whole_file(spec.path) as temporary:
             episodes = _written(spec, temporary)
             size, digest = temporary.stat().st_size, file_digest(temporary)
         info = ShardInfo(spec.file, episodes, size, digest)

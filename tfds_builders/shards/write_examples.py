@@ -10,6 +10,7 @@ import tensorflow as tf
 from rlds_kit.dataset import Dataset
 from rlds_kit.episode import Episode
 from rlds_kit.feed.extras import needs
+from rlds_kit.rlds_types import IS_FIRST, STEPS
 from rlds_kit.tfds_builders.example import example
 from rlds_kit.tfds_builders.shards.sources import Sources
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, ShardSpec
@@ -36,9 +37,9 @@ def write(spec: ShardSpec, path: Path) -> tuple[EpisodeInfo, ...]:
     infos = []
     with _WRITERS[spec.format](path) as write_record:
         for episode in _episodes(spec):
-            made = example(episode, features)
+            made = example(episode, features, spec.last_step)
             write_record(_serialized(made, features))
-            infos.append(EpisodeInfo(episode.id, episode.length, values_digest(made, features)))
+            infos.append(EpisodeInfo(episode.id, len(made[STEPS][IS_FIRST]), values_digest(made, features)))
     return tuple(infos)
 
 

@@ -17,7 +17,7 @@ import gzip
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -47,6 +47,7 @@ _MOST_COMPRESSED: Final = 20_000
 _SQLITE_STEPS: Final = 1_000_000
 _MOST_SQLITE_CALLS: Final = 10_000
 """So many times so many operations of SQLite, far more than millions of episodes take."""
+_TABLES: Final = ("users", "episodes", "environments", "episodekeyworddata", "environmentkeyworddata")
 _EPISODES: Final = """
     SELECT episodes.episode_id, episodes.environment_id, environments.task_id
     FROM episodes LEFT JOIN environments ON environments.environment_id = episodes.environment_id
@@ -185,6 +186,7 @@ def read_episodes(
     try:
         with contextlib.closing(sqlite3.connect(f"{(root / DATABASE).absolute().as_uri()}?mode=ro", uri=True)) as base:
             _restrict(base)
+            _require_tables(base, root)
             found = list(_episodes(base, root))
     except (sqlite3.Error, UnicodeError) as error:
         raise FormatError(f"{root / DATABASE}: not a database of CrowdPlay: {error}") from error
@@ -203,6 +205,19 @@ def _restrict(base: sqlite3.Connection) -> None:
     base.set_progress_handler(lambda: int(next(left, None) is None), _SQLITE_STEPS)
 
 
+def _require_tables(base: sqlite3.Connection, root: Path) -> None:
+    """Refuses views and virtual tables, which may have rows without end; a table has no more than its file.
+
+    Raises:
+      FormatError: what should be a table is none.
+    """
+    kinds = {name: (kind, sql) for name, kind, sql in base.execute("SELECT lower(name), type, sql FROM sqlite_master")}
+    for name in _TABLES:
+        kind, sql = kinds.get(name, ("missing", ""))
+        if kind != "table" or not str(sql).upper().startswith("CREATE TABLE"):
+            raise FormatError(f"{root / DATABASE}: expected the table {name} of CrowdPlay, got {kind}: {sql!r:.200}")
+
+
 def _is_chosen(value: str, chosen: Sequence[str]) -> bool:
     return not chosen or value in chosen
 
@@ -213,7 +228,11 @@ def _episodes(base: sqlite3.Connection, root: Path) -> Iterator[Played]:
     players: dict[str, dict[str, str]] = defaultdict(dict)
     for session, agent, person in base.execute("SELECT environment_id, agent_id, permanent_user_id FROM users"):
         players[session][agent] = person
+    seen = set[str]()
     for episode, session, task_id in base.execute(_EPISODES):
+        if episode in seen:  # of sessions of one id there might be as many as there are episodes
+            raise FormatError(f"{root / DATABASE}: expected one session of episode {episode!r}, got several")
+        seen.add(episode)
         if not isinstance(episode, str) or not isinstance(task_id, str):
             raise FormatError(f"{root / DATABASE}: expected episode {episode!r} to have an id and a session of a task")
         about = of_session.get(session, {}).get(ALL_AGENTS, {})
@@ -302,6 +321,7 @@ def _step(stored: Any, agent: str, place: str) -> Step:
         return _of(_of(stored, field, dict, place), agent, kind, f"{place}: {field}")
 
     action = own("action", (dict, int, np.integer))
+    agents = _of(stored, "prev_obs", dict, place).keys()
     return Step(
         observation=_of(own("prev_obs", dict), "image", np.ndarray, f"{place}: prev_obs: {agent}"),
         action=int(_of(action, "game", (int, np.integer), place) if isinstance(action, dict) else action),
@@ -312,8 +332,8 @@ def _step(stored: Any, agent: str, place: str) -> Step:
         action_step_iter=int(own("action_step_iter", int)),
         user_type=int(own("user_type", int)),
         collectors={
-            "session": _collected(stored.get("task_callables"), agent),
-            "episode": _collected(stored.get("episode_callables"), agent),
+            "session": _collected(stored.get("task_callables"), agent, agents),
+            "episode": _collected(stored.get("episode_callables"), agent, agents),
         },
     )
 
@@ -337,9 +357,28 @@ def _ram(info: Mapping[str, Any], place: str) -> np.ndarray | None:
     return ram
 
 
-def _collected(states: Any, agent: str) -> dict[str, Any]:
-    """What the measures stood at for one agent; a measure that no agent has is kept as it is."""
-    if not isinstance(states, dict):
+def _collected(states: Any, agent: str, agents: Collection[str]) -> Any:
+    """What the measures stood at for one agent.
+
+    Args:
+      states: by the name of the measure: states by agent, or what is not kept by agent.
+      agent: whose to give.
+      agents: all that play; only their states are left out.
+
+    >>> _collected({"Score": {"p0": 1, "p1": 2}, "Team": {"all": 3}, "Both": {"p1": 4, "all": 5}}, "p0", ["p0", "p1"])
+    {'Score': 1, 'Team': {'all': 3}, 'Both': {'all': 5}}
+    """
+    if states is None:
         return {}
-    own = {name: state.get(agent) if isinstance(state, dict) else state for name, state in states.items()}
-    return {str(name): plain(state) for name, state in own.items() if state is not None}
+    if not isinstance(states, dict):
+        return plain(states)
+    found: dict[str, Any] = {}
+    for name, state in states.items():
+        if not isinstance(state, dict) or not state.keys() & {*agents}:
+            found[str(name)] = plain(state)
+        elif state.keys() <= {*agents}:
+            found |= {str(name): plain(state[agent])} if agent in state else {}
+        else:
+            own = {key: item for key, item in state.items() if key == agent or key not in agents}
+            found[str(name)] = plain(own)
+    return found

@@ -23,6 +23,8 @@ EPISODE_INDEX: Final = "episode_index"
 INDEX: Final = "index"
 OWN: Final = (TIMESTAMP, FRAME_INDEX, EPISODE_INDEX, INDEX, TASK_INDEX)
 """Features that every dataset has."""
+INSTRUCTION: Final = "language_instruction"
+"""What RLDS datasets of robots call the task, in a step (Open X-Embodiment) or in its observation."""
 PREFIXES: Final = {OBSERVATION: OBSERVATION, ACTION: ACTION, NEXT_REWARD: REWARD}
 
 
@@ -45,6 +47,15 @@ class Place:
 
     def __str__(self) -> str:
         return "/".join(map(str, self.path))
+
+
+TASK_PLACES: Final = (
+    Place(TASK),
+    Place(INSTRUCTION),
+    Place(OBSERVATION, (INSTRUCTION,)),
+    Place(OBSERVATION, (f"natural_{INSTRUCTION}",)),
+)
+"""Where a text stands that becomes LeRobot's task; of several the first."""
 
 
 def places_of(names: Iterable[str]) -> dict[str, Place]:

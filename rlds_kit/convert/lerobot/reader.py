@@ -141,8 +141,10 @@ class LeRobotReader:
     def _all_places(self) -> dict[str, Place]:
         """Where the features stand in a step."""
         noted = {name: note.place for name, note in self._extra.fields.items() if name in self._features}
-        places = noted | names.places_of(name for name in self._features if name not in noted)
-        found = [place.path for name, place in places.items() if name not in names.OWN[1:]]
+        places = {names.TASK_INDEX: Place(names.TASK)} | noted
+        places |= names.places_of(name for name in self._features if name not in places)
+        read = self._features.keys() - {*names.OWN[1:]} | {names.TASK_INDEX} & self._features.keys()
+        found = [places[name].path for name in read]
         for one, other in itertools.pairwise(sorted(found, key=lambda path: tuple(map(str, path)))):
             if tuple(map(str, other[: len(one)])) == tuple(map(str, one)):
                 raise FormatError(f"{self._path}: expected features that stand in different places, got {one} twice")
@@ -157,7 +159,7 @@ class LeRobotReader:
             self._places[name]: _spec(name, each) for name, each in self._features.items() if name not in names.OWN[1:]
         }
         if names.TASK_INDEX in self._features:
-            leaves[Place(names.TASK)] = specs.Text()
+            leaves[self._places[names.TASK_INDEX]] = specs.Text()
         return specs.Dict({field: _spec_of(nest) for field, nest in names.nested(leaves).items()})
 
     def _metadata(self) -> dict[str, Any]:
@@ -237,7 +239,7 @@ class LeRobotReader:
             if is_kept and (name != names.FRAME_INDEX or not np.array_equal(values[:, 0], range(len(values)))):
                 columns[self._places[name]] = self._restored(name, values, place)
         if names.TASK_INDEX in self._features:
-            columns[Place(names.TASK)] = self._named_tasks(stored[names.TASK_INDEX][:, 0], place)
+            columns[self._places[names.TASK_INDEX]] = self._named_tasks(stored[names.TASK_INDEX][:, 0], place)
         return self._ended(row, names.nested(columns), len(table), place)
 
     def _ended(self, row: Mapping[str, Any], fields: dict[str, Any], count: int, place: str) -> ForeignEpisode:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit.errors import FormatError, RldsKitError
+from rlds_kit.install import how_to_install
 
 LOSSLESS: Final = frozenset(("apng", "ffv1", "ffvhuff", "huffyuv", "magicyuv", "png", "qtrle", "rawvideo", "utvideo"))
 """Codecs that keep every value, of those that LeRobot's tools can be made to write."""
@@ -28,7 +29,7 @@ def library() -> Any:
     try:
         import av
     except ModuleNotFoundError as error:
-        raise MissingVideoError('videos need PyAV: pip install "rlds-kit[video]"') from error
+        raise MissingVideoError(f"videos need PyAV: {how_to_install('video')}") from error
     return av
 
 

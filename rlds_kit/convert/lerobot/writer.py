@@ -110,10 +110,12 @@ class LeRobotWriter:
         """The features of the dataset: those that the first episode has, and those that every dataset has."""
         found: dict[Place, _Column] = {}
         taken: set[str] = set(names.OWN)
+        texts = {place for place, values in leaves.items() if _kind(values)[0] == ""}
+        task = next((place for place in names.TASK_PLACES if place in texts), None)
         for place, values in leaves.items():
             dtype, shape = _kind(values)
             is_timestamp = place == Place(names.TIMESTAMP) and (dtype, shape) == (np.dtype(np.float32).str, ())
-            if place == Place(names.TASK) and dtype == "":
+            if place == task:
                 name = names.TASK_INDEX
             else:
                 name = names.TIMESTAMP if is_timestamp else names.name_of(place, taken)

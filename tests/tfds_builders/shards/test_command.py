@@ -70,7 +70,6 @@ def test_too_many_shards_are_an_error_without_a_traceback(recorded: Path, tmp_pa
 
 
 def test_serial_takes_no_workers(recorded: Path, tmp_path: Path) -> None:
-    """They would be ignored."""
     arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "riegeli", "--executor", "serial"]
     assert CliRunner().invoke(main, [*arguments, "--workers", "2"]).exit_code == 2
 

@@ -32,7 +32,6 @@ def test_plan_is_the_same_every_time(format_: str, dataset: rlds_kit.Dataset) ->
 
 
 def test_specs_are_picklable(dataset: rlds_kit.Dataset) -> None:
-    """They travel to workers."""
     specs = plan(dataset, "out", "tfrecord", shards=4)
     assert pickle.loads(pickle.dumps(specs)) == specs  # noqa: S301  our own
 
