@@ -29,6 +29,7 @@ from rlds_kit.transformations.pattern import (
 )
 from rlds_kit.transformations.pattern_condition import Condition
 from rlds_kit.transformations.pattern_dataset import pattern_map, pattern_map_from_transform
+from rlds_kit.transformations.pattern_steps import PatternDataset, infer_signature
 from rlds_kit.transformations.relabel import relabel
 from rlds_kit.transformations.returns import returns, returns_to_go
 from rlds_kit.transformations.shift import shift_keys
@@ -48,6 +49,7 @@ __all__ = [
     "EpisodeStatistics",
     "FieldStatistics",
     "PatternConfig",
+    "PatternDataset",
     "PatternNode",
     "add_absorbing_states",
     "add_alignment_to_step",
@@ -68,6 +70,7 @@ __all__ = [
     "first_action",
     "frame_stack",
     "from_dense",
+    "infer_signature",
     "interleave",
     "map_nested_steps",
     "map_steps",

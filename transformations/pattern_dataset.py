@@ -58,9 +58,7 @@ def pattern_map(
     >>> [rewards.tolist() for rewards in pattern_map(episodes, [config]).as_numpy_iterator()]
     [[1.0, 2.0], [2.0, 4.0]]
     """
-    spec = step_spec(episodes_dataset)
-    specs = [_result_spec(config, spec) for config in configs]
-    _check_fit(specs)
+    specs = config_specs(configs, step_spec(episodes_dataset))
     configs = sorted(configs, key=_waits_for_end)
 
     blocks = _blocks(episodes_dataset, _paths(configs), _block_size(specs))
@@ -104,6 +102,22 @@ def pattern_map_from_transform(
     pattern = pattern_from_transform(step_spec(episodes_dataset), transform_fn)
     config = create_config(pattern, conditions=conditions or ())
     return pattern_map(episodes_dataset, [config], respect_episode_boundaries)
+
+
+def config_specs(configs: Sequence[PatternConfig], spec: Any) -> list[Any]:
+    """The spec of the results of each config.
+
+    Args:
+      configs: from `create_config`.
+      spec: of a step.
+
+    Raises:
+      ValueError: a pattern names a field that the steps lack, or patterns do not fit together.
+      TypeError: a condition looks at a field that is no scalar number.
+    """
+    specs = [_result_spec(config, spec) for config in configs]
+    _check_fit(specs)
+    return specs
 
 
 def _result_spec(config: PatternConfig, spec: Any) -> Any:

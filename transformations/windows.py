@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import tensorflow as tf
 
 from rlds_kit.loader.arguments import integer, positive
-from rlds_kit.step import DECLARED_FIELDS
+from rlds_kit.step import DECLARED_FIELDS, FLAGS
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
 from rlds_kit.transformations.rows import gather_rows, latest_true, zero_unless
@@ -28,7 +28,7 @@ def windows(steps: Dense, length: int, stride: int = 1, pad: Pad = "none") -> De
       length: steps of a window.
       stride: steps from one window's start to the next one's.
       pad: "none" has full windows only. With "zero" and "repeat" windows reach beyond the end, and zeros (False, empty
-        text) or the last step again stand there.
+        text) or the last step again stand there. Flags are False there with both.
 
     Returns:
       Each field as `[W, length, ...]`, and two fields more: `mask`, `[W, length]` bool, where there is a step; and
@@ -61,7 +61,7 @@ def windows(steps: Dense, length: int, stride: int = 1, pad: Pad = "none") -> De
     result = gather_rows(steps, rows)
     defined = {field: is_defined(steps, field) for field in DECLARED_FIELDS if field in steps}
     valid = {field: mask & tf.gather(rows_defined, rows) for field, rows_defined in defined.items()}
-    return {**(zero_unless(mask, result) if pad == "zero" else result), "mask": mask, "valid": valid}
+    return {**_padded(result, dict.fromkeys(result, mask), pad), "mask": mask, "valid": valid}
 
 
 @on_either_form
@@ -75,7 +75,8 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
       offsets: for each field that is wanted, which steps, counted from the step itself:
         `{"observation": range(-3, 1), "action": range(0, 8), "instruction": [0]}`.
       pad: "none" leaves out the steps around which something is not defined. "zero" and "repeat" have a sample for
-        every step, with zeros (False, empty text) or the nearest value that is defined in place of what is not.
+        every step, with zeros (False, empty text) or the nearest value that is defined in place of what is not. Flags
+        are False there with both.
 
     Returns:
       Each field of `offsets` as `[N, len(offsets[field]), ...]`, and one field more: `valid`, which has for each of
@@ -109,9 +110,15 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
         is_full = tf.reduce_all(tf.concat(list(valid.values()), 1), 1)
         rows, valid = gather_rows((rows, valid), tf.where(is_full)[:, 0])
     result: dict[str, Any] = {field: gather_rows(steps[field], at) for field, at in rows.items()}
-    if pad == "zero":
-        result = {field: zero_unless(valid[field], value) for field, value in result.items()}
-    return {**result, "valid": valid}
+    return {**_padded(result, valid, pad), "valid": valid}
+
+
+def _padded(fields: Dense, inside: Mapping[str, tf.Tensor], pad: Pad) -> Dense:
+    """Fields with zeros where there is no step, if `pad` says so; flags always, for a flag is of one step only."""
+    return {
+        field: zero_unless(inside[field], value) if pad == "zero" or field in FLAGS else value
+        for field, value in fields.items()
+    }
 
 
 def _integers(field: str, offsets: Iterable[int]) -> list[int]:

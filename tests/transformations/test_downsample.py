@@ -65,7 +65,6 @@ def test_against_a_loop(steps: Steps, skip: int) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_gives_the_same(mode: str) -> None:
-    """Also an episode without steps."""
     for length in (0, 9):
         steps = make_steps(length, observation="nested", step_index=[0, 1, 2, 3, 8, 9, 10, 11, 12][:length])
         del steps["discount"], steps["reward"]
@@ -99,7 +98,6 @@ def test_the_sum_of_rewards_is_kept_across_gaps(jumps: list[int], skip: int) -> 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.bool_])
 def test_whole_rewards_do_not_wrap_around(dtype: type) -> None:
-    """They become int64."""
     steps = {"reward": tf.constant(np.full(9, 200).astype(dtype))}
     reward = downsample(steps, 4)["reward"]
     each = 1 if dtype is np.bool_ else 200
@@ -141,7 +139,6 @@ def test_actions_can_be_chosen_by_a_function_of_ones_own() -> None:
 
 
 def test_a_skip_below_one_is_refused() -> None:
-    """By its value."""
     with pytest.raises(ValueError, match="skip of at least 1, got 0"):
         downsample({"reward": tf.zeros([3])}, 0)
     with pytest.raises(TypeError, match=r"expected skip to be an integer, got 2.0"):

@@ -91,7 +91,6 @@ def test_more_steps_than_fit_in_a_part() -> None:
 
 
 def test_merging_gives_the_statistics_of_the_union() -> None:
-    """Of episodes counted apart."""
     several = [make_steps(length, seed=length, observation="nested", final_observation=False) for length in (4, 9, 2)]
     parts = [episode_statistics(to_episodes(part)) for part in (several[:1], several[1:])]
     check(parts[0].merge(parts[1]), several)
@@ -129,7 +128,6 @@ def test_episodes_without_steps_are_not_counted() -> None:
 
 
 def test_no_rewards_no_returns() -> None:
-    """Nothing is made up."""
     steps = {"observation": tf.zeros([3, 2])}
     assert episode_statistics(tf.data.Dataset.from_tensors({"steps": steps})).returns == {}
 
@@ -161,7 +159,6 @@ def test_unknown_fields_are_refused_by_name() -> None:
 
 
 def test_what_is_no_dataset_of_episodes_is_refused() -> None:
-    """Steps, for instance."""
     with pytest.raises(
         ValueError, match="expected episodes with a field 'steps', got a dataset with the fields reward"
     ):
@@ -170,7 +167,6 @@ def test_what_is_no_dataset_of_episodes_is_refused() -> None:
 
 @pytest.mark.parametrize(("count", "message"), [(0, "expected episodes with steps, got none"), (None, "for ever")])
 def test_no_episodes_and_endless_ones_are_refused(count: int | None, message: str) -> None:
-    """Neither has statistics."""
     episodes = to_episodes([make_steps(2)])
     with pytest.raises(ValueError, match=message):
         episode_statistics(episodes.repeat(count))

@@ -28,8 +28,6 @@ def test_nests_and_growing_shapes() -> None:
 
 
 def test_in_a_function_and_in_a_map() -> None:
-    """Graphs give the same."""
-
     def total(elements: tf.data.Dataset) -> tf.Tensor:
         return fold(elements, tf.constant(0, tf.int64), tf.add)
 

@@ -50,7 +50,6 @@ def test_against_a_loop(steps: Steps, size: int, padding_type: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("padding_type", ["reset", "zero"])
 def test_every_mode_gives_the_same(mode: str, padding_type: str) -> None:
-    """Also an episode without steps."""
     for length in (0, 6):
         steps = make_steps(length, observation="nested", step_index=[0, 1, 4, 5, 6, 7][:length])
         actual = run(lambda given: frame_stack(given, 3, padding_type=padding_type), steps, mode)
@@ -63,7 +62,6 @@ def test_every_mode_gives_the_same(mode: str, padding_type: str) -> None:
 @pytest.mark.parametrize("padding_type", ["reset", "zero"])
 @pytest.mark.parametrize("size", [1, 4])
 def test_the_same_as_the_wrapper_of_gymnasium(padding_type: str, size: int) -> None:
-    """In a live environment."""
     environment = FrameStackObservation(gymnasium.make("CartPole-v1"), size, padding_type=padding_type)
     stack, _ = environment.reset(seed=0)
     stacks, done = [stack], False

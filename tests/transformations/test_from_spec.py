@@ -86,7 +86,6 @@ def test_random_numbers_are_in_the_range(dtype: tf.DType) -> None:
 
 
 def test_random_booleans_are_of_both_kinds() -> None:
-    """Whatever the range is."""
     values = uniform_from_spec(tf.TensorSpec([1000], tf.bool), 0, 1, seed=1).numpy()
     assert values.dtype == bool
     assert 400 < values.sum() < 600
@@ -105,7 +104,6 @@ def test_random_numbers_repeat_with_the_seeds() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(-1, 10), (0, 257), (0, None)])
 def test_range_beyond_the_dtype_is_refused(low: int, high: int | None) -> None:
-    """No number wraps around."""
     with pytest.raises(ValueError, match="is not within the values of uint8, 0 to 255"):
         uniform_from_spec(tf.TensorSpec([3], tf.uint8), low, high, seed=1)
 

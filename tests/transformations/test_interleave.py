@@ -124,7 +124,6 @@ def test_different_fields_of_nested_steps_are_refused_by_name() -> None:
 
 
 def test_different_elements_are_refused() -> None:
-    """Also those that are no dicts."""
     with pytest.raises(TypeError, match=r"differ in elements: int64 \(\) in 0, float32 \(\) in 1"):
         interleave([tf.data.Dataset.range(3), tf.data.Dataset.from_tensors(1.0)], [1, 1])
 
@@ -139,7 +138,6 @@ def test_different_elements_are_refused() -> None:
     ],
 )
 def test_weights_that_do_not_fit_are_refused(weights: list[float], message: str) -> None:
-    """The message says which."""
     with pytest.raises(ValueError, match=message):
         interleave(numbered(), weights)
 

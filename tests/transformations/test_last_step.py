@@ -55,7 +55,6 @@ def test_dataset_without_end_is_an_error(way: Callable[..., Any]) -> None:
 
 @KINDS
 def test_steps_need_not_be_dicts_nor_of_one_shape(kind: Callable[..., Any]) -> None:
-    """Ragged rows, and pairs."""
     rows = tf.data.Dataset.from_tensor_slices(tf.ragged.constant([[1], [2, 3]]))
     assert final_step(kind(rows)).numpy().tolist() == [2, 3]
     pair = final_step(kind(tf.data.Dataset.zip((rows, tf.data.Dataset.range(2)))))

@@ -96,7 +96,6 @@ def test_too_few_valid_steps_are_undefined(valid: list[bool], mean_of: float) ->
 
 
 def test_data_is_read_once() -> None:
-    """One pass gives both."""
     passes = []
 
     def generate() -> Any:
@@ -109,7 +108,6 @@ def test_data_is_read_once() -> None:
 
 
 def test_in_a_function() -> None:
-    """Graphs give the same."""
     steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0, 3.0]})
     found = tf.function(lambda episodes: mean_and_std(episodes, reward))(tf.data.Dataset.from_tensors({"steps": steps}))
     assert [float(value["reward"]) for value in found] == [2, 1]

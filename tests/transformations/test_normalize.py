@@ -139,13 +139,11 @@ STEPS = {"observation": tf.zeros([2, 3]), "action": tf.zeros([2]), "is_last": tf
 
 
 def test_fields_without_statistics_are_refused() -> None:
-    """If they were named."""
     with pytest.raises(KeyError, match="no statistics of 'action', only of observation"):
         normalize(STEPS, statistics_of(observation=np.zeros((2, 3))), ["action"])
 
 
 def test_unknown_fields_are_refused() -> None:
-    """By name."""
     with pytest.raises(ValueError, match="no field 'camera'"):
         normalize(STEPS, statistics_of(observation=np.zeros((2, 3))), ["camera"])
 
@@ -157,13 +155,11 @@ def test_nothing_to_normalize_is_refused() -> None:
 
 
 def test_another_shape_is_refused() -> None:
-    """It would broadcast."""
     with pytest.raises(ValueError, match=r"observation: expected values of shape \(1,\)"):
         normalize(STEPS, statistics_of(observation=np.zeros((2, 1))))
 
 
 def test_text_is_refused() -> None:
-    """By name and dtype."""
     with pytest.raises(TypeError, match="observation: expected numbers or bools, got string"):
         normalize(
             STEPS | {"observation": tf.constant(["a", "b"])}, statistics_of(observation=np.zeros(2)), ["observation"]
@@ -193,6 +189,5 @@ def test_floors_that_are_none_are_refused(floor: float) -> None:
 
 @pytest.mark.parametrize("quantiles", [(1.0, 0.0), (0.5, 0.5), (-0.1, 1.0), (0.0, 1.1)])
 def test_quantiles_that_do_not_ascend_are_refused(quantiles: tuple[float, float]) -> None:
-    """From 0 to 1."""
     with pytest.raises(ValueError, match="two quantiles that ascend"):
         normalize_to_bounds(STEPS, statistics_of(observation=np.zeros((2, 3))), quantiles=quantiles)

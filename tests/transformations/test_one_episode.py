@@ -42,14 +42,12 @@ def test_datasets_of_episodes(function: Callable[[Any], Any]) -> None:
 
 @every_function
 def test_an_episode(function: Callable[[Any], Any]) -> None:
-    """So is an episode."""
     with pytest.raises(ValueError, match="got an episode with fields steps"):
         function({"steps": to_dataset(make_steps(3))})
 
 
 @every_function
 def test_no_dict(function: Callable[[Any], Any]) -> None:
-    """Steps have named fields."""
     with pytest.raises(TypeError, match=r"expected the steps of one episode, .*; got a dataset of TensorSpec"):
         function(tf.data.Dataset.range(3))
     with pytest.raises(TypeError, match=r"expected the steps of one episode, .*; got list"):

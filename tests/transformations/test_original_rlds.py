@@ -38,7 +38,7 @@ HEAD_ONLY = {"uniform_from_spec", "EpisodeFilterFn", "StepFilterFn", "StepMapFn"
 try:
     DISTRIBUTION = importlib.metadata.distribution("rlds")
 except importlib.metadata.PackageNotFoundError:
-    pytest.skip(f"needs rlds {VERSION}, which the extra `dev` has on Linux x86-64", allow_module_level=True)
+    pytest.skip(f"needs rlds {VERSION}, which the extra `dev-all` has on Linux x86-64", allow_module_level=True)
 
 FILES = {str(file): Path(str(file.locate())) for file in DISTRIBUTION.files or () if file.name.endswith("_test.py")}
 

@@ -272,7 +272,6 @@ def test_episodes_that_are_too_short_give_nothing(lengths: list[int]) -> None:
 
 
 def test_condition_that_never_holds_gives_nothing() -> None:
-    """And no error."""
     never = [DATA["observation"]["x"] > 99]
     found = pattern_map_from_transform(dataset_of(episodes_of([3, 3])), lambda step: step["name"][-1], never)
     assert as_lists(found) == []

@@ -93,6 +93,5 @@ def test_a_key_of_another_kind_is_refused(value: Any) -> None:
 
 
 def test_fractions_of_no_whole_are_refused() -> None:
-    """Before anything is read."""
     with pytest.raises(ValueError, match="sum to 1"):
         split(of_ids(["a"]), {"train": 0.9, "test": 0.2})

@@ -14,4 +14,4 @@ def test_without_tensorflow_the_error_names_the_extra(tmp_path: Path) -> None:
     run = [sys.executable, "-c", f"{code}; import rlds_kit.transformations"]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert 'pip install "rlds-kit[tf]"' in done.stderr.splitlines()[-1]
+    assert 'pip install ".[tf]"' in done.stderr.splitlines()[-1]

@@ -250,7 +250,6 @@ def test_n_below_one(n: int) -> None:
 
 
 def test_n_that_is_no_integer() -> None:
-    """Nothing is rounded."""
     with pytest.raises(TypeError, match=r"expected n to be an integer, got 2.0"):
         transitions(to_tensors(make_steps(3)), 2.0)  # type: ignore[arg-type]  # the mistake
 

@@ -9,6 +9,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlds_kit.step import FLAGS
 from rlds_kit.transformations.windows import Pad, chunks, windows
 from tests.transformations.episodes import (
     MODES,
@@ -53,6 +54,11 @@ def rows_of(value: Any, rows: np.ndarray, mask: np.ndarray, pad: Pad) -> Any:
     return tf.nest.map_structure(take, value)
 
 
+def pad_of(field: str, pad: Pad) -> Pad:
+    """Flags are False where there is no step, with every padding."""
+    return "zero" if field in FLAGS else pad
+
+
 def expected_windows(steps: Steps, length: int, stride: int, pad: Pad) -> Steps:
     """The windows, one by one."""
     rows, mask = [], []
@@ -65,7 +71,7 @@ def expected_windows(steps: Steps, length: int, stride: int, pad: Pad) -> Steps:
     at, inside = np.array(rows, int).reshape(-1, length), np.array(mask, bool).reshape(-1, length)
     valid = {field: defined(steps, field)[at] & inside for field in ("observation", "action", "reward", "discount")}
     return {
-        **{field: rows_of(value, at, inside, pad) for field, value in steps.items()},
+        **{field: rows_of(value, at, inside, pad_of(field, pad)) for field, value in steps.items()},
         "mask": inside,
         "valid": {field: value for field, value in valid.items() if field in steps},
     }
@@ -86,7 +92,10 @@ def expected_chunks(steps: Steps, offsets: Mapping[str, Sequence[int]], pad: Pad
                     mask[field].append(inside[field])
     numbers = {field: np.array(each, int).reshape(-1, len(offsets[field])) for field, each in rows.items()}
     masks = {field: np.array(each, bool).reshape(-1, len(offsets[field])) for field, each in mask.items()}
-    return {**{field: rows_of(steps[field], numbers[field], masks[field], pad) for field in offsets}, "valid": masks}
+    return {
+        **{field: rows_of(steps[field], numbers[field], masks[field], pad_of(field, pad)) for field in offsets},
+        "valid": masks,
+    }
 
 
 @given(episode_steps(min_length=0), st.integers(1, 60), st.integers(1, 60), pads)
@@ -188,7 +197,6 @@ def test_arguments_of_chunks(offsets: dict[str, list[int]], pad: Any, error: str
 
 
 def test_offsets_that_are_no_integers() -> None:
-    """An offset counts steps."""
     steps = to_tensors(make_steps(3))
     with pytest.raises(TypeError, match=r"expected an offset of the field 'action' to be an integer, got 0.5"):
         chunks(steps, {"action": [0.5]})  # type: ignore[list-item]  # the mistake
@@ -198,7 +206,6 @@ def test_offsets_that_are_no_integers() -> None:
 
 @pytest.mark.parametrize(("name", "arguments"), [("length", (2.0,)), ("stride", (2, 1.0))])
 def test_sizes_that_are_no_integers(name: str, arguments: tuple[Any, ...]) -> None:
-    """Nothing is rounded."""
     with pytest.raises(TypeError, match=f"expected {name} to be an integer, got"):
         windows(to_tensors(make_steps(3)), *arguments)
 

@@ -1,0 +1,1 @@
+"""Stands for other libraries, so that programs written for them run: `rlds`, `envlogger`, and `reverb`'s patterns."""

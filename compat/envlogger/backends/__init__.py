@@ -1,0 +1,1 @@
+"""The modules of `envlogger.backends` that programs import."""
