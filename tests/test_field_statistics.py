@@ -63,7 +63,6 @@ def test_each_element_against_numpy(rows: np.ndarray[Any, Any], quantiles: bool)
 
 @given(values(), st.sampled_from([0.0, 0.3, 1.0]))
 def test_quantiles_of_each_element_against_numpy(rows: np.ndarray[Any, Any], level: float) -> None:
-    """Few values are exact."""
     statistics = FieldStatistics.of(rows)
     if len(rows) and not np.isnan(rows.astype(np.float64)).any():
         expected = np.quantile(rows.astype(np.float64), level, axis=0)
@@ -154,13 +153,11 @@ def test_elements_may_be_none() -> None:
 
 
 def test_quantiles_have_the_shape_of_levels_and_values() -> None:
-    """Levels first."""
     assert FieldStatistics.of(np.zeros((3, 4, 5))).quantile([0.1, 0.9]).shape == (2, 4, 5)
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, "S3", object])
 def test_what_is_not_a_real_number_is_refused(dtype: Any) -> None:
-    """By its dtype."""
     with pytest.raises(TypeError, match="expected real numbers"):
         FieldStatistics.of(np.zeros(3, dtype))
 
@@ -172,7 +169,6 @@ def test_quantiles_that_were_not_kept_are_refused() -> None:
 
 
 def test_different_shapes_do_not_merge() -> None:
-    """The message has both."""
     with pytest.raises(ValueError, match=r"shape \(2,\) with those of shape \(3,\)"):
         FieldStatistics.of(np.zeros((1, 2))).merge(FieldStatistics.of(np.zeros((1, 3))))
 

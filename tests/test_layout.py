@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "trials": {"core"},
     "studio": {"core", "logger", "trials"},
     "shaping": {"core", "logger"},
+    "compat": {"core", "logger", "transformations", "tfds_builders"},
 }
 ROOMS = MAY_IMPORT.keys() - {"core"}
 
@@ -36,6 +37,7 @@ ROOMS = MAY_IMPORT.keys() - {"core"}
 CORE_LIBRARIES = {"click", "dm_env", "fsspec", "google", "gymnasium", "numpy", "rich", "xxhash", "zstandard"}
 ROOM_LIBRARIES = {
     "studio": {"PIL", "alembic", "itsdangerous", "pydantic", "sqlalchemy", "starlette", "uvicorn"},
+    "compat": {"tensorflow_datasets"},
     "transformations": {"tensorflow"},
     "tfds_builders": {"tensorflow", "tensorflow_datasets"},
 }

@@ -149,7 +149,6 @@ def test_fields_of_no_numbers_are_refused_by_name() -> None:
 
 
 def test_unknown_fields_are_refused_by_name() -> None:
-    """And what there is is said."""
     with pytest.raises(KeyError, match="no statistics of 'action', only of reward"):
         gather_statistics([Rows(np.zeros(1, int), {"reward": np.zeros(1)})])["action"]
 

@@ -16,7 +16,7 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 NAMES = ("atari", "performance", "pipelines", "publish", "tutorial")
 DRAWS = re.compile(r"plt\.subplots\(|plot\.histograms\(|display\(Image\(")
 
-nbformat = pytest.importorskip("nbformat", reason="needs the extra `dev`")
+nbformat = pytest.importorskip("nbformat", reason="needs the extra `dev-all`")
 pytestmark = pytest.mark.skipif(not NOTEBOOKS.is_dir(), reason="a wheel holds no notebooks")
 
 

@@ -1,0 +1,23 @@
+"""How rlds_kit and its extras are installed, for errors and cards: the one place to change when that changes.
+
+The name is on no index yet: whoever registered it there first would be installed (docs/decisions/0033).
+"""
+
+from typing import Final
+
+REPOSITORY: Final = ""
+"""Address of the public repository, as `https://...`; empty while there is none. `setup.py` reads it too."""
+
+
+def how_to_install(extra: str = "", *, repository: str = REPOSITORY) -> str:
+    """Return the line that installs rlds_kit with an extra, or with several that are separated by commas.
+
+    >>> how_to_install("tf")
+    'pip install ".[tf]" in a checkout of rlds_kit'
+    >>> how_to_install("tf", repository="https://example.org/rlds_kit")
+    'pip install "rlds-kit[tf] @ git+https://example.org/rlds_kit"'
+    """
+    extras = f"[{extra}]" if extra else ""
+    if repository:
+        return f'pip install "rlds-kit{extras} @ git+{repository}"'
+    return f'pip install ".{extras}" in a checkout of rlds_kit'
