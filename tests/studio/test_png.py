@@ -15,6 +15,10 @@ from rlds_kit.studio.frames import png
 from rlds_kit.studio.frames.native import native
 
 IMPLEMENTATIONS = [pytest.param(None, id="pure"), pytest.param(native, id="native")]
+only_native = pytest.mark.parametrize("implementation", IMPLEMENTATIONS[1:], indirect=True)
+needs_extension = pytest.mark.skipif(
+    native is None, reason="the C extension is absent: no compiler when this was installed, or RLDS_KIT_PURE=1"
+)
 
 
 @pytest.fixture(params=IMPLEMENTATIONS, autouse=True)
@@ -81,10 +85,10 @@ def test_gray_pictures_come_back() -> None:
     np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(png.encode_flat(picture)))), picture)
 
 
-def test_the_extension_makes_fewer_bytes(implementation: object) -> None:
+@needs_extension
+@only_native
+def test_the_extension_makes_fewer_bytes() -> None:
     """It has a palette: half a byte for each pixel."""
-    if implementation is None:
-        pytest.skip("the C extension is absent: no compiler when this was installed, or RLDS_KIT_PURE=1")
     picture = np.random.default_rng(0).integers(0, 2, (50, 50, 1), np.uint8).repeat(3, axis=2) * np.uint8(200)
     with_palette = png.encode_flat(picture)
     with pytest.MonkeyPatch.context() as patch:
@@ -132,10 +136,11 @@ def test_an_empty_picture_has_no_palette(size: tuple[int, int]) -> None:
     assert png.encode_palette(np.zeros((*size, 3), np.uint8), *size) is None
 
 
-def test_the_extension_checks_its_arguments(implementation: object) -> None:
+@needs_extension
+@only_native
+def test_the_extension_checks_its_arguments() -> None:
     """A size is two numbers."""
-    if implementation is None or native is None:
-        pytest.skip("the C extension is absent: no compiler when this was installed, or RLDS_KIT_PURE=1")
+    assert native is not None
     picture: Any = np.zeros((3, 4, 3), np.uint8)
     for size in ((), (3,), ("3", 4), (3, None), (2**70, 4)):
         with pytest.raises((TypeError, OverflowError)):

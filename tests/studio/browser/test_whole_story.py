@@ -78,6 +78,7 @@ def test_r19_a_gamepad_plays_step_by_step(open_page: Open, api: Api, studio: Stu
     study = api.study("pad by step", {"environment": CORRIDOR, "turn": "press"})
     page = open_page(playing.link(study))
     pad = Gamepad(page)
+    expect(page.get_by_role("heading", name="Ready?")).to_be_visible()
     pad.connect()
     expect(page.get_by_role("region", name="Messages")).to_contain_text("Gamepad: Fake gamepad")
     expect(page.locator(".legend")).to_contain_text("Gamepad: Fake gamepad")
