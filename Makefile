@@ -31,10 +31,11 @@ test: .venv/$(KEY).dev  ## run the tests; those of the filters also on their pur
 test-all: .venv/$(KEY).dev  ## run what `make test` leaves out: the tests marked `thorough`, and sweeps with all repetitions
 	$(RUN) -m pytest $(PYTEST_FLAGS) --hypothesis-profile=thorough -m '(thorough or sweep) and not slow'
 
-lint: .venv/$(KEY).dev  ## check style, format and types
+lint: .venv/$(KEY).dev  ## check style, format, types and floors
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
+	.venv/bin/lint-imports --no-cache
 
 bench: .venv/$(KEY).dev  ## measure recording against its peers, side by side
 	$(RUN) benchmarks/record.py

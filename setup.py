@@ -11,7 +11,7 @@ from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
-ROOMS = ("compat", "logger", "tfds_builders", "studio", "transformations", "trials")
+ROOMS = ("cli", "compat", "convert", "lint", "logger", "studio", "tfds_builders", "transformations", "trials")
 FILTERS = ("_native", "past_cache", "predict", "row_by_row", "runs", "sparse_xor", "split")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
@@ -92,6 +92,7 @@ extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30", "mlcroissant>=1.1
 extras["all"] = sorted({requirement for requirements in extras.values() for requirement in requirements})
 extras["dev"] = [  # seconds to install: checks of style, and the tests of the core
     "hypothesis>=6.131",
+    "import-linter>=2.8",
     "mypy>=1.15",
     "pytest>=8.3",
     "pytest-timeout>=2.3",
@@ -176,5 +177,6 @@ setup(
             "studio-users = rlds_kit.studio.command:studio_users",
             "view = rlds_kit.studio.command:view",
         ],
+        "rlds_kit.openers": ["tfds = rlds_kit.convert.tfds_opener"],
     },
 )

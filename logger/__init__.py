@@ -7,7 +7,8 @@ of PettingZoo, with several agents; `EpisodeWriter` needs no environment. `rlds_
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.logger.env_logger import EnvLogger
 from rlds_kit.logger.episode_writer import EpisodeWriter, OpenEpisode
 from rlds_kit.logger.gymnasium_logger import GymnasiumLogger
@@ -24,7 +25,6 @@ from rlds_kit.logger.schedulers import (
 )
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.vector_logger import VectorLogger
-from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.policy import FlushPolicy
 
 if TYPE_CHECKING:

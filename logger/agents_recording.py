@@ -7,17 +7,8 @@ from typing import Any, Final, Unpack
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
-from rlds_kit.logger import provenance
-from rlds_kit.logger.action_check import ActionCheck
-from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
-from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
-from rlds_kit.logger.recording import Recording
-from rlds_kit.logger.reset_counter import ResetCounter
-from rlds_kit.logger.schedulers import Scheduler
-from rlds_kit.logger.seeds import SeedSource
-from rlds_kit.spec.from_gymnasium import from_gymnasium
-from rlds_kit.step import (
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.step import (
     ACTION,
     AGENT_SELECTION,
     CUMULATIVE_REWARD,
@@ -29,6 +20,15 @@ from rlds_kit.step import (
     TRUNCATED,
     EpisodeEnd,
 )
+from rlds_kit.logger import provenance
+from rlds_kit.logger.action_check import ActionCheck
+from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
+from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
+from rlds_kit.logger.recording import Recording
+from rlds_kit.logger.reset_counter import ResetCounter
+from rlds_kit.logger.schedulers import Scheduler
+from rlds_kit.logger.seeds import SeedSource
+from rlds_kit.spec.from_gymnasium import from_gymnasium
 
 OWN_FIELDS: Final = frozenset((AGENT_SELECTION, CUMULATIVE_REWARD, STATE, TERMINATED, TRUNCATED))
 """Names that only these loggers keep from `step_fn`."""

@@ -16,7 +16,7 @@ import gymnasium
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from rlds_kit.errors import RldsKitError
+from rlds_kit.base.errors import RldsKitError
 from rlds_kit.install import how_to_install
 from rlds_kit.logger.gymnasium_logger import GymnasiumLogger
 from rlds_kit.storage.directory import MODES

@@ -8,6 +8,7 @@ import dm_env
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.base.step import ACTION, DISCOUNT, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog
@@ -16,7 +17,6 @@ from rlds_kit.logger.recording import Recording, close_both
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.spec.from_dm_env import from_dm_env
-from rlds_kit.step import ACTION, DISCOUNT, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.storage.recorder import Recorder
 
 

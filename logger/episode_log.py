@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import dm_env
 
-from rlds_kit.errors import RecordingError, RldsKitError, SpecError, UnsupportedTypeError
+from rlds_kit.base.errors import RecordingError, RldsKitError, SpecError, UnsupportedTypeError
+from rlds_kit.base.step import ACTION, DECLARED_FIELDS, FLAGS, INFO, STEP_INDEX, TIME_NS, EpisodeEnd
 from rlds_kit.logger.schedulers import EpisodeScheduler, Scheduler, StepData
 from rlds_kit.logger.value_copy import copy_value
-from rlds_kit.step import ACTION, DECLARED_FIELDS, FLAGS, INFO, STEP_INDEX, TIME_NS, EpisodeEnd
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.recorder import Recorder
 

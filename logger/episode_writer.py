@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Any, Final, Self, Unpack
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import RecordingError, SpecError
+from rlds_kit.base.errors import RecordingError, SpecError
+from rlds_kit.base.step import ACTION, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS, EpisodeEnd
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.logger.recording import Recording
-from rlds_kit.step import ACTION, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS, EpisodeEnd
 from rlds_kit.storage.recorder import Recorder
 
 

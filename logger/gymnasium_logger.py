@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 from rlds_kit import spec as specs
+from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
@@ -20,7 +21,6 @@ from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.spec.from_gymnasium import from_gymnasium
-from rlds_kit.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.storage.recorder import Recorder
 
 

@@ -3,12 +3,12 @@
 import os
 from typing import Any, Self, Unpack
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
+from rlds_kit.base.step import ACTION
 from rlds_kit.logger.agents_recording import AgentsRecording, PettingZooOptions, ending_of
 from rlds_kit.logger.recording import close_both
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
-from rlds_kit.step import ACTION
 from rlds_kit.storage.recorder import Recorder
 
 with needs("pettingzoo"):

@@ -3,7 +3,7 @@
 import os
 from typing import Any, Unpack, overload
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.logger.aec_logger import AECLogger
 from rlds_kit.logger.agents_recording import PettingZooOptions
 from rlds_kit.logger.parallel_logger import ParallelLogger

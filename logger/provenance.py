@@ -18,8 +18,8 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 
 from rlds_kit import __version__
-from rlds_kit.errors import UnsupportedTypeError
-from rlds_kit.storage import value
+from rlds_kit.base.errors import UnsupportedTypeError
+from rlds_kit.spec import value
 
 SIMULATORS: Final = ("ale_py", "mujoco", "dm_control", "Box2D", "pygame", "pybullet", "minigrid", "procgen")
 """Their versions are noted where the program has loaded them."""

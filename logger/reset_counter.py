@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from rlds_kit.reset_chain import ResetChain
+from rlds_kit.base.reset_chain import ResetChain
 
 
 class ResetCounter:

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import iterate
 
+from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
 from rlds_kit.logger import provenance, vector_info
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.autoreset import mode_of
@@ -21,7 +22,6 @@ from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
-from rlds_kit.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
 from rlds_kit.storage.recorder import Recorder
 
 RESET_MASK: Final = "reset_mask"

@@ -1,9 +1,7 @@
 """Record, transform, share and replay episodes of agents in environments."""
 
 from rlds_kit._version import __version__
-from rlds_kit.dataset import Dataset
-from rlds_kit.episode import Episode
-from rlds_kit.errors import (
+from rlds_kit.base.errors import (
     DamagedError,
     DamageWarning,
     DatasetExistsError,
@@ -15,9 +13,11 @@ from rlds_kit.errors import (
     SpecError,
     UnsupportedTypeError,
 )
+from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.dataset.dataset import Dataset
+from rlds_kit.dataset.location import open_location as open  # noqa: A004  `rlds_kit.open` reads as what it does
+from rlds_kit.episode.episode import Episode
 from rlds_kit.loader.mixture import mix
-from rlds_kit.location import open_location as open  # noqa: A004  `rlds_kit.open` reads as what it does
-from rlds_kit.step import EpisodeEnd
 
 __all__ = [
     "DamageWarning",

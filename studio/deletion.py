@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.edit.delete import delete
-from rlds_kit.edit.source import read_source
-from rlds_kit.errors import RldsKitError
+from rlds_kit.base.append_file import sync_directory
+from rlds_kit.base.errors import RldsKitError
 from rlds_kit.riegeli import RiegeliError
-from rlds_kit.storage.append_file import sync_directory
 from rlds_kit.storage.directory import is_dataset
 from rlds_kit.studio.database import episodes
 from rlds_kit.studio.database.database import Database
+from rlds_kit.tools.edit.delete import delete
+from rlds_kit.tools.upkeep.source import read_source
 
 log = logging.getLogger(__name__)
 _NEW: Final = ".kept"

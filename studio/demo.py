@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.inspection import Inspector
 from rlds_kit.studio.database import studies

@@ -4,8 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from rlds_kit.errors import RldsKitError
-from rlds_kit.storage import lock
+from rlds_kit.base import lock
+from rlds_kit.base.errors import RldsKitError
 
 
 class InUseError(RldsKitError, RuntimeError):

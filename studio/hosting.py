@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.anonymous import episode_id as public_id_of
 from rlds_kit.studio.accounts.signing import BadTokenError, Signer
 from rlds_kit.studio.api.errors import ApiError

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Final
 
 import rlds_kit
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.permissions import Action, is_allowed, relation_to, require
-from rlds_kit.studio.accounts.roles import Relation
 from rlds_kit.studio.api.guard import account_of
 from rlds_kit.studio.database import episodes
 from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.roles import Relation
 from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.library import Admitted, Deed
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 import rlds_kit
-from rlds_kit.episode import Episode
-from rlds_kit.errors import RldsKitError
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.extras import needs
+from rlds_kit.episode.episode import Episode
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.storage.directory import is_dataset
 from rlds_kit.studio.accounts.anonymous import episode_id as public_id_of

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.links import link_of
 from rlds_kit.studio.application import create_application

@@ -24,7 +24,18 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-ROOMS: Final = ("rlds_kit", "logger", "studio", "tfds_builders", "transformations", "trials")
+ROOMS: Final = (
+    "rlds_kit",
+    "cli",
+    "compat",
+    "convert",
+    "lint",
+    "logger",
+    "studio",
+    "tfds_builders",
+    "transformations",
+    "trials",
+)
 _COMPARED: Final = {
     ast.Lt: "<=",
     ast.LtE: "<",

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import rlds_kit
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL
 from rlds_kit.layers import layers_pb2
-from rlds_kit.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from tests import independent_reader
 from tests.data import make_v1, make_v1_predict, make_v1_runs, make_v1_split, tiny_shard
 
@@ -23,7 +23,7 @@ NOISE = make_v1_split.HOME / "dataset"
 RUNS = make_v1_runs.HOME / "dataset"
 CHECKOUT = Path(__file__).parent.parent
 FORMAT = CHECKOUT / "docs" / "format.md"
-PROTOS = [Path(rlds_kit.__file__).parent / name for name in ("storage/rlds_kit.proto", "layers/layers.proto")]
+PROTOS = [Path(rlds_kit.__file__).parent / name for name in ("base/rlds_kit.proto", "layers/layers.proto")]
 
 needs_docs = pytest.mark.skipif(not FORMAT.exists(), reason="a wheel holds no docs")
 

@@ -12,25 +12,26 @@ import numpy as np
 import pytest
 
 import rlds_kit
-from rlds_kit import edit, layers
+from rlds_kit import layers
 from rlds_kit import spec as specs
+from rlds_kit.base.whole_file import make_directory, whole_file, write_json
 from rlds_kit.convert.part_note import note_path, part_path, read_note
 from rlds_kit.convert.parts import Part
-from rlds_kit.edit.lineage import note
 from rlds_kit.logger import EnvLogger, EpisodeWriter, GymnasiumLogger, VectorLogger
-from rlds_kit.publish import publish
-from rlds_kit.storage.whole_file import make_directory, whole_file, write_json
-from rlds_kit.upkeep.rechunk import rechunk
-from rlds_kit.upkeep.repair import repair
-from rlds_kit.video import write_video
-from rlds_kit.whole_directory import new_directory
+from rlds_kit.storage.whole_directory import new_directory
+from rlds_kit.tools import edit
+from rlds_kit.tools.publish import publish
+from rlds_kit.tools.upkeep.lineage import note
+from rlds_kit.tools.upkeep.rechunk import rechunk
+from rlds_kit.tools.upkeep.repair import repair
+from rlds_kit.tools.video import write_video
 from tests.convert.test_resume import converted
 from tests.layers.recording import record
 from tests.logger.test_env_logger import Counter
 from tests.power_cut import HARSHEST, Disk, assert_whole, files, restore, story_of
-from tests.publish.recording import ABOUT
-from tests.publish.recording import record as record_to_publish
-from tests.video.showing import record as record_to_show
+from tests.tools.publish.recording import ABOUT
+from tests.tools.publish.recording import record as record_to_publish
+from tests.tools.video.showing import record as record_to_show
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the simulation looks at open files in /proc")
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rlds_kit.rlds_types import STEPS
+from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
 

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import click
 
-from rlds_kit.cli.output import count_text, json_option, print_json, show, size_text
-from rlds_kit.dataset import Dataset, open_dataset
-from rlds_kit.feed.last_step import LAST_STEPS, LastStep
+from rlds_kit.base.quantities import count_text, size_text
+from rlds_kit.cli.output import json_option, print_json, show
+from rlds_kit.dataset.dataset import Dataset, open_dataset
+from rlds_kit.loader.last_step import LAST_STEPS, LastStep
 from rlds_kit.tfds_builders import shards as building
 from rlds_kit.tfds_builders.encodings import SkippedDecodingWarning, strings_notice
 from rlds_kit.tfds_builders.features import episode_features

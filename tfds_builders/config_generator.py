@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.rlds_types import ACTION, CORE_STEP_FIELDS, DISCOUNT, OBSERVATION, REWARD, STEPS
+from rlds_kit.base.rlds_types import ACTION, CORE_STEP_FIELDS, DISCOUNT, OBSERVATION, REWARD, STEPS
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
 IMAGE_CHANNELS: Final[Mapping[str, Mapping[Any, tuple[int, ...]]]] = {

@@ -5,8 +5,8 @@ from typing import Any, Self, overload
 
 import numpy as np
 
+from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.loader.nests import map_arrays
-from rlds_kit.rlds_types import STEPS
 from rlds_kit.tfds_builders.episode_table import Chosen
 
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import rlds_kit
 from rlds_kit import Dataset
-from rlds_kit.errors import NotADatasetError
-from rlds_kit.feed.last_step import LastStep
+from rlds_kit.base.errors import NotADatasetError
+from rlds_kit.loader.last_step import LastStep
 from rlds_kit.storage import directory as directories
 from rlds_kit.tfds_builders.episode_table import EpisodeTable, table_of
 from rlds_kit.tfds_builders.preparing import only_one

@@ -16,10 +16,10 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from rlds_kit import Episode
-from rlds_kit.errors import SpecError
-from rlds_kit.feed.episodes import WholeEpisodes
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.rlds_types import STEPS
+from rlds_kit.loader.episodes import WholeEpisodes
 from rlds_kit.loader.source import Source
-from rlds_kit.rlds_types import STEPS
 from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
 from rlds_kit.tfds_builders.tfds_extra import tfds
 

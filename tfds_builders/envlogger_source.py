@@ -16,15 +16,9 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.convert.envlogger.recording import Record, Shard, open_recording, read_episodes
-from rlds_kit.errors import DamagedError, FormatError, RldsKitError, SpecError
-from rlds_kit.feed.episodes import END
-from rlds_kit.feed.last_step import LastStep, require_last_step
-from rlds_kit.riegeli import RiegeliError
-from rlds_kit.rlds_types import EPISODE_ID, STEPS
-from rlds_kit.spec.describe import describe_spec
-from rlds_kit.spec.union import NOTHING
-from rlds_kit.step import (
+from rlds_kit.base.errors import DamagedError, FormatError, RldsKitError, SpecError
+from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
+from rlds_kit.base.step import (
     ACTED_FIELDS,
     ACTION,
     DISCOUNT,
@@ -36,6 +30,12 @@ from rlds_kit.step import (
     REWARD,
     EpisodeEnd,
 )
+from rlds_kit.convert.envlogger.recording import Record, Shard, open_recording, read_episodes
+from rlds_kit.loader.episodes import END
+from rlds_kit.loader.last_step import LastStep, require_last_step
+from rlds_kit.riegeli import RiegeliError
+from rlds_kit.spec.describe import describe_spec
+from rlds_kit.spec.union import NOTHING
 from rlds_kit.tfds_builders.encodings import has_signalling_nan, require_arrays
 from rlds_kit.tfds_builders.example_digest import Keys, leaf_keys, value_at
 from rlds_kit.tfds_builders.features import Encode, fact_feature, without_tuples

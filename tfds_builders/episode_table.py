@@ -9,13 +9,13 @@ from typing import Any
 
 from rlds_kit import Dataset, Episode
 from rlds_kit import spec as specs
-from rlds_kit.feed.episodes import WholeEpisodes, with_step_index
-from rlds_kit.feed.last_step import LastStep, with_last_step
-from rlds_kit.feed.metadata import metadata_columns
-from rlds_kit.feed.step_arrays import OBSERVATION_VALID, StepArrays
+from rlds_kit.base.rlds_types import STEPS
+from rlds_kit.base.step import FLAGS, OBSERVATION
+from rlds_kit.loader.episodes import WholeEpisodes, with_step_index
+from rlds_kit.loader.last_step import LastStep, with_last_step
+from rlds_kit.loader.metadata import metadata_columns
 from rlds_kit.loader.source import Source
-from rlds_kit.rlds_types import STEPS
-from rlds_kit.step import FLAGS, OBSERVATION
+from rlds_kit.loader.step_arrays import OBSERVATION_VALID, StepArrays
 from rlds_kit.tfds_builders.features import features_of, metadata_keys, without_tuples
 from rlds_kit.tfds_builders.joined import JoinedEpisodes, joined
 

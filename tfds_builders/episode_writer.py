@@ -19,9 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from rlds_kit.base.errors import DatasetExistsError
+from rlds_kit.base.whole_file import give_name, make_directory, whole_file
 from rlds_kit.convert.tfds import tf_record
-from rlds_kit.errors import DatasetExistsError
-from rlds_kit.storage.whole_file import give_name, make_directory, whole_file
 from rlds_kit.tfds_builders.fitting import fitted
 from rlds_kit.tfds_builders.tfds_extra import tfds
 

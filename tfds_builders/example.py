@@ -6,16 +6,16 @@ import numpy as np
 
 from rlds_kit import Episode
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
-from rlds_kit.feed.columns import plain
-from rlds_kit.feed.episodes import END, WholeEpisodes
-from rlds_kit.feed.last_step import LastStep, with_last_step
-from rlds_kit.feed.metadata import metadata_columns
-from rlds_kit.feed.step_arrays import OBSERVATION_VALID, StepArrays
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
+from rlds_kit.base.step import FLAGS
+from rlds_kit.loader.columns import plain
+from rlds_kit.loader.episodes import END, WholeEpisodes
+from rlds_kit.loader.last_step import LastStep, with_last_step
+from rlds_kit.loader.metadata import metadata_columns
 from rlds_kit.loader.source import Source
-from rlds_kit.rlds_types import EPISODE_ID, STEPS
+from rlds_kit.loader.step_arrays import OBSERVATION_VALID, StepArrays
 from rlds_kit.spec.describe import describe_value
-from rlds_kit.step import FLAGS
 from rlds_kit.tfds_builders.features import without_tuples
 from rlds_kit.tfds_builders.spec_from_features import spec_of
 

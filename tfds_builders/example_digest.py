@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from rlds_kit.rlds_types import STEPS
+from rlds_kit.base.rlds_types import STEPS
 
 FieldDigests = dict[str, bytes]
 """By the path of a field, `steps/observation/camera`: 8 bytes."""

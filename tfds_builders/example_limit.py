@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 
 MAX_BYTES: Final = 2**31 - 1
 """Protobuf writes longer messages, and then cannot read them."""

@@ -10,18 +10,18 @@ import numpy as np
 
 from rlds_kit import Dataset, Episode
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
-from rlds_kit.feed.columns import column
-from rlds_kit.feed.episodes import END
-from rlds_kit.feed.metadata import metadata_columns
-from rlds_kit.feed.step_arrays import OBSERVATION_VALID
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
+from rlds_kit.base.step import FLAGS, OBSERVATION, STEP_INDEX
+from rlds_kit.loader.columns import column
+from rlds_kit.loader.episodes import END
 from rlds_kit.loader.layout import Leaf, layout
+from rlds_kit.loader.metadata import metadata_columns
 from rlds_kit.loader.source import Source
-from rlds_kit.rlds_types import EPISODE_ID, STEPS
+from rlds_kit.loader.step_arrays import OBSERVATION_VALID
 from rlds_kit.spec.describe import describe_spec
-from rlds_kit.stacking import spec_at
-from rlds_kit.step import FLAGS, OBSERVATION, STEP_INDEX
 from rlds_kit.storage import leaf as leaves
+from rlds_kit.storage.stacking import spec_at
 from rlds_kit.tfds_builders.encodings import (
     Encoding,
     has_signalling_nan,

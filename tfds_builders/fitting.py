@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rlds_kit.rlds_types import STEPS
+from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.spec.describe import describe_value
 
 

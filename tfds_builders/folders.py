@@ -8,9 +8,9 @@ from typing import Any, Final, TypeAlias
 
 import rlds_kit
 from rlds_kit import Dataset
-from rlds_kit.errors import NotADatasetError, SpecError
-from rlds_kit.feed.last_step import LastStep
-from rlds_kit.rlds_types import STEPS
+from rlds_kit.base.errors import NotADatasetError, SpecError
+from rlds_kit.base.rlds_types import STEPS
+from rlds_kit.loader.last_step import LastStep
 from rlds_kit.storage.directory import is_dataset
 from rlds_kit.tfds_builders.encodings import encoding_of, with_bytes
 from rlds_kit.tfds_builders.envlogger_source import EnvLoggerSource, envlogger_directories

@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 
 from rlds_kit import Episode
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.loader.source import Source
 from rlds_kit.storage.amendment import union
 from rlds_kit.storage.episode_reader import EpisodeReader

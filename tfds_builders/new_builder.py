@@ -10,11 +10,11 @@ from string import Template
 from typing import Any, Final
 
 from rlds_kit import Dataset
-from rlds_kit.dataset import open_dataset
+from rlds_kit.dataset.dataset import open_dataset
+from rlds_kit.storage.whole_directory import new_directory
 from rlds_kit.tfds_builders.features import episode_features
 from rlds_kit.tfds_builders.shards import convert_shards, serially
 from rlds_kit.tfds_builders.shards.convert import identity
-from rlds_kit.whole_directory import new_directory
 
 SAMPLE_EPISODES: Final = 3
 """Of the shortest ones, whole: what the generated test builds from."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from rlds_kit.storage import lock
+from rlds_kit.base import lock
 
 _RETRY_SECONDS = 0.2
 

@@ -7,8 +7,8 @@ is some hundred bytes for each episode.
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from rlds_kit.errors import RldsKitError
-from rlds_kit.rlds_types import EPISODE_ID, STEPS
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
 from rlds_kit.tfds_builders.example_digest import FieldDigests, example_digests
 from rlds_kit.tfds_builders.tfds_extra import tfds
 

@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from rlds_kit.errors import SpecError
-from rlds_kit.feed.last_step import SAID, LastStep
-from rlds_kit.rlds_types import IS_FIRST, STEPS
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.rlds_types import IS_FIRST, STEPS
+from rlds_kit.loader.last_step import SAID, LastStep
 from rlds_kit.tfds_builders.beam_examples import examples_of, examples_on_beam, with_local_runner
 from rlds_kit.tfds_builders.encodings import warn_of_strings
 from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at

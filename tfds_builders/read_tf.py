@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.feed import tf as feed
-from rlds_kit.rlds_types import EPISODE_ID
+from rlds_kit.base.rlds_types import EPISODE_ID
+from rlds_kit.loader import tf as feed
 from rlds_kit.tfds_builders.episode_table import Chosen
 
 TFDS_ID: Final = "tfds_id"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rlds_kit.errors import SpecError
-from rlds_kit.rlds_types import STEPS
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.tfds_builders.choice import choice
 from rlds_kit.tfds_builders.data_source import EpisodeDataSource
 from rlds_kit.tfds_builders.episode_table import EpisodeTable

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any, Final, Protocol, runtime_checkable
 
 from rlds_kit import Dataset
-from rlds_kit.errors import DamagedError
-from rlds_kit.feed.last_step import LastStep, require_last_step
+from rlds_kit.base.errors import DamagedError
+from rlds_kit.loader.last_step import LastStep, require_last_step
 from rlds_kit.tfds_builders.example import example
 from rlds_kit.tfds_builders.features import episode_features
 

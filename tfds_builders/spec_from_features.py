@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rlds_kit import whole_directory
+from rlds_kit.storage import whole_directory
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Pipelines of tf.data over episodes and steps: every name of `rlds.transformations`, and more."""
 
-from rlds_kit.field_statistics import FieldStatistics
-from rlds_kit.running_statistics import EpisodeStatistics
+from rlds_kit.base.field_statistics import FieldStatistics
+from rlds_kit.base.running_statistics import EpisodeStatistics
 from rlds_kit.transformations import tensorflow_extra as _tensorflow_extra  # noqa: F401  raises where there is none
 from rlds_kit.transformations.absorbing import add_absorbing_states
 from rlds_kit.transformations.alignment import to_alignment

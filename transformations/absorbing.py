@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from rlds_kit.rlds_types import ACTION, DISCOUNT, IS_FIRST, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
-from rlds_kit.step import STEP_INDEX
+from rlds_kit.base.rlds_types import ACTION, DISCOUNT, IS_FIRST, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
+from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.field_paths import leaves
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from rlds_kit.rlds_types import ALIGNMENT
-from rlds_kit.step import ACTED_FIELDS, ACTION, DISCOUNT, REWARD
+from rlds_kit.base.rlds_types import ALIGNMENT
+from rlds_kit.base.step import ACTED_FIELDS, ACTION, DISCOUNT, REWARD
 from rlds_kit.transformations.alignment_type import AlignmentType
 from rlds_kit.transformations.dense import Dense, on_either_form
 

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping
 from typing import Any
 
-from rlds_kit import rlds_types
+from rlds_kit.base import rlds_types
 
 
 @enum.unique

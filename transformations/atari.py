@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from rlds_kit.loader.arguments import integer, positive
-from rlds_kit.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL, OBSERVATION
-from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.base.arguments import integer, positive
+from rlds_kit.base.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL, OBSERVATION
+from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.downsample import ChooseAction, downsample, only_action
 from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves

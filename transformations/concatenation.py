@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit import rlds_types
+from rlds_kit.base import rlds_types
 from rlds_kit.transformations.from_spec import zeros_from_spec
 
 _WINDOW = 256  # steps that are handed on at once; they are not copied

@@ -5,9 +5,9 @@ from typing import Any, TypeAlias
 
 import tensorflow as tf
 
-from rlds_kit.loader.arguments import positive
-from rlds_kit.rlds_types import ACTION, DISCOUNT, REWARD
-from rlds_kit.step import STEP_INDEX
+from rlds_kit.base.arguments import positive
+from rlds_kit.base.rlds_types import ACTION, DISCOUNT, REWARD
+from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.fields import count_steps
 from rlds_kit.transformations.rows import gather_rows, spread, zero_unless

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from rlds_kit.rlds_types import STEPS
-from rlds_kit.running_statistics import QUANTILE_ELEMENTS, EpisodeStatistics, Rows, gather_statistics
-from rlds_kit.step import FLAGS, REWARD, STEP_INDEX
+from rlds_kit.base.rlds_types import STEPS
+from rlds_kit.base.running_statistics import QUANTILE_ELEMENTS, EpisodeStatistics, Rows, gather_statistics
+from rlds_kit.base.step import FLAGS, REWARD, STEP_INDEX
 from rlds_kit.transformations.dense import as_one_episode
 from rlds_kit.transformations.field_paths import leaves, paths_of
 from rlds_kit.transformations.fields import count_steps

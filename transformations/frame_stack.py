@@ -4,8 +4,8 @@ from typing import Final
 
 import tensorflow as tf
 
-from rlds_kit.loader.arguments import positive
-from rlds_kit.rlds_types import OBSERVATION
+from rlds_kit.base.arguments import positive
+from rlds_kit.base.rlds_types import OBSERVATION
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
 from rlds_kit.transformations.fields import count_steps

@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit import rlds_types
+from rlds_kit.base import rlds_types
 
 
 def step_spec(episodes_dataset: tf.data.Dataset) -> dict[str, Any]:

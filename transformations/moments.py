@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit import rlds_types
+from rlds_kit.base import rlds_types
 from rlds_kit.transformations.auto_batch import BATCH_AUTO_TUNE
 from rlds_kit.transformations.fold import fold
 from rlds_kit.transformations.from_spec import step_spec, zeros_from_spec

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from rlds_kit.field_statistics import FieldStatistics
-from rlds_kit.quantile_sketch import Floats
-from rlds_kit.rlds_types import ACTION, IS_LAST, OBSERVATION
-from rlds_kit.running_statistics import EpisodeStatistics
-from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.base.field_statistics import FieldStatistics
+from rlds_kit.base.quantile_sketch import Floats
+from rlds_kit.base.rlds_types import ACTION, IS_LAST, OBSERVATION
+from rlds_kit.base.running_statistics import EpisodeStatistics
+from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
 from rlds_kit.transformations.fields import require_fields

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from rlds_kit.rlds_types import IS_LAST, STEPS
+from rlds_kit.base.rlds_types import IS_LAST, STEPS
 from rlds_kit.transformations.field_paths import leaves
 from rlds_kit.transformations.fields import SAME_ROWS
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit.loader.arguments import positive
-from rlds_kit.rlds_types import STEPS
+from rlds_kit.base.arguments import positive
+from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.transformations.dense import Dense, as_one_episode
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_when_run
 

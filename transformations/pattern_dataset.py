@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from rlds_kit import rlds_types
+from rlds_kit.base import rlds_types
 from rlds_kit.transformations.auto_batch import element_bytes
 from rlds_kit.transformations.from_spec import step_spec
 from rlds_kit.transformations.pattern import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit import rlds_types
+from rlds_kit.base import rlds_types
 from rlds_kit.transformations.pattern import PatternConfig, PatternNode
 from rlds_kit.transformations.pattern_dataset import config_specs, pattern_map
 from rlds_kit.transformations.pattern_path import Path

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit.rlds_types import OBSERVATION, REWARD
+from rlds_kit.base.rlds_types import OBSERVATION, REWARD
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.field_paths import leaves, with_leaves
 from rlds_kit.transformations.fields import count_rows, count_steps, require_when_run

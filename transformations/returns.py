@@ -5,8 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit.rlds_types import REWARD
-from rlds_kit.step import STEP_INDEX
+from rlds_kit.base.rlds_types import REWARD
+from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, as_one_episode, on_either_form
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
 from rlds_kit.transformations.rows import spread

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from rlds_kit.rlds_types import OBSERVATION
-from rlds_kit.step import ACTED_FIELDS, STEP_INDEX
+from rlds_kit.base.rlds_types import OBSERVATION
+from rlds_kit.base.step import ACTED_FIELDS, STEP_INDEX
 from rlds_kit.transformations.fields import count_rows
 from rlds_kit.transformations.rows import latest_true
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit.rlds_types import EPISODE_ID
-from rlds_kit.split import BUCKETS, ends_of, key_of
+from rlds_kit.base.rlds_types import EPISODE_ID
+from rlds_kit.base.split import BUCKETS, ends_of, key_of
 
 
 def split(
@@ -17,8 +17,8 @@ def split(
 
     Where an episode goes is a matter of its id, the fractions and the seed, and of nothing else: not of the machine,
     the order, the shards or the other episodes. So parts stay apart when episodes are added or datasets merged.
-    `rlds_kit.split.part_of` tells the same without TensorFlow. The parts have the given sizes on average; each is read
-    by going through all episodes.
+    `rlds_kit.base.split.part_of` computes the same without TensorFlow. The parts have the given sizes on average; each
+    is read by going through all episodes.
 
     Args:
       episodes: in RLDS form, with steps in either form.

@@ -5,9 +5,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit.loader.arguments import positive
-from rlds_kit.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
-from rlds_kit.step import STEP_INDEX
+from rlds_kit.base.arguments import positive
+from rlds_kit.base.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
+from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
 from rlds_kit.transformations.rows import gather_rows, latest_true, spread, zero_unless

@@ -5,8 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL
-from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.base.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL
+from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.fields import count_rows, count_steps, require_fields, require_when_run
 from rlds_kit.transformations.rows import zero_unless

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit import rlds_types
+from rlds_kit.base import rlds_types
 
 
 def truncate_after_condition(

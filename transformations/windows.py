@@ -5,8 +5,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import tensorflow as tf
 
-from rlds_kit.loader.arguments import integer, positive
-from rlds_kit.step import DECLARED_FIELDS, FLAGS
+from rlds_kit.base.arguments import integer, positive
+from rlds_kit.base.step import DECLARED_FIELDS, FLAGS
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
 from rlds_kit.transformations.rows import gather_rows, latest_true, zero_unless

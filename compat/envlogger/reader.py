@@ -9,10 +9,10 @@ from typing import Any, Self
 import dm_env
 
 import rlds_kit
+from rlds_kit.base.step import ACTED_FIELDS, ACTION, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS
 from rlds_kit.compat.envlogger.backends.backend_type import BackendType
 from rlds_kit.convert.envlogger import recording
 from rlds_kit.logger.schedulers import StepData
-from rlds_kit.step import ACTED_FIELDS, ACTION, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS
 
 CUSTOM_DATA = "custom_data"
 _OWN = {OBSERVATION, *ACTED_FIELDS, *FLAGS, STEP_INDEX, TIME_NS}

@@ -1,6 +1,6 @@
 """The names of `rlds.rlds_types`."""
 
-from rlds_kit.rlds_types import (
+from rlds_kit.base.rlds_types import (
     ACTION,
     ALIGNMENT,
     CORE_STEP_FIELDS,

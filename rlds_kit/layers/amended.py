@@ -8,17 +8,16 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.layers.amended_reader import AmendedReader, Overlay
 from rlds_kit.layers.annotation import Annotation, Kind
 from rlds_kit.layers.combine import RULES, Rule, Values, combined, latest
 from rlds_kit.layers.layer import AnnotatedEntry, Layer
 from rlds_kit.spec.message import from_message, to_message
-from rlds_kit.stacking import spec_at
-from rlds_kit.step import ACTED_FIELDS
 from rlds_kit.storage import leaf as leaves
 from rlds_kit.storage import restore
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields, union
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.branch import Branch
@@ -27,6 +26,7 @@ from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import EpisodeReader
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.row_buffer import RowBuffer
+from rlds_kit.storage.stacking import spec_at
 
 _BUFFER_BYTES: Final = 1 << 30
 

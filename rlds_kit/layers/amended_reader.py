@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.episode_reader import EpisodeReader, Wanted
 from rlds_kit.storage.restore import Allocate, Stack, empty, exact

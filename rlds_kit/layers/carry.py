@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from rlds_kit.errors import FormatError
+from rlds_kit.base.errors import FormatError
+from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.layers.annotation import Annotation, Kind
 from rlds_kit.layers.folder import new_file
 from rlds_kit.layers.layer import Layer
@@ -15,7 +16,6 @@ from rlds_kit.layers.layer_file import LayerFileWriter
 from rlds_kit.layers.layer_writer import BATCH
 from rlds_kit.layers.message import record_of
 from rlds_kit.layers.open_layers import OpenLayers
-from rlds_kit.step import ACTED_FIELDS
 from rlds_kit.storage.leaf import field_of
 
 

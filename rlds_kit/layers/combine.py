@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.step import REWARD
 from rlds_kit.layers.annotation import Annotation
-from rlds_kit.step import REWARD
 
 Values: TypeAlias = Sequence[Any] | np.ndarray
 """One value for each of some steps."""

@@ -8,11 +8,11 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
+from rlds_kit.base.arguments import integer
+from rlds_kit.base.step import FLAGS, REWARD, STEP_INDEX
 from rlds_kit.layers.annotation import Kind
-from rlds_kit.loader.arguments import integer
-from rlds_kit.step import FLAGS, REWARD, STEP_INDEX
-from rlds_kit.storage import dtypes
-from rlds_kit.storage import value as values
+from rlds_kit.spec import dtypes
+from rlds_kit.spec import value as values
 from rlds_kit.storage.leaf import field_of
 
 NUMBERS: Final = "biuf"

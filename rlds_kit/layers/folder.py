@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.storage.append_file import sync_directory
+from rlds_kit.base.append_file import sync_directory
 
 LAYERS: Final = "layers"
 FILE_PATTERN: Final = "annotations-*.riegeli"

@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.base.step import REWARD
 from rlds_kit.layers import layers_pb2 as lp
 from rlds_kit.layers import message
 from rlds_kit.layers.annotation import Annotation, Kind
@@ -16,7 +17,6 @@ from rlds_kit.layers.combine import Rule, combined, weighted_mean
 from rlds_kit.layers.folder import LAYERS
 from rlds_kit.layers.layer_file import FileContents, read_file
 from rlds_kit.riegeli.recovery import SkippedRegion
-from rlds_kit.step import REWARD
 from rlds_kit.storage.episode_entry import EpisodeEntry
 
 Stored: TypeAlias = tuple[lp.Annotation, lp.Annotations]

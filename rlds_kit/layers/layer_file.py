@@ -12,7 +12,8 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from rlds_kit._version import __version__
-from rlds_kit.errors import FormatError
+from rlds_kit.base.append_file import AppendFile
+from rlds_kit.base.errors import FormatError
 from rlds_kit.layers import layers_pb2 as lp
 from rlds_kit.layers.message import MAJOR_VERSION, known
 from rlds_kit.remote.path import RemotePath
@@ -22,7 +23,6 @@ from rlds_kit.riegeli.chunk_reader import Chunk, read_chunk
 from rlds_kit.riegeli.codec import Codec, Compression, make_compressor
 from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion
 from rlds_kit.storage import resync
-from rlds_kit.storage.append_file import AppendFile
 from rlds_kit.storage.manifest import ClosedFile
 from rlds_kit.storage.place import Place
 from rlds_kit.storage.regular import open_regular

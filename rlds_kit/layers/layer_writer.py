@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from rlds_kit.errors import RecordingError
+from rlds_kit.base.errors import RecordingError
 from rlds_kit.layers.annotation import Annotation, Kind
 from rlds_kit.layers.draft import Draft, require_confidence, require_text
 from rlds_kit.layers.folder import new_file, require_name

@@ -22,26 +22,26 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
-from rlds_kit.storage import rlds_kit_pb2 as rlds__kit_dot_storage_dot_rlds__kit__pb2
+from rlds_kit.base import rlds_kit_pb2 as rlds__kit_dot_base_dot_rlds__kit__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1crlds_kit/layers/layers.proto\x12\x0brlds_kit.v1\x1a\x1frlds_kit/storage/rlds_kit.proto\"\x83\x01\n\x0bLayerRecord\x12\x0f\n\x07version\x18\x01 \x01(\r\x12*\n\x06header\x18\x02 \x01(\x0b\x32\x18.rlds_kit.v1.LayerHeaderH\x00\x12/\n\x0b\x61nnotations\x18\x03 \x01(\x0b\x32\x18.rlds_kit.v1.AnnotationsH\x00\x42\x06\n\x04kind\"`\n\x0bLayerHeader\x12\x11\n\twriter_id\x18\x01 \x01(\x0c\x12\x0e\n\x06writer\x18\x02 \x01(\t\x12\x17\n\x0f\x63reated_unix_ns\x18\x03 \x01(\x03\x12\x15\n\rminor_version\x18\x04 \x01(\r\"z\n\x0b\x41nnotations\x12.\n\x07\x65pisode\x18\x01 \x03(\x0b\x32\x1d.rlds_kit.v1.AnnotatedEpisode\x12\x0e\n\x06source\x18\x02 \x03(\t\x12+\n\nannotation\x18\x03 \x03(\x0b\x32\x17.rlds_kit.v1.Annotation\">\n\x10\x41nnotatedEpisode\x12\x12\n\nepisode_id\x18\x01 \x01(\x0c\x12\x16\n\x0e\x63ontent_digest\x18\x02 \x01(\x0c\"\xbb\x02\n\nAnnotation\x12\x15\n\rannotation_id\x18\x01 \x01(\x0c\x12\x0f\n\x07\x65pisode\x18\x02 \x01(\r\x12\x0e\n\x06source\x18\x03 \x01(\r\x12)\n\x04kind\x18\x04 \x01(\x0e\x32\x1b.rlds_kit.v1.AnnotationKind\x12\r\n\x05\x66ield\x18\x05 \x01(\t\x12\x12\n\nfirst_step\x18\x06 \x01(\x04\x12\x10\n\x08\x65nd_step\x18\x07 \x01(\x04\x12\x0f\n\x07stacked\x18\x08 \x01(\x08\x12!\n\x05value\x18\t \x01(\x0b\x32\x12.rlds_kit.v1.Value\x12\x12\n\nconfidence\x18\n \x01(\x01\x12%\n\tuser_data\x18\x0b \x01(\x0b\x32\x12.rlds_kit.v1.Value\x12\x14\n\x0ctime_unix_ns\x18\x0c \x01(\x03\x12\x10\n\x08retracts\x18\r \x01(\x0c*b\n\x0e\x41nnotationKind\x12\x16\n\x12\x41NNOTATION_UNKNOWN\x10\x00\x12\x07\n\x03TAG\x10\x01\x12\x08\n\x04NOTE\x10\x02\x12\n\n\x06RETURN\x10\x03\x12\t\n\x05\x46IELD\x10\x04\x12\x0e\n\nRETRACTION\x10\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1crlds_kit/layers/layers.proto\x12\x0brlds_kit.v1\x1a\x1crlds_kit/base/rlds_kit.proto\"\x83\x01\n\x0bLayerRecord\x12\x0f\n\x07version\x18\x01 \x01(\r\x12*\n\x06header\x18\x02 \x01(\x0b\x32\x18.rlds_kit.v1.LayerHeaderH\x00\x12/\n\x0b\x61nnotations\x18\x03 \x01(\x0b\x32\x18.rlds_kit.v1.AnnotationsH\x00\x42\x06\n\x04kind\"`\n\x0bLayerHeader\x12\x11\n\twriter_id\x18\x01 \x01(\x0c\x12\x0e\n\x06writer\x18\x02 \x01(\t\x12\x17\n\x0f\x63reated_unix_ns\x18\x03 \x01(\x03\x12\x15\n\rminor_version\x18\x04 \x01(\r\"z\n\x0b\x41nnotations\x12.\n\x07\x65pisode\x18\x01 \x03(\x0b\x32\x1d.rlds_kit.v1.AnnotatedEpisode\x12\x0e\n\x06source\x18\x02 \x03(\t\x12+\n\nannotation\x18\x03 \x03(\x0b\x32\x17.rlds_kit.v1.Annotation\">\n\x10\x41nnotatedEpisode\x12\x12\n\nepisode_id\x18\x01 \x01(\x0c\x12\x16\n\x0e\x63ontent_digest\x18\x02 \x01(\x0c\"\xbb\x02\n\nAnnotation\x12\x15\n\rannotation_id\x18\x01 \x01(\x0c\x12\x0f\n\x07\x65pisode\x18\x02 \x01(\r\x12\x0e\n\x06source\x18\x03 \x01(\r\x12)\n\x04kind\x18\x04 \x01(\x0e\x32\x1b.rlds_kit.v1.AnnotationKind\x12\r\n\x05\x66ield\x18\x05 \x01(\t\x12\x12\n\nfirst_step\x18\x06 \x01(\x04\x12\x10\n\x08\x65nd_step\x18\x07 \x01(\x04\x12\x0f\n\x07stacked\x18\x08 \x01(\x08\x12!\n\x05value\x18\t \x01(\x0b\x32\x12.rlds_kit.v1.Value\x12\x12\n\nconfidence\x18\n \x01(\x01\x12%\n\tuser_data\x18\x0b \x01(\x0b\x32\x12.rlds_kit.v1.Value\x12\x14\n\x0ctime_unix_ns\x18\x0c \x01(\x03\x12\x10\n\x08retracts\x18\r \x01(\x0c*b\n\x0e\x41nnotationKind\x12\x16\n\x12\x41NNOTATION_UNKNOWN\x10\x00\x12\x07\n\x03TAG\x10\x01\x12\x08\n\x04NOTE\x10\x02\x12\n\n\x06RETURN\x10\x03\x12\t\n\x05\x46IELD\x10\x04\x12\x0e\n\nRETRACTION\x10\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'rlds_kit.layers.layers_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_ANNOTATIONKIND']._serialized_start=816
-  _globals['_ANNOTATIONKIND']._serialized_end=914
-  _globals['_LAYERRECORD']._serialized_start=79
-  _globals['_LAYERRECORD']._serialized_end=210
-  _globals['_LAYERHEADER']._serialized_start=212
-  _globals['_LAYERHEADER']._serialized_end=308
-  _globals['_ANNOTATIONS']._serialized_start=310
-  _globals['_ANNOTATIONS']._serialized_end=432
-  _globals['_ANNOTATEDEPISODE']._serialized_start=434
-  _globals['_ANNOTATEDEPISODE']._serialized_end=496
-  _globals['_ANNOTATION']._serialized_start=499
-  _globals['_ANNOTATION']._serialized_end=814
+  _globals['_ANNOTATIONKIND']._serialized_start=813
+  _globals['_ANNOTATIONKIND']._serialized_end=911
+  _globals['_LAYERRECORD']._serialized_start=76
+  _globals['_LAYERRECORD']._serialized_end=207
+  _globals['_LAYERHEADER']._serialized_start=209
+  _globals['_LAYERHEADER']._serialized_end=305
+  _globals['_ANNOTATIONS']._serialized_start=307
+  _globals['_ANNOTATIONS']._serialized_end=429
+  _globals['_ANNOTATEDEPISODE']._serialized_start=431
+  _globals['_ANNOTATEDEPISODE']._serialized_end=493
+  _globals['_ANNOTATION']._serialized_start=496
+  _globals['_ANNOTATION']._serialized_end=811
 # @@protoc_insertion_point(module_scope)

@@ -1,4 +1,4 @@
-from rlds_kit.storage import rlds_kit_pb2 as _rlds_kit_pb2
+from rlds_kit.base import rlds_kit_pb2 as _rlds_kit_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from rlds_kit.errors import FormatError
+from rlds_kit.base.errors import FormatError
+from rlds_kit.base.step import FLAGS
 from rlds_kit.layers import layers_pb2 as lp
 from rlds_kit.layers.annotation import Annotation, Kind
-from rlds_kit.step import FLAGS
-from rlds_kit.storage import value
+from rlds_kit.spec import value
 from rlds_kit.storage.leaf import field_of
 
 MAJOR_VERSION: Final = 1

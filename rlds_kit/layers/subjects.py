@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.errors import FormatError
+from rlds_kit.base.errors import FormatError
+from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.layers.annotation import Kind
 from rlds_kit.layers.draft import Draft
-from rlds_kit.snapshot import listed, look
-from rlds_kit.step import ACTED_FIELDS
 from rlds_kit.storage.contents import ShardContents
 from rlds_kit.storage.leaf import field_of
+from rlds_kit.storage.snapshot import listed, look
 
 LOOK_SECONDS: Final = 1.0
 """How long what was found of an episode that is being recorded is believed."""

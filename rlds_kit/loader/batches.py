@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.loader.arguments import integer
+from rlds_kit.base.arguments import integer
 from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.ordered import Ordered, Table, ordered, require_version
 from rlds_kit.loader.plan import Options
@@ -126,7 +126,7 @@ class Batches(Iterable[Batch]):
         Raises:
           MissingExtraError: TensorFlow is not installed.
         """
-        from rlds_kit.feed import tf
+        from rlds_kit.loader import tf
 
         samples, nothing = self._samples.samples, np.empty(0, np.int64)
         size = self._options.batch_size if self._options.drop_remainder else None
@@ -141,7 +141,7 @@ class Batches(Iterable[Batch]):
         Raises:
           MissingExtraError: PyTorch is not installed.
         """
-        from rlds_kit.feed import torch
+        from rlds_kit.loader import torch
 
         return torch.batches_dataset(self)
 
@@ -155,7 +155,7 @@ class Batches(Iterable[Batch]):
           MissingExtraError: Grain is not installed.
           ValueError: `epochs` is less than one.
         """
-        from rlds_kit.feed import grain
+        from rlds_kit.loader import grain
 
         return grain.dataset(self, epochs)
 

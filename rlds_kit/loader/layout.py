@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.stacking import dense, spec_at
 from rlds_kit.storage import leaf as leaves
 from rlds_kit.storage.restore import Stack
+from rlds_kit.storage.stacking import dense, spec_at
 
 OBJECT_BYTES = 256
 """What a value that is no array of known shape is taken to weigh."""

@@ -9,8 +9,8 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rlds_kit.loader.arguments import integer, positive
-from rlds_kit.loader.arguments import offsets as checked
+from rlds_kit.base.arguments import integer, positive
+from rlds_kit.base.arguments import offsets as checked
 from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.nests import flattened, map_arrays
 from rlds_kit.loader.ordered import Ordered, ordered, require_version
@@ -277,7 +277,7 @@ class MixedBatches(Iterable[Batch]):
         Raises:
           MissingExtraError: TensorFlow is not installed.
         """
-        from rlds_kit.feed import tf
+        from rlds_kit.loader import tf
 
         return tf.batches(self, self._example(), self._options.batch_size)
 
@@ -290,7 +290,7 @@ class MixedBatches(Iterable[Batch]):
         Raises:
           MissingExtraError: PyTorch is not installed.
         """
-        from rlds_kit.feed import torch
+        from rlds_kit.loader import torch
 
         return torch.batches_dataset(self)
 

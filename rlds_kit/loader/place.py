@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlds_kit.errors import DamagedError
+from rlds_kit.base.errors import DamagedError
+from rlds_kit.base.step import IS_FIRST, IS_TERMINAL
 from rlds_kit.loader.segments import Segments
-from rlds_kit.step import IS_FIRST, IS_TERMINAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)

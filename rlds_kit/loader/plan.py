@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from rlds_kit.loader.arguments import integer, positive
+from rlds_kit.base.arguments import integer, positive
 from rlds_kit.loader.order import BlockOrder, GlobalOrder, InOrder, Order
 
 Shuffle: TypeAlias = Literal["global", "blocks"] | None

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.loader.kept import Kept, taken
 from rlds_kit.loader.layout import Leaf, nested, read_leaf
 from rlds_kit.loader.source import Source

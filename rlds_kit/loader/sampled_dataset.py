@@ -7,13 +7,13 @@ from dataclasses import replace
 from numpy.typing import DTypeLike
 
 from rlds_kit import spec as specs
-from rlds_kit.loader.arguments import offsets as checked
+from rlds_kit.base.arguments import offsets as checked
+from rlds_kit.base.step import FLAGS
 from rlds_kit.loader.samples import Samples
 from rlds_kit.loader.source import Source
 from rlds_kit.loader.transitions import Transitions
 from rlds_kit.loader.windows import Chunks, Pad, Windows
-from rlds_kit.selection import path_of
-from rlds_kit.step import FLAGS
+from rlds_kit.storage.selection import path_of
 
 
 class SampledDataset(abc.ABC):

@@ -7,7 +7,8 @@ from typing import Any, Final, Protocol, Self, overload
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rlds_kit.loader.arguments import integer
+from rlds_kit.base.arguments import integer
+from rlds_kit.base.step import DISCOUNT, FLAGS
 from rlds_kit.loader.batches import Batches
 from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.layout import layout, require_cast
@@ -19,7 +20,6 @@ from rlds_kit.loader.pool import Pool, Read, converted
 from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
-from rlds_kit.step import DISCOUNT, FLAGS
 from rlds_kit.storage.array_pool import ArrayPool
 
 EPISODE: Final = "episode"
@@ -266,7 +266,7 @@ class Samples(Sequence[Batch]):
         Raises:
           MissingExtraError: PyTorch is not installed.
         """
-        from rlds_kit.feed import torch
+        from rlds_kit.loader import torch
 
         return torch.samples_dataset(self)
 
@@ -293,7 +293,7 @@ class Samples(Sequence[Batch]):
           MissingExtraError: PyTorch is not installed.
           ValueError: an argument is out of its range, or the state is of other samples.
         """
-        from rlds_kit.feed import torch
+        from rlds_kit.loader import torch
 
         return torch.sampler(ordered(self, Options(1, "global", seed, drop_remainder, shard)), state)
 
@@ -310,7 +310,7 @@ class Samples(Sequence[Batch]):
         >>> source = ds.transitions().as_grain_source(seed=0, epochs=10)  # doctest: +SKIP
         >>> batches = grain.MapDataset.source(source).batch(256)  # doctest: +SKIP
         """
-        from rlds_kit.feed import grain
+        from rlds_kit.loader import grain
 
         return grain.source(self, ordered(self, Options(1, None if seed is None else "global", seed or 0)), epochs)
 

@@ -5,9 +5,9 @@ from typing import Self
 
 import numpy as np
 
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.loader.source import Source
-from rlds_kit.step import STEP_INDEX
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.ahead import fetch_ahead
 from rlds_kit.storage.episode_reader import fields
 

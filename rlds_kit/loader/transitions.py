@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rlds_kit.errors import DamagedError, SpecError
-from rlds_kit.loader.arguments import positive
+from rlds_kit.base.arguments import positive
+from rlds_kit.base.errors import DamagedError, SpecError
+from rlds_kit.base.step import ACTION, DISCOUNT, FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
 from rlds_kit.loader.nests import flattened, map_arrays
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.pool import Nest, Read
-from rlds_kit.step import ACTION, DISCOUNT, FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from rlds_kit.loader.arguments import integer, positive
+from rlds_kit.base.arguments import integer, positive
+from rlds_kit.base.step import ACTED_FIELDS, FLAGS
 from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.pool import Read
-from rlds_kit.step import ACTED_FIELDS, FLAGS
 from rlds_kit.storage.leaf import nest
 
 Pad: TypeAlias = Literal["none", "zero", "repeat"]

@@ -15,7 +15,8 @@ from rlds_kit.remote.held import HELD_BYTES, Held
 from rlds_kit.remote.range_map import Piece, RangeMap, joined
 from rlds_kit.remote.ranges import Range, coalesced
 from rlds_kit.remote.retry import retried
-from rlds_kit.remote.store import MANIFESTS, Info, Listed, Store, store_of
+from rlds_kit.remote.store import MANIFESTS, Info, Listed, Store
+from rlds_kit.remote.stores import store_of
 
 REQUESTS: Final = 16
 """Under way at once, for each thread that reads."""
@@ -289,7 +290,7 @@ class RemoteDirectory:
             return self._store_here
 
     def _disk(self) -> Any:  # a DiskCache, whose imports are not needed to say what a RemoteDirectory is
-        from rlds_kit.convert.cache import cache_directory
+        from rlds_kit.base.cache import cache_directory
         from rlds_kit.remote.disk_cache import DiskCache, limit_of
 
         with self._lock:

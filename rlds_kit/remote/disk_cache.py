@@ -21,8 +21,8 @@ from typing import Final
 
 import xxhash
 
+from rlds_kit.base import lock
 from rlds_kit.remote.range_map import Piece, RangeMap
-from rlds_kit.storage import lock
 
 LIMIT_VARIABLE: Final = "RLDS_KIT_CACHE_BYTES"
 """Environment variable: how many bytes the cache may take."""

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-from rlds_kit.errors import FormatError
+from rlds_kit.base.errors import FormatError
 from rlds_kit.remote.directory import GROUP_BYTES, RemoteDirectory, Want
 from rlds_kit.riegeli.errors import DamagedError
 from rlds_kit.riegeli.recovery import ChunkDamage
@@ -72,7 +72,7 @@ class RemoteFile(io.RawIOBase):
 
     def fetch_all(self) -> None:
         """Brings the whole file near, if there is room for it, and shows how far that has come."""
-        from rlds_kit.cli.output import progress_bar
+        from rlds_kit.base.progress import progress_bar
 
         if self._size > self._directory.room:
             return

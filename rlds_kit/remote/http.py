@@ -15,9 +15,9 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
-from rlds_kit.hub import CHECKSUMS, listed_checksums
+from rlds_kit.base.extras import needs
 from rlds_kit.remote.address import Address
+from rlds_kit.remote.checksums import CHECKSUMS, listed_checksums
 from rlds_kit.remote.errors import RemoteError, TransientError
 from rlds_kit.remote.store import Info, Listed, Naming
 

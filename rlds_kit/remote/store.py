@@ -1,13 +1,13 @@
 """A directory of a file system of fsspec: what files it has, and any of their bytes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from rlds_kit.feed.extras import MissingExtraError
-from rlds_kit.remote.address import HTTP, Address, secrets_in
+from rlds_kit.base.extras import MissingExtraError
+from rlds_kit.remote.address import Address, secrets_in
 from rlds_kit.remote.errors import RemoteChangedError, RemoteError, TransientError
 
 VERSION_KEYS: Final = ("ETag", "etag", "sha256", "blob_id", "generation", "md5Hash", "content_hash", "CRC")
@@ -220,13 +220,3 @@ class FsspecStore:
 
 def _name(entry: Mapping[str, Any]) -> str:
     return str(entry["name"]).rstrip("/").rpartition("/")[2]
-
-
-def store_of(address: Address, options: Mapping[str, Any]) -> Store:
-    """What reads the directory at an address."""
-    make: Callable[[Address, Mapping[str, Any]], Store] = FsspecStore
-    if address.url.startswith(HTTP):
-        from rlds_kit.remote.http import HttpStore
-
-        make = HttpStore
-    return make(address, options)

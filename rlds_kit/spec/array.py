@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rlds_kit.errors import SpecError
-from rlds_kit.spec import limits
+from rlds_kit.base.errors import SpecError
+from rlds_kit.spec import dtypes, limits
 from rlds_kit.spec.names import utf8
-from rlds_kit.storage import dtypes
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

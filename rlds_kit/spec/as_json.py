@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rlds_kit.errors import FormatError
+from rlds_kit.base.errors import FormatError
+from rlds_kit.spec import dtypes
 from rlds_kit.spec.problem import at_item, at_key
 from rlds_kit.spec.tree import Any, Array, Bytes, Dict, Graph, List, OneOf, Optional, Sequence, Spec, Text, Tuple
-from rlds_kit.storage import dtypes
 
 # JSON's own types are only known at run time.
 Json: typing.TypeAlias = typing.Any

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from rlds_kit.storage.dtypes import BFLOAT16
+from rlds_kit.spec.dtypes import BFLOAT16
 
 FITS: typing.Final = {"b": "bf", "i": "iufc", "u": "iufc", "f": "fc", "c": "c", "U": "U", "S": "S"}
 """Kind of a value: kinds of dtype that may hold it. No float becomes an integer; a bool may also be a 0.0 or 1.0."""

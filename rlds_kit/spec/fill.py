@@ -4,7 +4,7 @@ import typing
 
 import numpy as np
 
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.spec.batches import stacked
 from rlds_kit.spec.tree import Array, Bytes, Dict, Graph, List, OneOf, Sequence, Spec, Text, Tuple
 

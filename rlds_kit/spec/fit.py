@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.spec import exact
 from rlds_kit.spec.batches import lengths, stacked
 from rlds_kit.spec.describe import describe_spec, describe_value

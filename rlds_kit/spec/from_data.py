@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rlds_kit.errors import UnsupportedTypeError
+from rlds_kit.base.errors import UnsupportedTypeError
+from rlds_kit.spec import dtypes
 from rlds_kit.spec.problem import at_entry, at_item, at_key
 from rlds_kit.spec.tree import NONE, Any, Array, Bytes, Dict, List, Spec, Text, Tuple
 from rlds_kit.spec.union import merge
-from rlds_kit.storage import dtypes
-from rlds_kit.storage.value import INT64_MAX, INT64_MIN
+from rlds_kit.spec.value import INT64_MAX, INT64_MIN
 
 __all__ = ["infer", "merge"]
 

@@ -4,12 +4,11 @@ import typing
 
 from dm_env import specs
 
-from rlds_kit.errors import SpecError
-from rlds_kit.spec import limits
+from rlds_kit.base.errors import SpecError
+from rlds_kit.spec import dtypes, limits
 from rlds_kit.spec.describe import describe_spec
 from rlds_kit.spec.problem import at_entry, at_item, at_key
 from rlds_kit.spec.tree import NONE, Any, Array, Bytes, Dict, List, Spec, Text, Tuple
-from rlds_kit.storage import dtypes
 
 # dm_env has no types of its own, and its specs nest freely.
 DmEnvSpec: typing.TypeAlias = typing.Any

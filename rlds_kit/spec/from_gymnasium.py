@@ -8,12 +8,11 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from rlds_kit.errors import SpecError
-from rlds_kit.spec import limits
+from rlds_kit.base.errors import SpecError
+from rlds_kit.spec import dtypes, limits
 from rlds_kit.spec.describe import describe_spec
 from rlds_kit.spec.problem import at_item, at_key
 from rlds_kit.spec.tree import Array, Dict, Graph, OneOf, Sequence, Spec, Text, Tuple
-from rlds_kit.storage import dtypes
 
 Space = gymnasium.Space[AnySpace]
 

@@ -7,7 +7,7 @@ import typing
 import numpy as np
 import numpy.typing as npt
 
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 
 SHORT: typing.Final = 6
 """Most elements of a bound that `short` spells out."""

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from rlds_kit.errors import FormatError
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import FormatError
+from rlds_kit.spec import dtypes, value
 from rlds_kit.spec.tree import Any, Array, Bytes, Dict, Graph, List, OneOf, Optional, Sequence, Spec, Text, Tuple
-from rlds_kit.storage import dtypes, value
-from rlds_kit.storage import rlds_kit_pb2 as pb
 
 UNKNOWN = -1
 _MOST_NUMBERS = 1 << 31

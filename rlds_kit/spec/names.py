@@ -1,6 +1,6 @@
 """The names that specs may carry: those that protobuf and JSON can store."""
 
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 
 
 def utf8(text: str, what: str) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.spec.tree import Any, Array, Dict, List, OneOf, Optional, Spec, Tuple
 
 _EXACT_IN_FLOATS: Final = 4

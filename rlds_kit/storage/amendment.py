@@ -6,11 +6,11 @@ from typing import Final
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.spec import value
 from rlds_kit.spec.message import from_message, to_message
 from rlds_kit.spec.union import merge
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import value
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.declared_leaves import DeclaredLeaves
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, unescape

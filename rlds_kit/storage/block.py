@@ -11,11 +11,11 @@ from typing import Final
 import xxhash
 from google.protobuf.message import DecodeError
 
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.riegeli import errors as riegeli_errors
 from rlds_kit.riegeli import varint
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rlds_kit.errors import FormatError
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import FormatError
 from rlds_kit.storage.block import BlockPrefix
 from rlds_kit.storage.column_layout import ColumnLayout, layout_of
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from rlds_kit.step import ACTED_FIELDS
+from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import field_of
 

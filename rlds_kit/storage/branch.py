@@ -10,9 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import value as values
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import SpecError
+from rlds_kit.spec import value as values
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Kind, Leaves, escape
 
 _PYTHON_KINDS: Final[dict[type, Kind]] = {

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.errors import UnsupportedTypeError
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import UnsupportedTypeError
+from rlds_kit.spec import dtypes, value
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import dtypes, value
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_form import put_row
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.column import Column

@@ -11,9 +11,10 @@ import numpy as np
 import xxhash
 import zstandard
 
-from rlds_kit.errors import DamagedError, FormatError
-from rlds_kit.storage import dtypes, filters
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.spec import dtypes
+from rlds_kit.storage import filters
 from rlds_kit.storage.column_layout import STORAGE_DTYPES, ColumnLayout
 from rlds_kit.storage.compression import FAST_LEVEL, compress, decompress_into, decompressor
 from rlds_kit.storage.filter_choice import FilterChoice

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.errors import FormatError
-from rlds_kit.storage import dtypes
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import FormatError
+from rlds_kit.spec import dtypes
 from rlds_kit.storage.leaf import ColumnKey
 
 MAX_DECODED_BYTES: Final = 1 << 31

@@ -7,7 +7,8 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.riegeli import chunk
 from rlds_kit.riegeli.array_record import last_chunk
 from rlds_kit.riegeli.chunk import ChunkHeader
@@ -16,7 +17,6 @@ from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
 from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion
 from rlds_kit.storage import block, resync
 from rlds_kit.storage import episode_entry as entries
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_prefix
 from rlds_kit.storage.sightings import (

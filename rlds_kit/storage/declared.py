@@ -6,10 +6,10 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.step import ACTION, FLAGS
 from rlds_kit.spec.by_form import fits_by_form, fitting_types
-from rlds_kit.step import ACTION, FLAGS
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_form import example_of, is_alike
 from rlds_kit.storage.branch import Branch
 from rlds_kit.storage.deviations import Deviations

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.spec.fit import fits_shape
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import elements, escape
 from rlds_kit.storage.restore import NUMERIC, survives

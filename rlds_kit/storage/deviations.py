@@ -4,7 +4,7 @@ import warnings
 from typing import Final
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 
 ADVICE: Final = (
     "It is recorded exactly as it came, and this is said once for the field; `rlds-kit verify` and `rlds-kit lint` "
@@ -25,7 +25,7 @@ class Deviations:
     >>> found = Deviations(strict=True)
     >>> found.look("reward", specs.Array((), "float64"), [1.0])
     Traceback (most recent call last):
-    rlds_kit.errors.SpecError: reward: expected float64 (), got list of 1
+    rlds_kit.base.errors.SpecError: reward: expected float64 (), got list of 1
     """
 
     def __init__(self, *, strict: bool) -> None:

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 import xxhash
 
-from rlds_kit.step import TIME_NS
-from rlds_kit.storage import dtypes
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import TIME_NS
+from rlds_kit.spec import dtypes
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import DatasetExistsError, FormatError, SpecError
+from rlds_kit.base import lock
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.append_file import sync_directory
+from rlds_kit.base.errors import DatasetExistsError, FormatError, SpecError
+from rlds_kit.base.whole_file import make_directory, whole_file
 from rlds_kit.remote.address import require_local
-from rlds_kit.spec import from_json, to_json
+from rlds_kit.spec import from_json, to_json, value
 from rlds_kit.spec.compatibility import compatible
-from rlds_kit.storage import lock, value
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.append_file import sync_directory
 from rlds_kit.storage.regular import read_regular
-from rlds_kit.storage.whole_file import make_directory, whole_file
 
 DESCRIPTION: Final = "dataset.json"
 SHARD_PATTERN: Final = "episodes-*.riegeli"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.sightings import SightedEpisode
 
 

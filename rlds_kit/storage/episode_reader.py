@@ -4,12 +4,12 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.remote.file import RemoteFile
 from rlds_kit.remote.ranges import GAP, Range
 from rlds_kit.riegeli import blocks
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import shard_file
 from rlds_kit.storage.block_cache import BlockCache
 from rlds_kit.storage.block_layout import BlockLayout, block_layout

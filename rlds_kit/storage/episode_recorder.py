@@ -5,10 +5,10 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rlds_kit.errors import RecordingError
-from rlds_kit.step import EpisodeEnd
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import value
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import RecordingError
+from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.spec import value
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.jobs import Block, Discard, End, Start

@@ -3,8 +3,8 @@
 A record there may be whole and still not be the episode's: two chunks of equal size may have changed places.
 """
 
-from rlds_kit.errors import DamagedError, FormatError
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile

@@ -4,8 +4,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import filters, runs, split
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column_layout import MOST_FILTERED
 from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress
 from rlds_kit.storage.filters import Shape

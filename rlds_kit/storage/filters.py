@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import predict, runs, split
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.native import native
 from rlds_kit.storage.rows import Rows, Stored, room_of
 from rlds_kit.storage.xor import unxor, xor

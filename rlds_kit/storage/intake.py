@@ -6,7 +6,7 @@ import time
 import weakref
 from typing import Protocol
 
-from rlds_kit.errors import RecordingError
+from rlds_kit.base.errors import RecordingError
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.jobs import Job
 from rlds_kit.storage.policy import FlushPolicy

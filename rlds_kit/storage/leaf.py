@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rlds_kit.errors import SpecError, UnsupportedTypeError
-from rlds_kit.storage import value as values
+from rlds_kit.base.errors import SpecError, UnsupportedTypeError
+from rlds_kit.spec import value as values
 
 Kind: TypeAlias = int
 """A number of `rlds_kit_pb2.Kind`."""

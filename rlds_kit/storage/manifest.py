@@ -15,11 +15,11 @@ from typing import Any, Final
 import xxhash
 
 from rlds_kit._version import __version__
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.base.whole_file import whole_file
 from rlds_kit.remote.errors import RemoteChangedError, RemoteError
 from rlds_kit.remote.path import RemotePath
 from rlds_kit.remote.store import MANIFESTS
-from rlds_kit.storage.whole_file import whole_file
 
 PATTERN: Final = MANIFESTS
 FORMAT: Final = "rlds_kit manifest"

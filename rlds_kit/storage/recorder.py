@@ -9,10 +9,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.spec import value
 from rlds_kit.spec.message import to_message
 from rlds_kit.storage import directory as directories
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import value
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.deviations import Deviations
 from rlds_kit.storage.episode_recorder import EpisodeRecorder

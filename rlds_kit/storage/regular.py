@@ -5,7 +5,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.errors import FormatError
+from rlds_kit.base.errors import FormatError
 from rlds_kit.remote.path import RemotePath
 
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)

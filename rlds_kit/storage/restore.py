@@ -5,8 +5,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import value
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.spec import value
 from rlds_kit.storage.column import Column, storage_dtype
 from rlds_kit.storage.column_layout import ColumnLayout
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey

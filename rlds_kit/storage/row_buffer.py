@@ -2,7 +2,7 @@
 
 from typing import Any, Final, TypeAlias
 
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.buffer import ArrayBuffer, Buffer, BytesBuffer, make_buffer
 from rlds_kit.storage.column import Column

@@ -8,7 +8,8 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.base import lock
+from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.remote.path import RemotePath
 from rlds_kit.riegeli import blocks, codec, simple, varint
 from rlds_kit.riegeli import chunk as chunks
@@ -16,7 +17,7 @@ from rlds_kit.riegeli.chunk import ChunkHeader
 from rlds_kit.riegeli.chunk_reader import Chunk, read_chunk
 from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
 from rlds_kit.riegeli.recovery import ChunkDamage
-from rlds_kit.storage import block, lock
+from rlds_kit.storage import block
 from rlds_kit.storage.block import PREFIX_BYTES, BlockPrefix, PrefixTooShortError
 from rlds_kit.storage.place import Place
 from rlds_kit.storage.regular import open_regular

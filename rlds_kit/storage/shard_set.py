@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rlds_kit._version import __version__
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import directory as directories
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.amendment import SeenFields
 from rlds_kit.storage.block_parts import acted_fields, cut, rows_of_parts
 from rlds_kit.storage.column import Column

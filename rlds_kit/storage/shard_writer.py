@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.append_file import AppendFile
 from rlds_kit.riegeli import array_record, chunk, simple, varint
 from rlds_kit.riegeli.codec import Codec
 from rlds_kit.riegeli.writer import RecordWriter
 from rlds_kit.storage import block
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage.append_file import AppendFile
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.manifest import ClosedFile, digest_of

@@ -10,9 +10,9 @@ from itertools import chain
 from typing import Final
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import DamagedError, RldsKitError
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, RldsKitError
 from rlds_kit.riegeli.recovery import SkippedRegion
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.place import Place
 
 SIGNATURE_END: Final = 64

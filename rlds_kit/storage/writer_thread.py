@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from rlds_kit.errors import RecordingError
+from rlds_kit.base.errors import RecordingError
 from rlds_kit.storage.jobs import Block, Discard, End, Job, Start, Sync
 from rlds_kit.storage.shard_set import ShardSet
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.database.roles import Role
 
 
 @dataclass(frozen=True, slots=True)

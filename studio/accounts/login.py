@@ -7,11 +7,11 @@ that the browser keeps; `revoke` of `database.tokens` logs out.
 from dataclasses import dataclass
 from typing import Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import Action, require
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import studies, tokens, users
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.tokens import Kind, Token
 
 with needs("studio"):

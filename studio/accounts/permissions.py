@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-from rlds_kit.errors import RldsKitError
+from rlds_kit.base.errors import RldsKitError
 from rlds_kit.studio.accounts.account import Account
-from rlds_kit.studio.accounts.roles import Relation, Role
 from rlds_kit.studio.database.episodes import Episode
+from rlds_kit.studio.database.roles import Relation, Role
 from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Study
 

@@ -8,8 +8,8 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.errors import RldsKitError
-from rlds_kit.storage.whole_file import whole_file
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.whole_file import whole_file
 
 _BYTES: Final = 32
 _NAME: Final = "secret"

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from rlds_kit.errors import RldsKitError
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.secret import derived
 from rlds_kit.studio.database.tokens import Kind
 

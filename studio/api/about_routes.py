@@ -3,7 +3,7 @@
 from typing import Final
 
 import rlds_kit
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.api.answer import answer
 
 with needs("studio"):

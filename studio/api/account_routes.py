@@ -3,12 +3,10 @@
 import contextlib
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import Action, require
-from rlds_kit.studio.accounts.rate_limit import RateLimiter
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.accounts.signing import BadTokenError
 from rlds_kit.studio.api import models
 from rlds_kit.studio.api.answer import answer
@@ -16,7 +14,9 @@ from rlds_kit.studio.api.body import read
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.guard import account_of, address_of
 from rlds_kit.studio.database import tokens
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.tokens import Kind
+from rlds_kit.studio.rate_limit import RateLimiter
 
 with needs("studio"):
     from starlette.requests import Request

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.permissions import ForbiddenError
 from rlds_kit.studio.accounts.signing import BadTokenError
 from rlds_kit.studio.api.errors import ApiError

@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any, Final, NoReturn, TypeVar
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.api.errors import ApiError
 
 with needs("studio"):

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.permissions import Action, require
 from rlds_kit.studio.api import models
 from rlds_kit.studio.api.answer import answer

@@ -5,8 +5,8 @@ from typing import Final, Protocol
 
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import ALLOWED, Action
-from rlds_kit.studio.accounts.roles import Relation
 from rlds_kit.studio.database.episodes import Query
+from rlds_kit.studio.database.roles import Relation
 
 ME: Final = "me"
 """As the user: what one has recorded oneself."""

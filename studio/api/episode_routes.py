@@ -3,10 +3,9 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import Action, is_allowed, relation_to, require
-from rlds_kit.studio.accounts.roles import Relation
 from rlds_kit.studio.api import models
 from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.body import checked
@@ -14,7 +13,8 @@ from rlds_kit.studio.api.episode_query import query_of
 from rlds_kit.studio.api.guard import account_of
 from rlds_kit.studio.database import episodes
 from rlds_kit.studio.database.episodes import Episode, Query
-from rlds_kit.studio.replay.numbers import number
+from rlds_kit.studio.database.roles import Relation
+from rlds_kit.studio.json_numbers import number
 
 with needs("studio"):
     from sqlalchemy import Connection

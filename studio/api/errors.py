@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rlds_kit.errors import RldsKitError
+from rlds_kit.base.errors import RldsKitError
 
 
 class ApiError(RldsKitError):

@@ -3,8 +3,8 @@
 import re
 from typing import Annotated, Any, Final, Literal
 
-from rlds_kit.feed.extras import needs
-from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.base.extras import needs
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.studies import Content, StudyEnvironment
 from rlds_kit.studio.environments.schema import RESERVED
 

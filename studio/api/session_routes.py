@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.anonymous import PURPOSE, agent_id
 from rlds_kit.studio.accounts.permissions import Action, is_allowed, relation_to, require

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import ALLOWED, Action, is_allowed, relation_to, require
-from rlds_kit.studio.accounts.roles import Relation, Role
 from rlds_kit.studio.api import models
 from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.body import read
@@ -15,6 +14,7 @@ from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.guard import account_of
 from rlds_kit.studio.api.inspection import Inspector
 from rlds_kit.studio.database import studies
+from rlds_kit.studio.database.roles import Relation, Role
 from rlds_kit.studio.database.studies import Content, Study, StudyEnvironment
 
 with needs("studio"):

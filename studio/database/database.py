@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.database.engine import make_engine, sqlite_file
 from rlds_kit.studio.database.errors import DatabaseError, DatabaseGoneError
 from rlds_kit.studio.database.schema import upgrade

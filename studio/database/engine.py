@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.database.errors import DatabaseError
 
 with needs("studio"):

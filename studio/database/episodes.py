@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
-from rlds_kit.studio.accounts.roles import Relation
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError, StaleError
+from rlds_kit.studio.database.roles import Relation
 from rlds_kit.studio.database.sessions import RECORDING, Session
 from rlds_kit.trials.phase import Status
 

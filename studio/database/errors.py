@@ -1,6 +1,6 @@
 """What can go wrong with the database."""
 
-from rlds_kit.errors import RldsKitError
+from rlds_kit.base.errors import RldsKitError
 
 
 class DatabaseError(RldsKitError, RuntimeError):

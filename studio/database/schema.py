@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.database.errors import DatabaseTooNewError
 from rlds_kit.studio.database.tables import VERSION_TABLE
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError
 from rlds_kit.trials.phase import Status

@@ -8,7 +8,7 @@ import secrets
 import time
 from typing import Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 
 with needs("studio"):
     from sqlalchemy import (

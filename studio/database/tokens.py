@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from rlds_kit.feed.extras import needs
-from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError
+from rlds_kit.studio.database.roles import Role
 
 with needs("studio"):
     from sqlalchemy import Connection, Row, delete, insert, or_, select, update

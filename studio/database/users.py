@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rlds_kit.feed.extras import needs
-from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError, TakenError
+from rlds_kit.studio.database.roles import Role
 
 with needs("studio"):
     from sqlalchemy import Connection, Row, Select, delete, insert, select, update

@@ -11,10 +11,10 @@ import numpy as np
 from dm_env import specs as dm_specs
 from gymnasium import spaces
 
+from rlds_kit.base.step import ACTION, DISCOUNT, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.logger import provenance
 from rlds_kit.logger.env_logger import declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
-from rlds_kit.step import ACTION, DISCOUNT, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.studio.environments.controls import Controls, controls_of
 from rlds_kit.studio.environments.playable import SEAT, EnvironmentSpec, Outcome
 from rlds_kit.studio.environments.policies import Policy, policy

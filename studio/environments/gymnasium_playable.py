@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import gymnasium
 
+from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
 from rlds_kit.logger import provenance
 from rlds_kit.logger.gymnasium_logger import declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
-from rlds_kit.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
 from rlds_kit.studio.environments.controls import Controls, controls_of
 from rlds_kit.studio.environments.mujoco_cameras import mujoco_views
 from rlds_kit.studio.environments.playable import SEAT, EnvironmentSpec, Outcome

@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
-from rlds_kit.errors import SpecError
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.extras import needs
+from rlds_kit.base.step import ACTION, INFO, OBSERVATION, REWARD, TERMINATED, TRUNCATED
 from rlds_kit.logger import provenance
 from rlds_kit.logger.agents_recording import AgentNames, declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
-from rlds_kit.step import ACTION, INFO, OBSERVATION, REWARD, TERMINATED, TRUNCATED
 from rlds_kit.studio.environments.controls import Controls, controls_of
 from rlds_kit.studio.environments.playable import EnvironmentSpec, Outcome
 from rlds_kit.studio.environments.policies import Policy, policy

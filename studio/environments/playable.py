@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
 from rlds_kit import spec as specs
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.studio.environments.controls import Controls
 from rlds_kit.studio.frames.picture import Picture
 

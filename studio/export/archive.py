@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.storage.whole_file import whole_file
+from rlds_kit.base.whole_file import whole_file
 
 _TOGETHER: Final = 1 << 20
 

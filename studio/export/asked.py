@@ -2,8 +2,8 @@
 
 from typing import Annotated, Literal
 
+from rlds_kit.base.extras import needs
 from rlds_kit.convert.formats import WRITABLE
-from rlds_kit.feed.extras import needs
 from rlds_kit.studio.api.models import Body, RowId
 from rlds_kit.studio.export.rules import RLDS_KIT, Rules
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import Action, require
 from rlds_kit.studio.api.episode_query import query_of

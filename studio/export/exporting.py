@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rlds_kit.base.progress import Progress
 from rlds_kit.convert import formats
 from rlds_kit.convert.conversion import Source, convert_opened
-from rlds_kit.dataset import Dataset
+from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.studio.export.plan import Plan, make_plan
 from rlds_kit.studio.export.reader import ExportReader
 from rlds_kit.studio.export.rules import TAG, Chosen, Rules
-from rlds_kit.upkeep.report import Progress
 
 EXPORT: Final = "episodes of a studio"
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from rlds_kit.storage.whole_file import make_directory
+from rlds_kit.base.whole_file import make_directory
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.export.job import JOB, Job, State, new_id, read_jobs, write_job
-from rlds_kit.studio.export.limits import ExportLimits
 from rlds_kit.studio.export.rules import Chosen, Rules
 from rlds_kit.studio.export.work import PLAN, clear, leave_out, wanted, write_request
+from rlds_kit.studio.export_limits import ExportLimits
 
 log = logging.getLogger(__name__)
 _EXPIRE_SECONDS: Final = 3600.0

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from rlds_kit.storage.whole_file import write_json
+from rlds_kit.base.whole_file import write_json
 
 JOB: Final = "job.json"
 _ID: Final = re.compile("[0-9a-f]{32}")

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlds_kit import spec as specs
+from rlds_kit.base.errors import SpecError
+from rlds_kit.base.step import DECLARED_FIELDS
+from rlds_kit.base.whole_file import write_json
 from rlds_kit.convert.protocol import ConversionError
-from rlds_kit.edit.one_spec import one_spec
-from rlds_kit.edit.source import Source, read_source
-from rlds_kit.errors import SpecError
 from rlds_kit.layers import Kind
 from rlds_kit.spec.compatibility import compatible
-from rlds_kit.step import DECLARED_FIELDS
-from rlds_kit.storage.whole_file import write_json
 from rlds_kit.studio.export.internal import INTERNAL_FIELDS
 from rlds_kit.studio.export.rules import Chosen, Planned, Rules
 from rlds_kit.studio.export.sources import Sources
+from rlds_kit.tools.edit.one_spec import one_spec
+from rlds_kit.tools.upkeep.source import Source, read_source
 
 
 @dataclass(frozen=True, slots=True)

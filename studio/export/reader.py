@@ -7,11 +7,11 @@ from typing import Any, Final, overload
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.base.errors import DamagedError
+from rlds_kit.base.step import ACTED_FIELDS, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.convert.episode_content import same
 from rlds_kit.convert.protocol import ForeignEpisode, Loss, Row
-from rlds_kit.episode import Episode
-from rlds_kit.errors import DamagedError
-from rlds_kit.step import ACTED_FIELDS, OBSERVATION, REWARD, EpisodeEnd
+from rlds_kit.episode.episode import Episode
 from rlds_kit.studio.export.internal import without_personal
 from rlds_kit.studio.export.plan import Plan
 from rlds_kit.studio.export.rules import TAG, Planned

@@ -34,16 +34,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlds_kit.base.extras import needs
 from rlds_kit.convert.protocol import ConversionError
-from rlds_kit.feed.extras import needs
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import Action, require
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.body import read
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.guard import account_of
 from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.export.asked import NewExport
 from rlds_kit.studio.export.choosing import filtered, picked
 from rlds_kit.studio.export.exports import Exports

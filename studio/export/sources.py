@@ -3,9 +3,9 @@
 import uuid
 from collections.abc import Sequence
 
-from rlds_kit.dataset import Dataset, open_dataset
-from rlds_kit.episode import Episode
-from rlds_kit.errors import NotADatasetError
+from rlds_kit.base.errors import NotADatasetError
+from rlds_kit.dataset.dataset import Dataset, open_dataset
+from rlds_kit.episode.episode import Episode
 from rlds_kit.storage import directory as directories
 
 

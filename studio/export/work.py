@@ -25,11 +25,11 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from rlds_kit import whole_directory
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.whole_file import write_json
 from rlds_kit.convert.protocol import ConversionError
-from rlds_kit.errors import RldsKitError
 from rlds_kit.riegeli import RiegeliError
-from rlds_kit.storage.whole_file import write_json
+from rlds_kit.storage import whole_directory
 from rlds_kit.studio.export.archive import archive
 from rlds_kit.studio.export.exporting import make
 from rlds_kit.studio.export.job import JOB

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.frames.header import Codec
 from rlds_kit.studio.frames.png import encode_flat, encode_palette, encode_plain
 

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import rlds_kit
 from rlds_kit import layers
+from rlds_kit.base.step import REWARD
 from rlds_kit.layers import Draft, LayerWriter
-from rlds_kit.step import REWARD
 from rlds_kit.trials.events import RewardGiven
 from rlds_kit.trials.messages import Amended
 

@@ -6,7 +6,7 @@ Frames travel the other way as bytes, see `rlds_kit.studio.frames.header`.
 
 from typing import Annotated, Any, Final, Literal
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.frames.picture import Quality
 
 with needs("studio"):

@@ -2,18 +2,19 @@
 
 import asyncio
 import contextlib
+import math
 import secrets
 from collections.abc import Collection
 from typing import Final
 from urllib.parse import urlsplit
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.play import protocol, window
 from rlds_kit.studio.play.host import Admission, Host, NotAdmittedError
 from rlds_kit.studio.play.play import Play
 from rlds_kit.studio.play.plays import Plays
-from rlds_kit.studio.play.rate_limit import RateLimit
 from rlds_kit.studio.play.window import Window
+from rlds_kit.studio.rate_limit import Limit, RateLimiter
 
 with needs("studio"):
     from starlette.routing import WebSocketRoute
@@ -48,7 +49,9 @@ def play_route(
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # what Starlette raises for a socket that is gone
             entered = await _enter(socket, plays, host)
             if entered is not None:
-                await _serve(socket, *entered, RateLimit(messages_per_second))
+                await _serve(
+                    socket, *entered, RateLimiter(Limit(messages_per_second, burst=math.ceil(2 * messages_per_second)))
+                )
 
     return WebSocketRoute(PATH, serve)
 
@@ -107,11 +110,11 @@ async def _receive(socket: WebSocket) -> str | bytes:
     return message["bytes"] if text is None else text
 
 
-async def _serve(socket: WebSocket, play: Play, entering: Window, limit: RateLimit) -> None:
+async def _serve(socket: WebSocket, play: Play, entering: Window, limiter: RateLimiter) -> None:
     """Reads and writes until one of both is over; a person whose socket is gone may come back."""
     play.enter(entering)
     tasks = {
-        asyncio.create_task(_read(socket, play, entering, limit)),
+        asyncio.create_task(_read(socket, play, entering, limiter)),
         asyncio.create_task(entering.send_all(socket)),
     }
     try:
@@ -125,10 +128,10 @@ async def _serve(socket: WebSocket, play: Play, entering: Window, limit: RateLim
         task.result()
 
 
-async def _read(socket: WebSocket, play: Play, entering: Window, limit: RateLimit) -> None:
+async def _read(socket: WebSocket, play: Play, entering: Window, limiter: RateLimiter) -> None:
     while True:
         data = await _receive(socket)
-        await limit.pass_one()
+        await limiter.pause("messages")
         await asyncio.sleep(0)  # what was answered is sent first: many messages at once come here without a pause
         try:
             message = protocol.read(data)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.step import REWARD
+from rlds_kit.base.step import REWARD
 from rlds_kit.studio.environments.controls import Controls
 from rlds_kit.studio.play.host import Scene
 from rlds_kit.studio.workers.requests import Opened

@@ -5,8 +5,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from rlds_kit.errors import DamagedError, FormatError, NotADatasetError, RecordingError
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.errors import DamagedError, FormatError, NotADatasetError, RecordingError
+from rlds_kit.base.extras import needs
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.studio.api.errors import ApiError
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.dataset import Dataset
-from rlds_kit.episode import Episode
+from rlds_kit.dataset.dataset import Dataset
+from rlds_kit.episode.episode import Episode
 from rlds_kit.layers import Draft, Kind, Layer, LayerWriter
 from rlds_kit.remote.path import RemotePath
 from rlds_kit.studio.api.errors import ApiError

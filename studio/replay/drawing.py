@@ -1,6 +1,7 @@
 """Pictures of episodes whose observations are none: drawn again, in a process of its own for each episode.
 
-`rlds_kit.replay.drawn` makes them; what an environment does there, crashes and hangs included, harms no other request.
+`rlds_kit.tools.replay.drawn` makes them; what an environment does there, crashes and hangs included, harms no other
+request.
 """
 
 import importlib
@@ -14,12 +15,12 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 import rlds_kit
-from rlds_kit.errors import RldsKitError
-from rlds_kit.replay.drawn import NotDrawnError, drawn
+from rlds_kit.base.errors import RldsKitError
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.frames.picture import encode_exactly
 from rlds_kit.studio.workers import process
 from rlds_kit.studio.workers.worker import watch_parent
+from rlds_kit.tools.replay.drawn import NotDrawnError, drawn
 
 MOST_EPISODES: Final = 8
 """Whose pictures are in memory; then those of the one that was asked for longest ago are let go."""

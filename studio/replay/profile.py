@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.episode import Episode
-from rlds_kit.step import REWARD
-from rlds_kit.studio.replay.numbers import number
+from rlds_kit.base.step import REWARD
+from rlds_kit.episode.episode import Episode
+from rlds_kit.studio.json_numbers import number
 
 MOST_POINTS: Final = 4000
 """More steps than these are not drawn one by one."""

@@ -8,14 +8,14 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit import layers
-from rlds_kit.episode import Episode
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.base.step import REWARD
+from rlds_kit.episode.episode import Episode
 from rlds_kit.layers import Annotation, Draft, Kind
-from rlds_kit.step import REWARD
 from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.json_numbers import number
 from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.library import Admitted
-from rlds_kit.studio.replay.numbers import number
 
 MOST_LABEL: Final = 200
 MOST_NOTE: Final = 20_000

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rlds_kit.errors import RldsKitError
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.extras import needs
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.studio.replay.answers import VERSION
 from rlds_kit.studio.replay.collection import Collection

@@ -69,8 +69,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rlds_kit.errors import RldsKitError
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.replay import remarks, steps
 from rlds_kit.studio.replay.answers import answer, answered

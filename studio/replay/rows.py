@@ -8,11 +8,11 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from rlds_kit.episode import Episode
-from rlds_kit.errors import DamagedError
+from rlds_kit.base.errors import DamagedError
+from rlds_kit.base.step import TIME_NS
+from rlds_kit.episode.episode import Episode
 from rlds_kit.riegeli import RiegeliError
-from rlds_kit.step import TIME_NS
-from rlds_kit.studio.replay.numbers import number as json_number
+from rlds_kit.studio.json_numbers import number as json_number
 from rlds_kit.studio.replay.profile import episode_return
 
 KNOWN: Final = 200_000

@@ -8,23 +8,23 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.episode import Episode
-from rlds_kit.errors import DamagedError
-from rlds_kit.frame_rate import DEFAULT, known_rate
-from rlds_kit.replay.drawn import why_not_drawn
+from rlds_kit.base.errors import DamagedError
+from rlds_kit.base.frame_rate import DEFAULT, known_rate
+from rlds_kit.base.step import FLAGS
+from rlds_kit.episode.episode import Episode
 from rlds_kit.riegeli import RiegeliError
-from rlds_kit.step import FLAGS
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.frames.picture import encode_exactly
+from rlds_kit.studio.json_numbers import number
 from rlds_kit.studio.replay.action_names import action_names
 from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.library import Admitted
-from rlds_kit.studio.replay.numbers import number
 from rlds_kit.studio.replay.pictures import frames_of
 from rlds_kit.studio.replay.profile import profile
 from rlds_kit.studio.replay.remarks import remarks
 from rlds_kit.studio.replay.rows import duration, ending
 from rlds_kit.studio.replay.values import at, below, shown
+from rlds_kit.tools.replay.drawn import why_not_drawn
 
 _ABOUT: Final = ("metadata", "run_metadata", "provenance", "seed", "options")
 PLAY: Final = "play"

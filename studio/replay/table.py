@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rlds_kit.episode import Episode
+from rlds_kit.episode.episode import Episode
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.replay.bodies import whole_number
 from rlds_kit.studio.replay.collection import Collection

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.studio.replay.numbers import number, numbers
+from rlds_kit.studio.json_numbers import number, numbers
 from rlds_kit.studio.replay.pictures import Frames, frames_of
 
 MOST_NUMBERS: Final = 4096

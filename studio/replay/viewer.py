@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from http import HTTPStatus
 from typing import Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.page_files import page_routes
 from rlds_kit.studio.replay.answers import answer, answered, refusal

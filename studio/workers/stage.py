@@ -4,9 +4,9 @@ import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.logger.recording import Recording
 from rlds_kit.logger.value_copy import copy_value
-from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.studio.environments.controls import Controls

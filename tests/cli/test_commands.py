@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import rlds_kit
 from rlds_kit.cli import commands, main
 from rlds_kit.cli.commands import CORE, Source, in_rooms, summary
-from tests.upkeep.mending import record
+from tests.tools.upkeep.mending import record
 
 EXAMPLES = {"download": "hf://me/pong", "list": "data"}
 """What a command is shown with that works on something else than one dataset here."""

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from rlds_kit.cli import main
 from rlds_kit.convert.conversion import convert
-from tests.compare.recording import record
-from tests.compare.rewriting import rewrite
+from tests.tools.compare.recording import record
+from tests.tools.compare.rewriting import rewrite
 
 
 def _run(*arguments: str | Path) -> tuple[int, str]:

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 import rlds_kit
 from rlds_kit import layers
 from rlds_kit.cli import main
-from tests.edit.looking import record_one
-from tests.upkeep.mending import damage, record, shard
+from tests.tools.edit.looking import record_one
+from tests.tools.upkeep.mending import damage, record, shard
 
 
 def run(*arguments: object) -> Result:

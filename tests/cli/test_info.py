@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from rlds_kit.cli import main
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.upkeep.survey import survey
-from tests.upkeep.mending import DECLARED, damage, record_and_die, rows_of, shard
+from rlds_kit.tools.upkeep.survey import survey
+from tests.tools.upkeep.mending import DECLARED, damage, record_and_die, rows_of, shard
 
 
 def test_what_a_dataset_holds_is_shown(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_json_is_for_programs(tmp_path: Path) -> None:
     assert found["spec"]["reward"] == {"kind": "array", "dtype": "float64", "shape": []}
 
 
-@pytest.mark.filterwarnings("ignore::rlds_kit.errors.DamageWarning")
+@pytest.mark.filterwarnings("ignore::rlds_kit.base.errors.DamageWarning")
 @pytest.mark.parametrize("part", ["signature", "shard header", "start", "block", "end"])
 def test_damaged_dataset_is_shown_as_far_as_it_goes(tmp_path: Path, part: str) -> None:
     """No damage makes `info` fail: it says what is there, and points to `verify`."""

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from rlds_kit.cli import main
 from tests.hub import running_hub
-from tests.upkeep.mending import record
+from tests.tools.upkeep.mending import record
 
 
 def test_datasets_of_a_directory(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlds_kit.cli.output import plain, progress_bar, table
-from rlds_kit.upkeep.report import Finding
+from rlds_kit.base.progress import progress_bar
+from rlds_kit.cli.output import plain, table
+from rlds_kit.tools.upkeep.report import Finding
 
 
 def test_anything_becomes_json() -> None:

@@ -16,8 +16,8 @@ from rlds_kit.cli import main
 from rlds_kit.cli.plot import names_of
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.upkeep.survey import survey
-from tests.upkeep.mending import DECLARED, damage, damage_column, record, shard
+from rlds_kit.tools.upkeep.survey import survey
+from tests.tools.upkeep.mending import DECLARED, damage, damage_column, record, shard
 
 PNG = b"\x89PNG\r\n\x1a\n"
 ROOT = Path(rlds_kit.__file__).parent.parent

@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 import rlds_kit
 from rlds_kit.cli import main
-from tests.publish.recording import record
+from tests.tools.publish.recording import record
 
 ABOUT = ("--licence", "MIT", "--citation", "Us")
 

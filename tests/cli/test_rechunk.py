@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import rlds_kit
 from rlds_kit.cli import main
-from tests.upkeep.mending import damage, record, shard
+from tests.tools.upkeep.mending import damage, record, shard
 
 
 def test_copy_has_larger_blocks_and_the_same_content(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from rlds_kit.cli import main
 from rlds_kit.cli.replay import numbers_of
 from rlds_kit.logger import EpisodeWriter
-from tests.compare.recording import record
-from tests.compare.rewriting import rewrite
+from tests.tools.compare.recording import record
+from tests.tools.compare.rewriting import rewrite
 
 
 def _run(*arguments: str | Path) -> tuple[int, str]:

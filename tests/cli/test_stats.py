@@ -6,7 +6,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from rlds_kit.cli import main
-from tests.upkeep.mending import record
+from tests.tools.upkeep.mending import record
 
 
 def test_numbers_are_shown(tmp_path: Path) -> None:

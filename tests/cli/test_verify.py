@@ -6,7 +6,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from rlds_kit.cli import main
-from tests.upkeep.mending import damage, record, record_and_die, shard
+from tests.tools.upkeep.mending import damage, record, record_and_die, shard
 
 
 def test_good_dataset_exits_with_0(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from rlds_kit.cli import main
-from tests.video import showing
+from tests.tools.video import showing
 
 
 @pytest.fixture

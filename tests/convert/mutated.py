@@ -5,9 +5,9 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from rlds_kit.base.errors import RldsKitError
 from rlds_kit.convert import formats
 from rlds_kit.convert.episode_content import content_of
-from rlds_kit.errors import RldsKitError
 from rlds_kit.riegeli import RiegeliError
 
 EPISODES = 20

@@ -105,8 +105,8 @@ def read_mutated(format_name: str, source: Path, count: int, *, is_checked: bool
 def _main(format_name: str, source: Path, count: int, is_checked: bool) -> None:
     import signal
 
+    from rlds_kit.base.errors import RldsKitError
     from rlds_kit.convert import formats
-    from rlds_kit.errors import RldsKitError
     from rlds_kit.riegeli import RiegeliError
 
     _limit_memory()
@@ -146,9 +146,9 @@ def _limit_memory() -> None:
 
 def _steps(reader: Any) -> Sequence[bytes]:
     """The content of each step of the first episodes."""
+    from rlds_kit.base.step import EpisodeEnd
     from rlds_kit.convert.episode_content import content_of
     from rlds_kit.convert.protocol import ForeignEpisode
-    from rlds_kit.step import EpisodeEnd
 
     found = []
     for episode in itertools.islice(reader, 50):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import EpisodeEnd
+from rlds_kit.base.errors import FormatError
 from rlds_kit.convert.arrays import ArraysReader
 from rlds_kit.convert.conversion import convert
-from rlds_kit.errors import FormatError
 
 Arrays = dict[str, Any]
 

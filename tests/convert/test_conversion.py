@@ -12,13 +12,13 @@ import pytest
 
 import rlds_kit
 from rlds_kit import EpisodeEnd
+from rlds_kit.base.errors import DatasetExistsError, FormatError, NotADatasetError, RldsKitError
 from rlds_kit.convert import formats, rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.envlogger.recording import open_recording
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.protocol import ConversionError, ForeignEpisode
 from rlds_kit.convert.rows import Rows
-from rlds_kit.errors import DatasetExistsError, FormatError, NotADatasetError, RldsKitError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.riegeli import RiegeliError
 from tests.convert.test_envlogger import CASES, GOLDEN, copy_of, int64_datum, only_shard, rewrite, spelled, truth_of

@@ -15,12 +15,12 @@ pytest.importorskip("ale_py")
 
 import rlds_kit
 from rlds_kit import EpisodeEnd
+from rlds_kit.base.errors import FormatError, NotADatasetError
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.crowdplay import trajectories as crowdplay
 from rlds_kit.convert.crowdplay.restricted_unpickler import RefusedPickleError
 from rlds_kit.convert.crowdplay.trajectories import read_episodes
 from rlds_kit.convert.protocol import ConversionError
-from rlds_kit.errors import FormatError, NotADatasetError
 from tests.convert.crowdplay_sample import FIRST, SECOND, SESSIONS, make_sample
 
 

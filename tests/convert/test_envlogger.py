@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rlds_kit.base.errors import FormatError
 from rlds_kit.convert.envlogger import recording as envlogger
 from rlds_kit.convert.envlogger.recording import Record, Recording, decode, decode_datum, open_recording
 from rlds_kit.convert.envlogger_storage_pb2 import Data, Datum
-from rlds_kit.errors import FormatError
 from rlds_kit.riegeli import DamagedError, RecordReader, RecordWriter
 
 GOLDEN = Path(__file__).parent.parent / "data" / "envlogger"

@@ -8,12 +8,12 @@ import pytest
 
 import rlds_kit
 from rlds_kit import EpisodeEnd
-from rlds_kit.compare import diff
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.envlogger.reader import EnvLoggerReader
 from rlds_kit.convert.envlogger.recording import open_recording
 from rlds_kit.convert.protocol import ConversionError, ForeignEpisode
 from rlds_kit.riegeli import RecordReader
+from rlds_kit.tools.compare import diff
 from tests.convert.test_envlogger import copy_of, int64_datum, rewrite, spelled, truth_of
 
 CASES = ("default", "no_metadata", "shards_of_two", "transposed_none")

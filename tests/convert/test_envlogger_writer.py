@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
-from rlds_kit.compare import diff
 from rlds_kit.convert import formats
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.envlogger import writer as envlogger_writer
@@ -27,6 +26,7 @@ from rlds_kit.convert.envlogger_storage_pb2 import Data
 from rlds_kit.convert.episode_content import content_of, same
 from rlds_kit.convert.protocol import ConversionError, ForeignEpisode, Loss
 from rlds_kit.logger import EpisodeWriter
+from rlds_kit.tools.compare import diff
 from tests.convert import envlogger_peer
 from tests.convert.test_envlogger import CASES, GOLDEN, truth_of
 

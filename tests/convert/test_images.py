@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from rlds_kit.base.errors import FormatError
 from rlds_kit.convert.images import MissingDecoderError, decode
-from rlds_kit.errors import FormatError
 
 RNG = np.random.default_rng(0)
 UINT8 = np.dtype(np.uint8)

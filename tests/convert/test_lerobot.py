@@ -15,7 +15,6 @@ import pytest
 import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
-from rlds_kit.compare import diff
 from rlds_kit.convert import rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.episode_content import content_of
@@ -24,6 +23,7 @@ from rlds_kit.convert.lerobot.format import FORMAT
 from rlds_kit.convert.lerobot.reader import LeRobotReader
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.logger import EpisodeWriter
+from rlds_kit.tools.compare import diff
 from tests.convert import lerobot_samples as samples
 
 EXACT = {"observation.state": ("observation", "state"), "observation.images.top": ("observation", "images", "top")}

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from rlds_kit.base.errors import FormatError
 from rlds_kit.convert import formats
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.lerobot import extra as lerobot_extra
@@ -27,7 +28,6 @@ from rlds_kit.convert.lerobot.format import FORMAT
 from rlds_kit.convert.lerobot.info import read_info
 from rlds_kit.convert.lerobot.reader import LeRobotReader
 from rlds_kit.convert.lerobot.video_frames import VideoFrames
-from rlds_kit.errors import FormatError
 from rlds_kit.install import how_to_install
 from tests.convert import lerobot_samples as samples
 from tests.convert.mutations import read_mutated

@@ -13,6 +13,7 @@ from gymnasium import spaces
 import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
+from rlds_kit.base.errors import FormatError
 from rlds_kit.convert import rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.episode_content import content_of
@@ -22,7 +23,6 @@ from rlds_kit.convert.minari.formats import FORMAT
 from rlds_kit.convert.minari.reader import MinariReader
 from rlds_kit.convert.minari.spaces import from_json, to_json
 from rlds_kit.convert.protocol import ConversionError
-from rlds_kit.errors import FormatError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.storage.recorder import Recorder
 from tests.convert import minari_samples as samples

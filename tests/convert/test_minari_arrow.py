@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import spec as specs
-from rlds_kit.compare import diff
+from rlds_kit.base.errors import FormatError
 from rlds_kit.convert import decoded_size, formats
 from rlds_kit.convert.arrow_files import read_arrow, read_parquet
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.minari.reader import MinariReader
 from rlds_kit.convert.parquet import MissingParquetError
 from rlds_kit.convert.protocol import ConversionError
-from rlds_kit.errors import FormatError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.spec.from_gymnasium import from_gymnasium
+from rlds_kit.tools.compare import diff
 from tests.convert import minari_samples as samples
 from tests.convert.test_minari import SPACES
 

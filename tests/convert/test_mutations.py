@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from rlds_kit.base.errors import FormatError
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.formats import named
-from rlds_kit.errors import FormatError
 from tests.convert import minari_samples as samples
 from tests.convert.mutations import read_mutated
 from tests.convert.test_envlogger import GOLDEN

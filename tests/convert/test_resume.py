@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import rlds_kit
+from rlds_kit.base.errors import DatasetExistsError, FormatError
 from rlds_kit.convert import formats
 from rlds_kit.convert.conversion import Report, Source, convert, convert_opened
 from rlds_kit.convert.parts import MOST_PARTS, PARTS, partition
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.convert.workers import WorkerDiedError
-from rlds_kit.errors import DatasetExistsError, FormatError
 from rlds_kit.storage.directory import shards_in
-from rlds_kit.whole_directory import under_way
+from rlds_kit.storage.whole_directory import under_way
 from tests.convert.troubled import BYTES, EPISODES, TroubledReader
 
 OURS = formats.named("rlds_kit")

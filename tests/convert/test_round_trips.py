@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
-from rlds_kit.compare import Report, diff
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.convert import formats
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.opening import open_any
 from rlds_kit.logger import EpisodeWriter
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.tools.compare import Report, diff
 from tests.convert import lerobot_samples, minari_samples
 from tests.convert.test_envlogger import CASES, GOLDEN
 from tests.convert.test_minari import SPACES

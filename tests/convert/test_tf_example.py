@@ -6,8 +6,8 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlds_kit.base.errors import FormatError
 from rlds_kit.convert.tfds.tf_example import Example
-from rlds_kit.errors import FormatError
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 

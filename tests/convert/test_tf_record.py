@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rlds_kit.base.errors import DamagedError
 from rlds_kit.convert.tfds.tf_record import records
-from rlds_kit.errors import DamagedError
 
 RECORDS = [b"", b"a", bytes(1_000), np.random.default_rng(0).bytes(1_200_000), b"last"]
 

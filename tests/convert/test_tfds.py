@@ -12,15 +12,15 @@ import tensorflow_datasets as tfds
 
 import rlds_kit
 from rlds_kit import spec as specs
+from rlds_kit.base.errors import DamagedError, FormatError, NotADatasetError, SpecError
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.convert import conversion, formats
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.protocol import PartReader
-from rlds_kit.convert.tfds.conversion import convert
 from rlds_kit.convert.tfds.directory import open_directory
 from rlds_kit.convert.tfds.episodes import episodes
 from rlds_kit.convert.tfds.features import FILE, spec_of
-from rlds_kit.errors import DamagedError, FormatError, NotADatasetError, SpecError
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.convert.tfds_opener import convert
 from tests.convert.tfds_writing import FLAGS, steps_of, write
 
 F = tfds.features

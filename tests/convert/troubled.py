@@ -9,9 +9,9 @@ import numpy as np
 
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
+from rlds_kit.base.errors import FormatError, UnsupportedTypeError
 from rlds_kit.convert.protocol import ForeignEpisode, Loss
 from rlds_kit.convert.rows import Rows
-from rlds_kit.errors import FormatError, UnsupportedTypeError
 
 EPISODES = 12
 BYTES = 100

@@ -30,9 +30,9 @@ import ml_dtypes
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.riegeli import RecordReader
-from rlds_kit.step import EpisodeEnd
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder

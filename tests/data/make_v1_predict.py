@@ -18,9 +18,9 @@ import numpy as np
 import zstandard
 
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.riegeli import RecordReader
-from rlds_kit.step import EpisodeEnd
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.predict import ABOVE, lines_of, unpredict_twin
 from rlds_kit.storage.recorder import Recorder

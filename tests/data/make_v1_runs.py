@@ -16,8 +16,8 @@ from unittest import mock
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.step import EpisodeEnd
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.compression import THOROUGH_LEVEL
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.policy import FlushPolicy

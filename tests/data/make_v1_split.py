@@ -15,8 +15,8 @@ from unittest import mock
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.step import EpisodeEnd
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.filter_choice import SPLIT_PREDICTION, FilterChoice
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.predict import lines_of

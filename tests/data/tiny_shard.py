@@ -12,10 +12,10 @@ import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
 
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.riegeli import varint
+from rlds_kit.spec import value
 from rlds_kit.spec.message import to_message
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import value
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice

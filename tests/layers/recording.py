@@ -8,9 +8,9 @@ import numpy as np
 
 import rlds_kit
 from rlds_kit import spec as specs
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.layers import Annotation
 from rlds_kit.layers.message import record_of
-from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 

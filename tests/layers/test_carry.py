@@ -10,17 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rlds_kit
-from rlds_kit import edit, layers
-from rlds_kit.compare import diff
+from rlds_kit import layers
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.protocol import ConversionError
-from rlds_kit.edit.cut import Cut, cut_id
 from rlds_kit.layers.carry import Moved, Piece, carry, layers_of
-from rlds_kit.upkeep.rechunk import rechunk
-from rlds_kit.upkeep.repair import repair
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools import edit
+from rlds_kit.tools.compare import diff
+from rlds_kit.tools.edit.cut import Cut, cut_id
+from rlds_kit.tools.upkeep.rechunk import rechunk
+from rlds_kit.tools.upkeep.repair import repair
+from rlds_kit.tools.upkeep.verify import verify
 from tests.layers.recording import record, said
-from tests.upkeep.mending import damage
+from tests.tools.upkeep.mending import damage
 
 Verb: TypeAlias = Callable[[Path, Path], object]
 WHOLE: dict[str, Verb] = {

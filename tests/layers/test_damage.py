@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 import rlds_kit
-from rlds_kit import edit, layers
-from rlds_kit.errors import DamagedError, FormatError
+from rlds_kit import layers
+from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.layers import layers_pb2 as lp
 from rlds_kit.layers.layer_file import LayerFileWriter
 from rlds_kit.layers.message import record_of
 from rlds_kit.storage.manifest import manifests_in
-from rlds_kit.upkeep.repair import repair
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools import edit
+from rlds_kit.tools.upkeep.repair import repair
+from rlds_kit.tools.upkeep.verify import verify
 from tests.layers.recording import layer_file, record, said
 
 FLIPS = 400

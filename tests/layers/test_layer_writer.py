@@ -12,9 +12,9 @@ import pytest
 
 import rlds_kit
 from rlds_kit import layers
-from rlds_kit.errors import FormatError, RecordingError, UnsupportedTypeError
+from rlds_kit.base.errors import FormatError, RecordingError, UnsupportedTypeError
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.layers.layer_file import LayerFileWriter
-from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from tests.layers.recording import SPEC, UNKNOWN, record

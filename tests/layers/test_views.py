@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import layers
-from rlds_kit.compare import diff
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.logger import EpisodeWriter
+from rlds_kit.tools.compare import diff
 from tests.layers.recording import record
 
 LENGTHS = (6, 9)

@@ -13,9 +13,9 @@ import rlds_kit
 from rlds_kit.lint import dynamics
 from rlds_kit.lint.subject import SubjectEpisode
 from rlds_kit.logger import GymnasiumLogger
-from rlds_kit.replay.rebuilt import rebuilt
-from tests.compare.rewriting import rewrite
+from rlds_kit.tools.replay.rebuilt import rebuilt
 from tests.lint.datasets import Course, cartpoles, courses, found, write
+from tests.tools.compare.rewriting import rewrite
 
 ALL = ("RK101", "RK102", "RK103", "RK104")
 

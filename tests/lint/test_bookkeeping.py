@@ -6,7 +6,7 @@ import pytest
 
 from rlds_kit import EpisodeEnd
 from rlds_kit.lint import lint
-from rlds_kit.replay.rebuilt import TIME_LIMIT
+from rlds_kit.tools.replay.rebuilt import TIME_LIMIT
 from tests.lint.datasets import Course, courses, found, write
 
 

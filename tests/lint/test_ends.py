@@ -9,8 +9,8 @@ import pytest
 import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit.lint import Severity
-from tests.compare.rewriting import rewrite
 from tests.lint.datasets import WIDTH, Course, cartpoles, courses, found, write
+from tests.tools.compare.rewriting import rewrite
 
 LIMITED = {"interface": "gymnasium", "spec": {"max_episode_steps": 20}}
 FINAL = np.array([0.25, 0.5, 0.75, 1.5], np.float32)

@@ -11,18 +11,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import rlds_kit
+from rlds_kit.base.errors import NotADatasetError
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.cli.output import plain
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.protocol import ForeignEpisode
 from rlds_kit.convert.rows import Rows
-from rlds_kit.errors import NotADatasetError
 from rlds_kit.lint import RULES, chosen, lint
 from rlds_kit.lint import run as running
 from rlds_kit.lint.dynamics import numbers_to_probe
 from rlds_kit.lint.foreign_subject import ReadEpisode
 from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.nests import columns_between, leaves_of
-from rlds_kit.step import EpisodeEnd
 from tests.convert.lerobot_samples import record
 from tests.lint.datasets import Course, courses, write
 

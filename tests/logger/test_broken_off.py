@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import rlds_kit
 from rlds_kit import logger
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 
 SPACE = gymnasium.spaces.Box(-np.inf, np.inf, (), np.float64)
 

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 import rlds_kit
 from rlds_kit import SpecError, logger
 from rlds_kit import spec as specs
-from rlds_kit.edit import merge
 from rlds_kit.lint import lint
 from rlds_kit.spec.from_gymnasium import from_gymnasium
-from rlds_kit.upkeep.rechunk import rechunk
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.edit import merge
+from rlds_kit.tools.upkeep.rechunk import rechunk
+from rlds_kit.tools.upkeep.verify import verify
 from tests.storage.truth import same
 
 BOX = spaces.Box(-1, 1, (3,), np.float32)

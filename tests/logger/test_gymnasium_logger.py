@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 import rlds_kit
 from rlds_kit import EpisodeEnd, RecordingError, SpecError, UnsupportedTypeError, logger
-from rlds_kit.reset_chain import chain_of
+from rlds_kit.base.reset_chain import chain_of
 
 Result = tuple[Any, Any, Any, bool, dict[str, Any]]
 

@@ -18,7 +18,7 @@ from pettingzoo.utils.conversions import aec_to_parallel
 
 import rlds_kit
 from rlds_kit import EpisodeEnd, RecordingError, SpecError, logger
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.upkeep.verify import verify
 
 CHECKOUT = Path(__file__).parents[2]
 MODULES = ("agents_recording", "aec_logger", "parallel_logger", "pettingzoo_logger")

@@ -10,7 +10,7 @@ import pytest
 
 import rlds_kit
 from rlds_kit import logger
-from rlds_kit.replay import replay
+from rlds_kit.tools.replay import replay
 
 torch = pytest.importorskip("torch", reason="needs the extra `trainers`")
 

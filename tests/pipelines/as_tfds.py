@@ -8,7 +8,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 import rlds_kit
-from rlds_kit.step import DECLARED_FIELDS, FLAGS
+from rlds_kit.base.step import DECLARED_FIELDS, FLAGS
 
 
 def copy_to_tfds(source: Path, directory: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 import tensorflow as tf
 
 import rlds_kit
-from rlds_kit import plot
-from rlds_kit import rlds_types as rlds
 from rlds_kit import transformations as rlt
+from rlds_kit.base import rlds_types as rlds
+from rlds_kit.tools import plot
 from tests.pipelines.arrays import MODES, assert_fields, gathered, joined, transformed
 from tests.pipelines.conftest import Groups, Reader
 from tests.pipelines.recorded import ARM_STEPS, OBJECT, PROPRIOCEPTION, Array, Played, Recorded

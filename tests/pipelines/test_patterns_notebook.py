@@ -11,8 +11,8 @@ import pytest
 import tensorflow as tf
 
 import rlds_kit
-from rlds_kit import rlds_types as rlds
 from rlds_kit import transformations as rlt
+from rlds_kit.base import rlds_types as rlds
 from tests.pipelines.arrays import assert_fields, gathered, joined
 from tests.pipelines.conftest import Reader
 from tests.pipelines.recorded import Array, Played, Recorded

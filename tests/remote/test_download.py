@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import rlds_kit
 from rlds_kit import layers
+from rlds_kit.base.errors import DamagedError, DatasetExistsError, NotADatasetError
 from rlds_kit.cli import main
-from rlds_kit.download import download
-from rlds_kit.errors import DamagedError, DatasetExistsError, NotADatasetError
+from rlds_kit.dataset.download import download
 from tests.hub import running_hub
 from tests.remote.datasets import record, require_same
 from tests.remote.server import Server, serving

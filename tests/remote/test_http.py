@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import rlds_kit
-from rlds_kit.errors import DamagedError, FormatError, NotADatasetError
+from rlds_kit.base.errors import DamagedError, FormatError, NotADatasetError
 from rlds_kit.remote import disk_cache
 from rlds_kit.remote.errors import RemoteChangedError, RemoteError
 from rlds_kit.remote.path import RemotePath
-from rlds_kit.upkeep.statistics import statistics
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.upkeep.statistics import statistics
+from rlds_kit.tools.upkeep.verify import verify
 from tests.remote.conftest import SHARDS
 from tests.remote.datasets import record, require_same
 from tests.remote.server import CHECKSUMS, Server, list_files, serving

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import rlds_kit
-from rlds_kit import edit, layers
-from rlds_kit.errors import DamagedError
+from rlds_kit import layers
+from rlds_kit.base.errors import DamagedError
 from rlds_kit.remote.errors import NotLocalError
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools import edit
+from rlds_kit.tools.upkeep.verify import verify
 from tests.layers.recording import layer_file, record, said
 from tests.remote.server import Server, list_files, serving
 from tests.remote.test_http import poison, spent

@@ -9,15 +9,15 @@ import fsspec
 import pytest
 
 import rlds_kit
-from rlds_kit import edit
-from rlds_kit.errors import LossWarning
+from rlds_kit.base.errors import LossWarning
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.remote.errors import NotLocalError
-from rlds_kit.step import EpisodeEnd
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools import edit
+from rlds_kit.tools.upkeep.verify import verify
 from tests.remote.server import Server, list_files, serving
 from tests.remote.test_http import spent
-from tests.upkeep.losing import ACCIDENTS, EPISODES, cut_layer, manifests_of, missing_shard, record
+from tests.tools.upkeep.losing import ACCIDENTS, EPISODES, cut_layer, manifests_of, missing_shard, record
 
 
 @pytest.fixture

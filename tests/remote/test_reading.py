@@ -15,23 +15,23 @@ import pytest
 from click.testing import CliRunner
 
 import rlds_kit
+from rlds_kit.base.errors import NotADatasetError
+from rlds_kit.base.extras import MissingExtraError
 from rlds_kit.cli import main
-from rlds_kit.compare.datasets import diff
 from rlds_kit.convert.conversion import convert
-from rlds_kit.edit import filter as filtered
-from rlds_kit.edit import merge
-from rlds_kit.errors import NotADatasetError
-from rlds_kit.feed.extras import MissingExtraError
 from rlds_kit.logger import EpisodeWriter
-from rlds_kit.publish.errors import PublishError
-from rlds_kit.publish.publishing import publish
 from rlds_kit.remote.errors import NotLocalError, RemoteChangedError, RemoteError
 from rlds_kit.remote.path import RemotePath
-from rlds_kit.upkeep import report
-from rlds_kit.upkeep.rechunk import rechunk
-from rlds_kit.upkeep.repair import repair
-from rlds_kit.upkeep.statistics import statistics
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.compare.datasets import diff
+from rlds_kit.tools.edit import filter as filtered
+from rlds_kit.tools.edit import merge
+from rlds_kit.tools.publish.errors import PublishError
+from rlds_kit.tools.publish.publishing import publish
+from rlds_kit.tools.upkeep import report
+from rlds_kit.tools.upkeep.rechunk import rechunk
+from rlds_kit.tools.upkeep.repair import repair
+from rlds_kit.tools.upkeep.statistics import statistics
+from rlds_kit.tools.upkeep.verify import verify
 from tests.remote.datasets import SPEC, record, require_same
 from tests.remote.server import Server
 

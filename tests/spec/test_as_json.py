@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import FormatError
+from rlds_kit.base.errors import FormatError
 from tests.spec.strategies import any_specs
 
 

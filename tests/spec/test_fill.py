@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from tests.spec.strategies import any_specs
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.spec.problem import at_entry, at_item, at_key
 from tests.spec.strategies import any_specs, values
 

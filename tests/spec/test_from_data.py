@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import UnsupportedTypeError
+from rlds_kit.base.errors import UnsupportedTypeError
 from tests.spec.strategies import recordables
 
 

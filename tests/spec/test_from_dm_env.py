@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError, UnsupportedTypeError
+from rlds_kit.base.errors import SpecError, UnsupportedTypeError
 from rlds_kit.spec.from_dm_env import from_dm_env, to_dm_env
 
 names = st.none() | st.sampled_from(["speed", "ä"])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError
+from rlds_kit.base.errors import SpecError
 from rlds_kit.spec.from_gymnasium import from_gymnasium, to_gymnasium
 from tests.spec.strategies import any_spaces
 

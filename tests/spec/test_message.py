@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import FormatError
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import FormatError
 from tests.spec.strategies import any_specs
 
 

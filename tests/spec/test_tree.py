@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError, UnsupportedTypeError
+from rlds_kit.base.errors import SpecError, UnsupportedTypeError
 from tests.spec.strategies import any_specs
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from unittest import mock
 
 from rlds_kit import EpisodeEnd
-from rlds_kit.storage.append_file import AppendFile
+from rlds_kit.base.append_file import AppendFile
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from tests.storage.killing import DECLARED, length_of, row_of

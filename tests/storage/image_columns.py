@@ -8,8 +8,8 @@ import xxhash
 import zstandard
 
 from rlds_kit import FormatError
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.compression import FAST_LEVEL

@@ -12,8 +12,8 @@ import pytest
 import rlds_kit
 from rlds_kit import EpisodeEnd, FormatError, NotADatasetError, RecordingError, SpecError
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.riegeli.writer import RecordWriter
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.recorder import Recorder
 from tests.storage.truth import GivingRecorder, assert_whole
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.block_cache import ColumnStore, weight
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey

@@ -14,7 +14,7 @@ from rlds_kit import spec as specs
 from rlds_kit.storage.block_parts import FEWEST_ROWS, HEAVY_BYTES, rows_of_parts
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.upkeep.verify import verify
 from tests.storage.truth import GivingRecorder, assert_whole
 
 SHAPE = (128, 128, 2)

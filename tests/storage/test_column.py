@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit import DamagedError, FormatError
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import filters
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice

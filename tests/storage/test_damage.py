@@ -21,9 +21,9 @@ from rlds_kit.storage import contents as shard_contents
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
-from rlds_kit.upkeep.repair import repair
-from rlds_kit.upkeep.report import Finding
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.upkeep.repair import repair
+from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.verify import verify
 from tests.storage.truth import REFUSALS, Given, GivingRecorder, Step, by_id, same
 
 pytestmark = pytest.mark.filterwarnings("ignore::rlds_kit.DamageWarning")

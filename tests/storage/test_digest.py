@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import EpisodeEnd
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import filters
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import filters
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.rows import Rows
 
 PREDICTING = (pb.PREDICT, pb.PREDICT_SPLIT)

@@ -9,16 +9,17 @@ import xxhash
 
 import rlds_kit
 from rlds_kit import spec as specs
-from rlds_kit.errors import RldsKitError
-from rlds_kit.step import EpisodeEnd
-from rlds_kit.storage import block, value
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.spec import value
+from rlds_kit.storage import block
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.upkeep.repair import repair
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.upkeep.repair import repair
+from rlds_kit.tools.upkeep.verify import verify
 
-pytestmark = pytest.mark.filterwarnings("ignore::rlds_kit.errors.DamageWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::rlds_kit.base.errors.DamageWarning")
 
 ID: Final = b"e" * 16
 HUGE: Final = 1 << 40

@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError, UnsupportedTypeError
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import SpecError, UnsupportedTypeError
 from rlds_kit.storage import leaf as leaves
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.branch import Branch
 from tests.storage import strategies
 from tests.storage.truth import same

@@ -16,7 +16,7 @@ from rlds_kit import DamageWarning, EpisodeEnd
 from rlds_kit.storage.directory import DESCRIPTION, is_dataset
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.upkeep.repair import repair
+from rlds_kit.tools.upkeep.repair import repair
 from tests.power_cut import CUTS, Cut, Disk, Tree, restore
 from tests.storage.killing import DECLARED, POLICIES, Promise, Tally, check, length_of, row_of
 

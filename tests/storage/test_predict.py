@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit import FormatError
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import predict
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.block_parts import cut
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.compression import FAST_LEVEL

@@ -23,13 +23,13 @@ import pytest
 import rlds_kit
 from rlds_kit import DatasetExistsError, EpisodeEnd, RecordingError, SpecError
 from rlds_kit import spec as specs
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.lock import is_held
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
-from rlds_kit.storage.lock import is_held
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.upkeep.verify import verify
 from tests.storage.truth import Given, GivingRecorder, assert_same_steps, assert_whole
 
 MANUAL: Final = FlushPolicy(block_rows=4, interval=None)

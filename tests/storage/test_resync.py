@@ -13,10 +13,10 @@ from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.upkeep.survey import survey
-from tests.upkeep.mending import damage, record, record_and_die, shard
+from rlds_kit.tools.upkeep.survey import survey
+from tests.tools.upkeep.mending import damage, record, record_and_die, shard
 
-pytestmark = pytest.mark.filterwarnings("ignore::rlds_kit.errors.DamageWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::rlds_kit.base.errors.DamageWarning")
 
 
 def lost_blocks(path: Path, position: int, size: int) -> list[int]:

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import rlds_kit
 from rlds_kit import EpisodeEnd, SpecError, UnsupportedTypeError
 from rlds_kit import spec as specs
+from rlds_kit.spec.value import MAX_NESTING
 from rlds_kit.storage.declared import MAX_LEAVES
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.storage.value import MAX_NESTING
 from tests.storage import strategies
 from tests.storage.truth import Given, GivingRecorder, assert_same_steps, assert_whole, same
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit import spec as specs
-from rlds_kit.errors import SpecError, UnsupportedTypeError
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import SpecError, UnsupportedTypeError
 from rlds_kit.storage import row_form
 from rlds_kit.storage.branch import Branch
 from rlds_kit.storage.declared import AGAIN, MANY, DeclaredFields

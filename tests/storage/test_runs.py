@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage import runs
 from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL

@@ -9,10 +9,10 @@ from typing import Final
 import pytest
 
 import rlds_kit
-from rlds_kit import edit
-from rlds_kit.step import EpisodeEnd
-from rlds_kit.storage import rlds_kit_pb2 as pb
-from rlds_kit.storage import shard_writer, value
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.spec import value
+from rlds_kit.storage import shard_writer
 from rlds_kit.storage.contents import read_index
 from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.jobs import Job, Start
@@ -22,7 +22,8 @@ from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_set import ShardSet
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.storage.writer_thread import JOB_BYTES, WriterThread
-from rlds_kit.upkeep.rechunk import rechunk
+from rlds_kit.tools import edit
+from rlds_kit.tools.upkeep.rechunk import rechunk
 
 BYTES_OF_AN_EPISODE: Final = 250
 """In memory, of its entry in the index and of its three chunks."""

@@ -9,9 +9,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
 from rlds_kit.storage import filters, split
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.block_parts import cut
 from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
 from rlds_kit.storage.compression import NOISE_LEVEL

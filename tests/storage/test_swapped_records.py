@@ -14,9 +14,9 @@ from rlds_kit.storage.contents import contents
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.upkeep.episode_blocks import blocks_of
-from rlds_kit.upkeep.rechunk import rechunk
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.upkeep.episode_blocks import blocks_of
+from rlds_kit.tools.upkeep.rechunk import rechunk
+from rlds_kit.tools.upkeep.verify import verify
 
 EPISODES = 5
 

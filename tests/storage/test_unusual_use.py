@@ -13,8 +13,8 @@ import pytest
 
 import rlds_kit
 from rlds_kit import spec as specs
-from rlds_kit.errors import RecordingError, SpecError, UnsupportedTypeError
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.errors import RecordingError, SpecError, UnsupportedTypeError
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile

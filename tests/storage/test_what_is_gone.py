@@ -14,16 +14,16 @@ import pytest
 
 import rlds_kit
 from rlds_kit import EpisodeEnd, FormatError, RecordingError, layers
-from rlds_kit.storage.append_file import FileGoneError
+from rlds_kit.base.append_file import FileGoneError
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
-from rlds_kit.upkeep.rechunk import rechunk
-from rlds_kit.whole_directory import new_directory
-from tests.edit.looking import leftovers
+from rlds_kit.storage.whole_directory import new_directory
+from rlds_kit.tools.upkeep.rechunk import rechunk
 from tests.layers.recording import record
 from tests.storage.file_systems import without_locks
 from tests.storage.killing import DECLARED, ROOT, row_of
+from tests.tools.edit.looking import leftovers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no open file, and has other locks")
 

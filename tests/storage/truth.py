@@ -11,7 +11,7 @@ import numpy as np
 
 from rlds_kit import DamagedError, Dataset, Episode, EpisodeEnd, FormatError
 from rlds_kit import spec as specs
-from rlds_kit.step import FLAGS
+from rlds_kit.base.step import FLAGS
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.recorder import Recorder
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 import rlds_kit
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 from tests.studio import postgres
 from tests.studio.play.server import run
 from tests.studio.player import press, save, seated, start

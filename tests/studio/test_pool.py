@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import rlds_kit
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.frames.header import Codec
 from rlds_kit.studio.frames.picture import Quality

@@ -12,14 +12,14 @@ import pytest
 import rlds_kit
 from rlds_kit import layers
 from rlds_kit import spec as specs
-from rlds_kit.errors import DamageWarning
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.errors import DamageWarning
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.studio.accounts.anonymous import episode_id
-from rlds_kit.studio.accounts.roles import Relation
 from rlds_kit.studio.database import episodes, sessions
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.episodes import Episode, Query
+from rlds_kit.studio.database.roles import Relation
 from rlds_kit.studio.database.sessions import SERVER_LOST, Session
 from rlds_kit.studio.deletion import purge
 from rlds_kit.studio.recovery import recover

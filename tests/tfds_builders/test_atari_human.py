@@ -16,10 +16,10 @@ pytest.importorskip("tensorflow_datasets")
 import tensorflow_datasets as tfds
 
 import rlds_kit
+from rlds_kit.base.errors import DamagedError, FormatError, NotADatasetError
 from rlds_kit.convert.crowdplay.trajectories import read_episodes
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.rlds_kit_dataset import DatasetReader
-from rlds_kit.errors import DamagedError, FormatError, NotADatasetError
 from rlds_kit.tfds_builders.atari_agents.recording import Season, record
 from rlds_kit.tfds_builders.atari_human import atari_human_dataset_builder, crowdplay_recording
 from rlds_kit.tfds_builders.atari_human.atari_human_dataset_builder import AtariHumanConfig, Builder, crowdplay_config

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from rlds_kit.errors import DatasetExistsError
+from rlds_kit.base.errors import DatasetExistsError
 from rlds_kit.tfds_builders import EpisodeWriter, generate_config_from_spec
 from rlds_kit.tfds_builders.episode_writer import UNFINISHED
 

@@ -13,8 +13,8 @@ import tensorflow_datasets as tfds
 from click.testing import CliRunner
 
 import rlds_kit
+from rlds_kit.base.errors import DatasetExistsError, NotADatasetError, SpecError
 from rlds_kit.cli import main
-from rlds_kit.errors import DatasetExistsError, NotADatasetError, SpecError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tfds_builders.new_builder import write_builder
 from tests.tfds_builders.recordings import record

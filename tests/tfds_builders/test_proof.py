@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import rlds_kit
-from rlds_kit.errors import DamagedError
+from rlds_kit.base.errors import DamagedError
 from rlds_kit.tfds_builders import EpisodesBuilder, ProofError
 from rlds_kit.tfds_builders.example_digest import example_digests
 from rlds_kit.tfds_builders.proof import prove

@@ -11,8 +11,8 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 import rlds_kit
+from rlds_kit.base.errors import NotADatasetError, SpecError
 from rlds_kit.convert.envlogger.recording import open_recording
-from rlds_kit.errors import NotADatasetError, SpecError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tfds_builders import DatasetSource, EpisodesBuilder, EpisodesConfig, beam_examples
 from rlds_kit.tfds_builders.example_limit import require_size

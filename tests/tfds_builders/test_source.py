@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import rlds_kit
+from rlds_kit.base.errors import DamagedError, DamageWarning, NotADatasetError, SpecError
 from rlds_kit.convert.envlogger.recording import open_recording
 from rlds_kit.convert.envlogger_storage_pb2 import Data, Datum
-from rlds_kit.errors import DamagedError, DamageWarning, NotADatasetError, SpecError
 from rlds_kit.riegeli import RecordReader, RecordWriter
 from rlds_kit.riegeli.blocks import BLOCK_SIZE
 from rlds_kit.tfds_builders import DatasetSource, EnvLoggerSource, EpisodeSource

@@ -10,7 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from rlds_kit import rlds_types, transformations
+from rlds_kit import transformations
+from rlds_kit.base import rlds_types
 from rlds_kit.transformations.auto_batch import auto_batch_size, element_bytes
 
 # The modules in which the original defines its public names.

@@ -8,7 +8,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlds_kit.running_statistics import EpisodeStatistics
+from rlds_kit.base.running_statistics import EpisodeStatistics
 from rlds_kit.transformations.episode_statistics import episode_statistics
 from tests.transformations.episodes import Steps, make_steps, step_indices, taken, to_dense_episodes
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlds_kit.running_statistics import EpisodeStatistics, Rows, gather_statistics
+from rlds_kit.base.running_statistics import EpisodeStatistics, Rows, gather_statistics
 from rlds_kit.transformations.normalize import (
     denormalize,
     denormalize_from_bounds,

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from rlds_kit import rlds_types, transformations
+from rlds_kit import transformations
+from rlds_kit.base import rlds_types
 from tests.transformations import rlds_alias
 
 VERSION = "0.1.8"

@@ -7,7 +7,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rlds_kit.split import part_of
+from rlds_kit.base.split import part_of
 from rlds_kit.transformations.split import split
 from tests.transformations.episodes import make_steps, to_dense_episodes
 

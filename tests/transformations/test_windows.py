@@ -9,7 +9,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.step import FLAGS
+from rlds_kit.base.step import FLAGS
 from rlds_kit.transformations.windows import Pad, chunks, windows
 from tests.transformations.episodes import (
     MODES,

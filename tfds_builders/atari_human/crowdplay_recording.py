@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from rlds_kit.base.errors import FormatError, SpecError
+from rlds_kit.base.step import ACTION, DECLARED_FIELDS, DISCOUNT, OBSERVATION, REWARD
 from rlds_kit.convert.crowdplay.reader import ENVIRONMENT, episode_of, step_spec
 from rlds_kit.convert.crowdplay.trajectories import Played, Step
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.protocol import ForeignEpisode
 from rlds_kit.convert.rlds_kit_dataset import DatasetReader
-from rlds_kit.errors import FormatError, SpecError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.logger.episode_writer import MISSING
-from rlds_kit.step import ACTION, DECLARED_FIELDS, DISCOUNT, OBSERVATION, REWARD
 from rlds_kit.tfds_builders.proof import ProofError
 
 PERSON: Final = 1

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import rlds_kit
+from rlds_kit.base.errors import DamagedError, NotADatasetError
 from rlds_kit.convert.crowdplay.trajectories import read_episodes
-from rlds_kit.errors import DamagedError, NotADatasetError
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.manifest import require_all
 from rlds_kit.tfds_builders.atari_human import crowdplay_recording
 from rlds_kit.tfds_builders.proof import ProofError
-from rlds_kit.upkeep.closing import note_closed
+from rlds_kit.tools.upkeep.closing import note_closed
 
 RECORDINGS: Final = "atari_human"
 """The folder, in TFDS's manual directory, of our own recordings: one directory for each game."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.executor import Run, Task
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from rlds_kit.dataset import Dataset, open_dataset
-from rlds_kit.errors import DatasetExistsError
-from rlds_kit.feed.last_step import LastStep
-from rlds_kit.storage import lock
-from rlds_kit.storage.whole_file import make_directory
+from rlds_kit.base import lock
+from rlds_kit.base.errors import DatasetExistsError
+from rlds_kit.base.whole_file import make_directory
+from rlds_kit.dataset.dataset import Dataset, open_dataset
+from rlds_kit.loader.last_step import LastStep
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.executor import Run, Task
 from rlds_kit.tfds_builders.shards.finish import LOCK, finish, move, require_own

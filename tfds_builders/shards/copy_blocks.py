@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rlds_kit.errors import DamagedError
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError
 from rlds_kit.storage.contents import contents
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.episode_entry import EpisodeEntry
@@ -14,7 +14,7 @@ from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.tfds_builders.shards.sources import Sources
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, EpisodeRef, ShardSpec
-from rlds_kit.upkeep.episode_blocks import blocks_of, headers_of
+from rlds_kit.tools.upkeep.episode_blocks import blocks_of, headers_of
 
 
 def write(spec: ShardSpec, path: Path) -> tuple[EpisodeInfo, ...]:

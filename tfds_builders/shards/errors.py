@@ -1,6 +1,6 @@
 """What can go wrong when a dataset is built shard by shard."""
 
-from rlds_kit.errors import RldsKitError
+from rlds_kit.base.errors import RldsKitError
 
 
 class BuildError(RldsKitError, RuntimeError):

@@ -13,9 +13,9 @@ from typing import Any, Final
 import xxhash
 
 from rlds_kit._version import __version__
-from rlds_kit.dataset import Dataset
-from rlds_kit.feed.last_step import LastStep, with_last_step
-from rlds_kit.step import FLAGS
+from rlds_kit.base.step import FLAGS
+from rlds_kit.dataset.dataset import Dataset
+from rlds_kit.loader.last_step import LastStep, with_last_step
 from rlds_kit.tfds_builders.shards.balance import apportion, cut
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.spec import FORMATS, EpisodeRef, Format, ShardSpec

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from rlds_kit.base.errors import DamagedError
+from rlds_kit.base.extras import needs
+from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
 from rlds_kit.convert.tfds import tf_record
-from rlds_kit.errors import DamagedError
-from rlds_kit.feed.extras import needs
-from rlds_kit.rlds_types import EPISODE_ID, STEPS
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, ShardSpec
 from rlds_kit.tfds_builders.shards.values import features_of, values_digest
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.storage import rlds_kit_pb2 as pb
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.contents import ShardContents, contents
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import xxhash
 
-from rlds_kit.feed.last_step import LastStep
+from rlds_kit.loader.last_step import LastStep
 
 Format: TypeAlias = Literal["tfrecord", "array_record", "riegeli"]
 """Two formats of TensorFlow Datasets, and our own."""

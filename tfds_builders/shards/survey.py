@@ -4,11 +4,11 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rlds_kit.dataset import Dataset
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.step import FLAGS
+from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.loader.layout import layout
-from rlds_kit.step import FLAGS
 from rlds_kit.storage import directory as directories
-from rlds_kit.storage import rlds_kit_pb2 as pb
 from rlds_kit.storage.contents import ShardContents, contents
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.tfds_builders.shards.errors import BuildError

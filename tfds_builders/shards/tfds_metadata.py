@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow_datasets as tfds
 
-from rlds_kit.feed.last_step import SAID
+from rlds_kit.loader.last_step import SAID
 from rlds_kit.storage import directory as directories
 from rlds_kit.tfds_builders.shards.plan import SPLIT
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec

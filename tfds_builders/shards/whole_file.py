@@ -6,7 +6,7 @@ from typing import Final
 
 import xxhash
 
-from rlds_kit.storage.whole_file import TEMPORARY, write_json
+from rlds_kit.base.whole_file import TEMPORARY, write_json
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
 
 INFO: Final = ".info.json"

@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from rlds_kit.errors import RldsKitError
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.whole_file import whole_file
 from rlds_kit.riegeli import RiegeliError
-from rlds_kit.storage.whole_file import whole_file
 from rlds_kit.tfds_builders.shards import copy_blocks
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, EpisodeRef, ShardInfo, ShardSpec

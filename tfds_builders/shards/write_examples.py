@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from rlds_kit.dataset import Dataset
-from rlds_kit.episode import Episode
-from rlds_kit.feed.extras import needs
-from rlds_kit.rlds_types import IS_FIRST, STEPS
+from rlds_kit.base.extras import needs
+from rlds_kit.base.rlds_types import IS_FIRST, STEPS
+from rlds_kit.dataset.dataset import Dataset
+from rlds_kit.episode.episode import Episode
 from rlds_kit.tfds_builders.example import example
 from rlds_kit.tfds_builders.shards.sources import Sources
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, ShardSpec

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from rlds_kit.base.step import ACTION, DISCOUNT, FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
 from rlds_kit.loader.nests import map_arrays
 from rlds_kit.logger.schedulers import StepData
-from rlds_kit.step import ACTION, DISCOUNT, FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
 
 Step = dict[str, Any]
 """Of RLDS."""

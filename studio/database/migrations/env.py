@@ -1,6 +1,6 @@
 """What Alembic runs; `schema.py` gives it the connection, inside a transaction of its own."""
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 
 with needs("studio"):
     from alembic import context

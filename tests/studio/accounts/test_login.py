@@ -5,10 +5,10 @@ from sqlalchemy import Connection
 
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.permissions import ForbiddenError
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import studies, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.errors import NotFoundError
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.tokens import Kind
 from tests.studio.database.rows import add_episode, add_session, add_study, run
 

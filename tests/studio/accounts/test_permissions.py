@@ -6,8 +6,8 @@ import pytest
 
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import ALLOWED, Action, ForbiddenError, is_allowed, relation_to, require
-from rlds_kit.studio.accounts.roles import Relation, Role
 from rlds_kit.studio.database.episodes import Episode
+from rlds_kit.studio.database.roles import Relation, Role
 from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Content, Study
 

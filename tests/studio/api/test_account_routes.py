@@ -5,8 +5,8 @@ import time
 import pytest
 
 from rlds_kit.studio.accounts import login
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import studies, tokens, users
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.tokens import Kind
 from tests.studio.api.studio import ORIGIN, Person, Studio, ok, opened, refused
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import rlds_kit
-from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.replay.action_names import action_names
 from tests.studio.api.studio import CORRIDOR, Studio
 from tests.studio.api.window import playing

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import episodes, sessions, tables
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.studies import Study
 from rlds_kit.trials import Status
 from tests.studio.api.studio import Person, Studio

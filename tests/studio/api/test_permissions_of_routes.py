@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Connection
 from starlette.routing import Route
 
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.application import ROUTES
 from rlds_kit.studio.database import episodes, sessions, studies, tables
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.studies import Content
 from rlds_kit.trials import Status
 from tests.studio.api.studio import WALK, Person, Studio

@@ -6,8 +6,8 @@ import pytest
 from starlette.websockets import WebSocketDisconnect
 
 import rlds_kit
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import sessions, studies, users
+from rlds_kit.studio.database.roles import Role
 from tests.studio.api.studio import ORIGIN, Person, Studio
 from tests.studio.api.window import URL, Window, headers_of, owner_of, playing
 

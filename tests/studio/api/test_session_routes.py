@@ -2,8 +2,8 @@
 
 import pytest
 
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import sessions
+from rlds_kit.studio.database.roles import Role
 from tests.studio.api.studio import WALK, Studio
 
 

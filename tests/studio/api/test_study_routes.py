@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.database.roles import Role
 from tests.studio.api.studio import CORRIDOR, WALK, Studio, refused
 
 

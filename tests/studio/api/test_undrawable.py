@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rlds_kit.studio.accounts.roles import Role
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.studies import StudyEnvironment
 from tests.studio.api.broken_environments import ADVICE
 from tests.studio.api.studio import CORRIDOR, Person, Studio

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 import rlds_kit
 from rlds_kit import layers
-from rlds_kit.episode import Episode
+from rlds_kit.episode.episode import Episode
 from tests.studio.browser.conftest import Console
 from tests.studio.browser.viewing import expect_step, record_robot, replaying, viewing
 

@@ -15,7 +15,7 @@ def test_r27_a_video_of_an_episode_plays_in_the_browser(
     """It has a frame for each observation, made of what was recorded."""
     pytest.importorskip("av", reason="needs the extra `video`")
     import rlds_kit
-    from rlds_kit.video import write_video
+    from rlds_kit.tools.video import write_video
 
     study = api.study("video", {"environment": "ALE/Breakout-v5", "turn": "press"})
     page = open_page(playing.link(study))

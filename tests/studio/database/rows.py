@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import episodes, sessions, studies, tables, users
 from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Content, Study, StudyEnvironment
 from rlds_kit.trials.phase import Status

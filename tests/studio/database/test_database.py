@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import IntegrityError
 
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import tables, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.errors import DatabaseGoneError
+from rlds_kit.studio.database.roles import Role
 from tests.studio import postgres
 from tests.studio.database.rows import add_session, add_study, run
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, select
 
-from rlds_kit.studio.accounts.roles import Relation, Role
 from rlds_kit.studio.database import episodes, sessions, studies, tables, tokens, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.episodes import Query
 from rlds_kit.studio.database.errors import NotFoundError, StaleError, TakenError
+from rlds_kit.studio.database.roles import Relation, Role
 from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Content
 from rlds_kit.studio.database.tokens import Kind

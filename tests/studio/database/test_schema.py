@@ -11,13 +11,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
-from rlds_kit.feed.extras import MissingExtraError
+from rlds_kit.base.extras import MissingExtraError
 from rlds_kit.install import how_to_install
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.database import schema, studies, tables, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.engine import make_engine, sqlite_url
 from rlds_kit.studio.database.errors import DatabaseError, DatabaseTooNewError
+from rlds_kit.studio.database.roles import Role
 from tests.studio.database.rows import run
 
 

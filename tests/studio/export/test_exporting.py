@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import layers, tfds_builders
+from rlds_kit.base.errors import DatasetExistsError
+from rlds_kit.base.step import FLAGS
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.convert.rlds_kit_dataset import DatasetReader
-from rlds_kit.errors import DatasetExistsError
 from rlds_kit.logger import EpisodeWriter, GymnasiumLogger
-from rlds_kit.step import FLAGS
 from rlds_kit.studio.export.exporting import export, make
 from rlds_kit.studio.export.internal import INTERNAL_FIELDS
 from rlds_kit.studio.export.plan import make_plan, read_plan, write_plan

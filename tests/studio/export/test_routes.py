@@ -16,12 +16,12 @@ import pytest
 import rlds_kit
 from rlds_kit import spec as specs
 from rlds_kit import tfds_builders
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.studio.database import episodes, tables
 from rlds_kit.studio.export import exports as exports_module
 from rlds_kit.studio.export.job import State, read_jobs
-from rlds_kit.studio.export.limits import ExportLimits
+from rlds_kit.studio.export_limits import ExportLimits
 from tests.studio.database.rows import begin_episode
 from tests.studio.replay.studio import Studio, running
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rlds_kit
-from rlds_kit.errors import RldsKitError
+from rlds_kit.base.errors import RldsKitError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.studio.export.archive import archive
 from rlds_kit.studio.export.rules import Chosen, Rules

@@ -8,7 +8,7 @@ import pytest
 from dm_env import specs as dm_specs
 
 import rlds_kit
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.studio.environments.controls import controls_of
 from rlds_kit.studio.environments.dm_env_playable import DmEnvPlayable, space_of
 from rlds_kit.studio.environments.playable import EnvironmentSpec

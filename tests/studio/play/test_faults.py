@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 import rlds_kit
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.trials import Status
 from tests.studio.play.server import CORRIDOR, Clock, entered, playing, pressed, run, scene, serving
 from tests.studio.play.test_playing import end, walk

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import rlds_kit
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.studio.play.plays import Plays
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import Environment, PoolFullError, WorkerPool

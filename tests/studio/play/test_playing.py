@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import rlds_kit
-from rlds_kit.step import EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.trials import Status, Turn
 from tests.studio.play.server import CORRIDOR, Client, Clock, entered, playing, pressed, run, scene, serving
 

@@ -9,7 +9,7 @@ import numpy as np
 from starlette.testclient import TestClient, WebSocketTestSession
 
 import rlds_kit
-from rlds_kit.dataset import Dataset
+from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.viewer import application

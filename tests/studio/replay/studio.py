@@ -17,14 +17,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
-from rlds_kit.studio.accounts.roles import Role
 from rlds_kit.studio.api.answer import HANDLERS
 from rlds_kit.studio.database import episodes, sessions, tables, users
 from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.export.choosing import deleted
 from rlds_kit.studio.export.exports import Exports
-from rlds_kit.studio.export.limits import ExportLimits
 from rlds_kit.studio.export.routes import export_routes
+from rlds_kit.studio.export_limits import ExportLimits
 from rlds_kit.studio.recordings import Recordings
 from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.review import Review

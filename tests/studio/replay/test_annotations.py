@@ -12,7 +12,7 @@ from starlette.websockets import WebSocketDisconnect
 
 import rlds_kit
 from rlds_kit import layers
-from rlds_kit.dataset import open_dataset
+from rlds_kit.dataset.dataset import open_dataset
 from rlds_kit.layers import Kind
 from rlds_kit.studio.replay import review
 from rlds_kit.studio.replay.collection import Collection

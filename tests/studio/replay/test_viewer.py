@@ -142,4 +142,4 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
 
 def test_view_needs_a_dataset(tmp_path: Path) -> None:
     done = CliRunner().invoke(view, [str(tmp_path / "none"), "--no-browser"])
-    assert isinstance(done.exception, rlds_kit.errors.NotADatasetError)
+    assert isinstance(done.exception, rlds_kit.base.errors.NotADatasetError)

@@ -12,12 +12,12 @@ import tensorflow_datasets as tfds
 
 import rlds_kit
 from rlds_kit import EpisodeEnd
-from rlds_kit.errors import DatasetExistsError
+from rlds_kit.base.errors import DatasetExistsError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tfds_builders.features import episode_features
 from rlds_kit.tfds_builders.shards import BuildError, convert_shards, serially
 from rlds_kit.tfds_builders.shards.convert import identity
-from rlds_kit.upkeep.verify import verify
+from rlds_kit.tools.upkeep.verify import verify
 from tests.tfds_builders.shards.recorded import EPISODES, record
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rlds_kit.feed.extras import needs
+from rlds_kit.base.extras import needs
 
 with needs("studio"):
     from alembic import op

@@ -1,0 +1,67 @@
+"""`rlds-kit verify`."""
+
+import click
+
+from rlds_kit.base.progress import progress_bar
+from rlds_kit.base.quantities import count_text, size_text
+from rlds_kit.cli.output import findings_table, json_option, print_json, show
+from rlds_kit.dataset.location import directory_of
+from rlds_kit.tools.upkeep.verify import Report, verify
+
+
+@click.command("verify")
+@click.argument("dataset", type=click.Path())
+@click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
+@click.option(
+    "--accept-missing",
+    is_flag=True,
+    help="Give up what is missing: note it in the dataset, and be silent of it from now on.",
+)
+@json_option
+@click.pass_context
+def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, accept_missing: bool, as_json: bool) -> None:
+    """Check every hash, every block and every rule of a dataset.
+
+    Lists what is wrong with its place: file, bytes, episode, step. Episodes without an end and incomplete chunks at
+    the end of a file are what a crash leaves: they are noted, and no damage. A file that its writer closed, and that
+    is missing or not as it was, is a problem: copy the dataset again, or accept it. Nothing else is ever changed.
+
+    \b
+    rlds-kit verify data/pong
+    rlds-kit verify data/pong --accept-missing
+    rlds-kit verify data/pong --json | jq '.problems[].shard'
+
+    Exit codes: 0 nothing is wrong; 1 something is.
+    """  # noqa: D301  the backspace tells click not to wrap
+    with progress_bar("verifying", hidden=as_json) as progress:
+        report = verify(directory_of(dataset), progress, accept_missing=accept_missing)
+    if as_json:
+        print_json({"ok": report.ok, **_fields(report)})
+    else:
+        _print(report, quiet=quiet)
+    ctx.exit(0 if report.ok else 1)
+
+
+def _fields(report: Report) -> dict[str, object]:
+    return {name: getattr(report, name) for name in report.__slots__}
+
+
+def _print(report: Report, *, quiet: bool) -> None:
+    if report.problems:
+        show(f"{count_text(len(report.problems), 'problem')}:", findings_table(report.problems))
+    if report.accepted:
+        show(f"{count_text(len(report.accepted), 'file')} given up:", findings_table(report.accepted))
+    if quiet:
+        return
+    if report.notes:
+        show(f"{count_text(len(report.notes), 'note')} (no damage):", findings_table(report.notes))
+    what = ", ".join(
+        (
+            count_text(report.shards, "shard"),
+            count_text(report.episodes, "episode"),
+            count_text(report.steps, "step"),
+            size_text(report.bytes),
+        )
+    )
+    advice = "" if report.ok else "; `rlds-kit repair` makes a good copy"
+    show(f"{report.directory}: {'all is well' if report.ok else 'damaged'} ({what} checked){advice}")

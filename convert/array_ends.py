@@ -1,0 +1,148 @@
+"""Where episodes end in files of arrays, and how: `terminals` do not mean the same in all of them.
+
+D4RL's are the environment's. OGBench's (https://github.com/seohongpark/ogbench, `ogbench/utils.py`) are the ends of
+trajectories, whatever the reason. Which they are is told by what else is in the file:
+
+- Without `rewards` and `timeouts` only trajectories can end. Without `next_observations`, too, the row with `terminals`
+  holds the final observation, and an action that nobody did.
+- With `valids` that are 0 in such a row, `terminals` are 1 there and in the row before.
+- With `masks`, 0 where nothing follows, a row whose mask is 1 ends a trajectory alone.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit.base.errors import FormatError
+
+OBSERVATIONS: Final = "observations"
+NEXT: Final = "next_observations"
+REWARDS: Final = "rewards"
+TERMINALS: Final = "terminals"
+TIMEOUTS: Final = "timeouts"
+VALIDS: Final = "valids"
+MASKS: Final = "masks"
+_ROWS_AT_ONCE: Final = 4096
+
+Tree = Mapping[str, Any]
+"""Arrays, or datasets of h5py, by name, nested as groups are."""
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The ends of the episodes of a file.
+
+    Attributes:
+      after: for each episode the number of the row after its last one.
+      terminal: `[rows]` bool, whether the environment ended the episode after a row.
+      timeout: `[rows]` bool, whether a limit did.
+      final: `[rows]` bool, whether a row holds a final observation, and an action that was not done.
+    """
+
+    after: list[int]
+    terminal: np.ndarray
+    timeout: np.ndarray
+    final: np.ndarray
+
+
+def ends_of(path: Path, tree: Tree, rows: int) -> Ends:
+    """Finds them.
+
+    Args:
+      path: of the file, for errors.
+      tree: its content.
+      rows: of each array.
+
+    Raises:
+      FormatError: a flag is neither 0 nor 1, or `next_observations` are not like `observations`.
+    """
+    flags = {name: _flag(path, tree, name, rows) for name in (TERMINALS, TIMEOUTS) if name in tree}
+    terminal, nothing = flags[TERMINALS], np.zeros(rows, np.bool_)
+    timeout = flags.get(TIMEOUTS, nothing)
+    valid, mask = (_flag_or_none(tree, name, rows) for name in (VALIDS, MASKS))
+    if TIMEOUTS not in tree and NEXT not in tree and valid is not None and _is_compact(terminal, valid):
+        return _ends(~valid, nothing, nothing, ~valid)
+    if TIMEOUTS not in tree and REWARDS not in tree:
+        cuts, true = terminal, nothing
+        final = nothing if NEXT in tree else terminal
+    else:
+        cuts, final = terminal | timeout, nothing
+        true = terminal if mask is None else terminal & ~mask
+    if NEXT in tree:
+        _require_alike(path, tree[OBSERVATIONS], tree[NEXT], rows)
+        cuts = cuts.copy()
+        cuts[:-1] |= _broken(tree[OBSERVATIONS], tree[NEXT], rows)
+    return _ends(cuts, true, timeout, final)
+
+
+def _ends(cuts: np.ndarray, terminal: np.ndarray, timeout: np.ndarray, final: np.ndarray) -> Ends:
+    after = (np.flatnonzero(cuts) + 1).tolist()
+    return Ends([*after, *([len(cuts)] if len(cuts) and not cuts[-1] else [])], terminal, timeout, final)
+
+
+def _is_compact(terminal: np.ndarray, valid: np.ndarray) -> bool:
+    """Whether terminals are what OGBench makes of valids: 1 in the row of a final observation and the one before."""
+    before_last = np.append(~valid[1:], True)
+    return bool(np.array_equal(terminal, ~valid | before_last))
+
+
+def _flag(path: Path, tree: Tree, name: str, rows: int) -> np.ndarray:
+    found = _flag_or_none(tree, name, rows)
+    if found is None:
+        values = tree[name]
+        raise FormatError(
+            f"{path}: {name}: expected a 0 or 1 for each of {rows} rows, got {values.dtype} {values.shape}"
+        )
+    return found
+
+
+def _flag_or_none(tree: Tree, name: str, rows: int) -> np.ndarray | None:
+    """`[rows]` bool; None where there is no such array of zeros and ones."""
+    node = tree.get(name)
+    if node is None or isinstance(node, Mapping) or node.size != rows or node.dtype.kind not in "biuf":
+        return None
+    values = np.asarray(node[()])
+    return values.reshape(rows).astype(np.bool_) if np.isin(values, (0, 1)).all() else None
+
+
+def _require_alike(path: Path, observations: Any, following: Any, rows: int) -> None:
+    def shape(node: Any) -> Any:
+        return mapped(lambda array: (array.shape[1:], array.dtype), node)
+
+    if shape(observations) != shape(following):
+        raise FormatError(f"{path}: expected {OBSERVATIONS} and {NEXT} of one dtype and shape in {rows} rows")
+
+
+def _broken(observations: Any, following: Any, rows: int) -> np.ndarray:
+    """`[rows - 1]` bool: where the next observation of a row is not, bit for bit, the observation of the row after."""
+    found = np.zeros(max(rows - 1, 0), np.bool_)
+    if isinstance(observations, dict):
+        for name, each in observations.items():
+            found |= _broken(each, following[name], rows)
+        return found
+    for begin in range(0, rows - 1, _ROWS_AT_ONCE):
+        end = min(begin + _ROWS_AT_ONCE, rows - 1)
+        found[begin:end] = (_bytes(following[begin:end]) != _bytes(observations[begin + 1 : end + 1])).any(axis=1)
+    return found
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """`[rows, bytes]` uint8."""
+    return np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8).reshape(len(array), -1)
+
+
+def mapped(function: Callable[[Any], Any], node: Any) -> Any:
+    """A nest of what a function makes of each array."""
+    return {name: mapped(function, each) for name, each in node.items()} if isinstance(node, dict) else function(node)
+
+
+def leaves_of(node: Any, function: Callable[[Any], Any]) -> Iterator[Any]:
+    """What a function makes of each array of a nest."""
+    if isinstance(node, dict):
+        for each in node.values():
+            yield from leaves_of(each, function)
+    else:
+        yield function(node)

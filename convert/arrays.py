@@ -1,0 +1,287 @@
+"""Reads D4RL's layout, https://github.com/Farama-Foundation/D4RL: all steps of all episodes in one array per field.
+
+In an HDF5 or NPZ file stand `observations`, `actions`, `terminals`, and maybe `rewards`, `timeouts`,
+`next_observations`, `infos/...`, `metadata/...`. Row k is a transition. An episode ends after a row with `terminals` or
+`timeouts`, and, where there are `next_observations`, after a row whose next observation is not that of the row after.
+Its final observation is the next observation of its own last row; without `next_observations` it is missing. OGBench's
+files are told apart from D4RL's by `rlds_kit.convert.array_ends`.
+"""
+
+import contextlib
+import math
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+from numpy.lib import format as npy
+
+from rlds_kit import spec as specs
+from rlds_kit.base.errors import FormatError
+from rlds_kit.base.step import (
+    ACTION,
+    DECLARED_FIELDS,
+    FLAGS,
+    INFO,
+    OBSERVATION,
+    REWARD,
+    STEP_INDEX,
+    TIME_NS,
+    EpisodeEnd,
+)
+from rlds_kit.convert import hdf5
+from rlds_kit.convert.array_ends import (
+    NEXT,
+    OBSERVATIONS,
+    REWARDS,
+    TERMINALS,
+    TIMEOUTS,
+    ends_of,
+    leaves_of,
+    mapped,
+)
+from rlds_kit.convert.decoded_size import require_plausible
+from rlds_kit.convert.protocol import RECORDED, Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.rows import Rows
+
+ACTIONS: Final = "actions"
+METADATA: Final = "metadata"
+_REQUIRED: Final = (OBSERVATIONS, ACTIONS, TERMINALS)
+_NAMES: Final = {OBSERVATIONS: OBSERVATION, ACTIONS: ACTION, REWARDS: REWARD, "infos": INFO}
+_TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, INFO, STEP_INDEX, TIME_NS))
+_HDF5: Final = (".hdf5", ".h5", ".hdf")
+_NPZ: Final = ".npz"
+_BROKEN: Final = (
+    *(ValueError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, TypeError),
+)
+_HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+Tree = dict[str, Any]
+"""Arrays, or datasets of h5py, by name, nested as groups are."""
+
+
+class ArraysReader:
+    """Reads one file. A `PartReader`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.size = path.stat().st_size
+        self.about: Mapping[str, str] = {}
+        self.environment: Mapping[str, Any] = {}
+        self.lossy: Mapping[str, str] = {}
+        self.losses: list[Loss] = []
+        with _opened(path) as tree:
+            rows = _count(path, tree)
+            self._steps = {name: each for name, each in _split(tree, rows).items() if each}
+            self._ends = ends_of(path, tree, rows)
+            declared = (name for name in (OBSERVATIONS, ACTIONS, REWARDS) if name in tree)
+            self.spec = specs.Dict({_NAMES[name]: _spec(tree[name]) for name in declared})
+            self.metadata: Mapping[str, Any] = _metadata(tree, self._steps)
+
+    def __len__(self) -> int:
+        return len(self._ends.after)
+
+    def __iter__(self) -> Iterator[ForeignEpisode]:
+        """Reads the episodes in order."""
+        return self.read(0, len(self))
+
+    def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
+        """By their number of rows."""
+        after = self._ends.after
+        return [length * self.size // after[-1] for length in np.diff(after, prepend=0).tolist()]
+
+    def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
+        """Reads some of the episodes."""
+        bounds = [0, *self._ends.after]
+        with _opened(self._path) as tree:
+            for number in range(begin, end):
+                yield self._episode(tree, bounds[number], bounds[number + 1])
+
+    def _episode(self, tree: Tree, begin: int, end: int) -> ForeignEpisode:
+        columns = {
+            _field(name): mapped(lambda array: array[begin:end], _chosen(tree[name], kept))
+            for name, kept in self._steps.items()
+        }
+        rows = count = end - begin
+        if NEXT in tree:
+            final = mapped(lambda array: array[end - 1 : end], tree[NEXT])
+            columns[OBSERVATION] = _joined(columns[OBSERVATION], final)
+            rows += 1
+        acted = {name: columns.pop(name) for name in (ACTION, REWARD) if name in columns}
+        first: dict[str, int] = {}
+        if self._ends.final[end - 1]:
+            count -= 1
+            not_done = {f"{RECORDED}{name}": mapped(lambda array: array[count:], each) for name, each in acted.items()}
+            columns |= not_done
+            first = dict.fromkeys(not_done, count)
+        terminated, truncated = bool(self._ends.terminal[end - 1]), bool(self._ends.timeout[end - 1])
+        ending = EpisodeEnd.TERMINATED if terminated else EpisodeEnd.TRUNCATED
+        return ForeignEpisode(
+            Rows(columns, rows, first),
+            Rows(mapped(lambda array: array[:count], acted), count),
+            ending if terminated or truncated else EpisodeEnd.INTERRUPTED,
+            terminated=terminated,
+            truncated=truncated,
+        )
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Tree]:
+    if path.suffix.lower() in _HDF5:
+        with hdf5.opened(path) as file:
+            yield _tree(file, str(path))
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            tree = _archived(archive, path)
+    except _BROKEN as error:
+        raise FormatError(f"{path}: expected an NPZ file of arrays without pickled objects: {error}") from error
+    yield tree
+
+
+def _archived(archive: zipfile.ZipFile, path: Path) -> Tree:
+    """The arrays of an NPZ file, in groups where their names have slashes."""
+    members = archive.infolist()
+    require_plausible(sum(member.file_size for member in members), path.stat().st_size, str(path))
+    tree: Tree = {}
+    for member in members:
+        *groups, own = member.filename.removesuffix(".npy").split("/")
+        inner = tree
+        for group in groups:
+            inner = inner.setdefault(group, {})
+            if not isinstance(inner, dict):
+                raise FormatError(f"{path}: {member.filename}: expected a group, but {group} is an array")
+        with archive.open(member) as file:
+            inner[own] = _array(file, member.file_size)
+    return tree
+
+
+def _array(file: IO[bytes], size: int) -> np.ndarray:
+    """An array of NumPy's format, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+
+    Nothing of what its header says is believed before it fits the bytes that are there.
+    """
+    version = npy.read_magic(file)
+    if version not in _HEADERS:
+        raise ValueError(f"version {version} of NumPy's format")
+    shape, is_fortran, dtype = _HEADERS[version](file)
+    if dtype.hasobject:
+        raise ValueError("pickled objects are never loaded")
+    if math.prod(shape) * dtype.itemsize != size - file.tell():
+        raise ValueError(f"{size - file.tell()} bytes are no array of {dtype} {shape}")
+    return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if is_fortran else "C")
+
+
+def _tree(group: Any, place: str) -> Tree:
+    found = hdf5.children(group, place)
+    return {name: _tree(each, f"{place}/{name}") if hasattr(each, "keys") else each for name, each in found.items()}
+
+
+def _count(path: Path, tree: Tree) -> int:
+    """The number of rows."""
+    missing = [name for name in _REQUIRED if name not in tree]
+    if missing:
+        raise FormatError(
+            f"{path}: expected the arrays {', '.join(_REQUIRED)}, but {', '.join(missing)} is missing; there are "
+            f"{', '.join(tree) or 'none'}"
+        )
+    rows = len(tree[TERMINALS]) if np.ndim(tree[TERMINALS]) else 0
+    names = [*_REQUIRED, *(name for name in (REWARDS, NEXT, TIMEOUTS) if name in tree)]
+    lengths = {name: sorted(set(leaves_of(tree[name], lambda array: array.shape[:1]))) for name in names}
+    if any(found != [(rows,)] for found in lengths.values()):
+        told = ", ".join(f"{name} {[each[0] if each else 'no' for each in found]}" for name, found in lengths.items())
+        raise FormatError(f"{path}: expected as many rows in every array, got {told}")
+    return rows
+
+
+def _split(tree: Tree, rows: int) -> dict[str, Any]:
+    """What belongs to steps: for each name True, or for a group the same of what is in it."""
+
+    def per_step(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {name: kept for name, each in node.items() if (kept := per_step(each))}
+        return node.ndim > 0 and len(node) == rows and node.dtype != np.object_
+
+    return {name: per_step(node) for name, node in tree.items() if name not in (NEXT, TERMINALS, TIMEOUTS, METADATA)}
+
+
+def _chosen(node: Any, kept: Any) -> Any:
+    return {name: _chosen(node[name], each) for name, each in kept.items()} if isinstance(kept, dict) else node
+
+
+def _metadata(tree: Tree, steps: Mapping[str, Any]) -> Tree:
+    """What belongs to no step: numbers, text, the weights of a policy."""
+
+    def rest(node: Any, kept: Any) -> Any:
+        if isinstance(node, dict):
+            kept = kept if isinstance(kept, dict) else {}
+            inner = {name: rest(each, kept.get(name)) for name, each in node.items()}
+            return {name: each for name, each in inner.items() if each is not None}
+        return None if kept else _plain(node)
+
+    found = {
+        name: rest(node, steps.get(name)) for name, node in tree.items() if name not in (NEXT, TERMINALS, TIMEOUTS)
+    }
+    return {
+        name: each for name, each in found.items() if each is not None and not (isinstance(each, dict) and not each)
+    }
+
+
+def _plain(node: Any) -> Any:
+    """An array as it is; text of h5py as str, or bytes where it is no UTF-8."""
+    value = node[()]
+    if isinstance(value, np.ndarray) and value.dtype == np.object_:
+        return [_text(each) for each in value.ravel().tolist()]
+    return _text(value)
+
+
+def _text(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+def _joined(columns: Any, final: Any) -> Any:
+    if isinstance(columns, dict):
+        return {name: _joined(each, final[name]) for name, each in columns.items()}
+    return np.concatenate([columns, final])
+
+
+def _spec(node: Any) -> specs.Spec:
+    if isinstance(node, dict):
+        return specs.Dict({name: _spec(each) for name, each in node.items()})
+    return specs.Array(node.shape[1:], node.dtype)
+
+
+def _field(name: str) -> str:
+    own = _NAMES.get(name, name)
+    return f"{RECORDED}{own}" if own in _TAKEN and name not in _NAMES else own
+
+
+def _recognises(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() in (*_HDF5, _NPZ)
+
+
+FORMAT: Final = Format(
+    name="arrays",
+    summary="an HDF5 or NPZ file as of D4RL or OGBench, with observations, actions and terminals",
+    recognises=_recognises,
+    open=ArraysReader,
+    capabilities=Capabilities(
+        missing_final_observation=True,
+        gaps=False,
+        other_fields=True,
+        changing_fields=False,
+        discount=False,
+        end=False,
+        episode_metadata=False,
+        seeds=False,
+    ),
+)

@@ -1,0 +1,259 @@
+"""Converts datasets between formats, and proves what came through."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import xxhash
+
+from rlds_kit._version import __version__
+from rlds_kit.base.errors import NotADatasetError
+from rlds_kit.base.origin import BEFORE, LOSSY, SOURCE
+from rlds_kit.base.progress import Progress
+from rlds_kit.convert import formats
+from rlds_kit.convert.part_note import PartNote, part_path, read_note
+from rlds_kit.convert.part_work import Job
+from rlds_kit.convert.parts import PART_BYTES, Part, partition
+from rlds_kit.convert.protocol import ConversionError, Format, Loss, PartReader, Reader, WithOrigin
+from rlds_kit.convert.workers import run
+from rlds_kit.convert.workspace import prepare, workspace
+from rlds_kit.dataset.location import directory_of
+from rlds_kit.remote.address import is_url, require_local
+from rlds_kit.remote.path import RemotePath
+from rlds_kit.storage import whole_directory
+from rlds_kit.storage.directory import is_dataset
+
+__all__ = ["Report", "convert"]
+
+VERSION: Final = 2
+"""Of the conversion, noted in what it makes."""
+OURS: Final = "rlds_kit"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `convert` did.
+
+    Attributes:
+      source: what was read.
+      source_format: name of its format.
+      destination: what was made.
+      destination_format: name of its format.
+      episodes: in the destination.
+      steps: in the destination: of each episode one more than it has actions, also if that one has no observation.
+      losses: what the destination could not hold.
+      lossy_at_the_source: what was lost before, when the source was made, by field.
+      content_digest: of all episodes as they were read back from the destination, in hexadecimal digits.
+      episodes_kept: how many of them a conversion had done that was cut short.
+    """
+
+    source: Path
+    source_format: str
+    destination: Path
+    destination_format: str
+    episodes: int
+    steps: int
+    losses: tuple[Loss, ...]
+    lossy_at_the_source: dict[str, str]
+    content_digest: str
+    episodes_kept: int = 0
+
+
+def convert(
+    source: str | os.PathLike[str],
+    destination: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002  the word a user would search
+    *,
+    source_format: str | None = None,
+    allow_loss: bool = False,
+    workers: int = 1,
+    part_bytes: int = PART_BYTES,
+    progress: Progress | None = None,
+) -> Report:
+    """Writes the episodes of one dataset into a new one, usually of another format.
+
+    Each worker has one episode at a time in memory. Everything is read back, and every episode compared with what was
+    to be written; only then does it appear at `destination`, in the order of the source. The result does not depend on
+    the number of workers.
+
+    A source is converted in parts where its reader is a `PartReader` and the destination's format can join them, which
+    is rlds_kit alone. A conversion that was killed then continues with the parts that are not done, if the source and
+    the options are the same; else, and with other formats, it begins anew.
+
+    Args:
+      source: a directory or file, what kind is seen from its content; or the URL of a dataset of rlds_kit.
+      destination: does not exist, or is an empty directory.
+      format: of the destination, one of `formats.WRITABLE`; None: "rlds_kit".
+      source_format: one of `formats.FORMATS`; None: as recognised.
+      allow_loss: whether what the destination cannot hold may be left out; what it was is in the report.
+      workers: processes; with one, all is done in this one.
+      part_bytes: at least so much of the source is converted, compared and noted as done at once; of a large one
+        more.
+      progress: called with the bytes of the source that are done and those there are; everything is read twice, or
+        three times where the source has to be looked at first.
+
+    Raises:
+      ConversionError: something would be lost and `allow_loss` is not given, or a format is unknown or only read.
+      WorkerDiedError: a worker died; what is done is kept for the next attempt.
+      NotADatasetError: the source is no dataset of a known format.
+      DatasetExistsError: something is at the destination, or another process makes it.
+      FormatError, DamagedError: the source is broken.
+      SpecError: a value contradicts the source's own spaces.
+
+    >>> convert("halfcheetah_medium-v2.hdf5", "data/halfcheetah")  # doctest: +SKIP
+    """
+    require_local(destination)
+    path = directory_of(source) if is_url(str(source)) else Path(source)
+    if isinstance(path, RemotePath) and not is_dataset(path):
+        raise NotADatasetError(
+            f"{path}: expected a dataset of rlds_kit; of other formats nothing is read from URLs: copy the dataset to "
+            "this machine and convert that"
+        )
+    found = formats.recognised(path) if source_format is None else formats.named(source_format)
+    if not path.exists():
+        raise NotADatasetError(f"{path}: expected a dataset, but there is nothing; check the path")
+    wanted = formats.named(OURS if format is None else format)
+    if found is wanted:
+        raise ConversionError(f"{path} is of the format {found.name} already; `rlds-kit rechunk` copies datasets")
+    opened = Source(path, found.name, found.open(path))
+    return convert_opened(
+        opened, Path(destination), wanted, allow_loss=allow_loss, workers=workers, part_bytes=part_bytes, tell=progress
+    )
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is converted.
+
+    Attributes:
+      path: a directory or a file.
+      format: its name.
+      reader: of it, or of a part of it.
+      chosen: says which part.
+    """
+
+    path: Path
+    format: str
+    reader: Reader
+    chosen: str = ""
+
+    def identity(self) -> list[Any]:
+        """Changes when the source does: names, sizes and times of its files. Hidden ones do not count."""
+        if isinstance(self.path, RemotePath):
+            return [str(self.path), self.chosen, self.path.versions()]
+        root = self.path.absolute()
+        files = sorted(each for each in root.rglob("*") if each.is_file()) if root.is_dir() else [root]
+        seen = [each for each in files if not any(part.startswith(".") for part in each.relative_to(root).parts)]
+        stats = [(each.relative_to(root).as_posix(), each.stat()) for each in seen]
+        return [str(root), self.chosen, [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]]
+
+
+def convert_opened(
+    source: Source,
+    destination: Path,
+    wanted: Format,
+    *,
+    allow_loss: bool,
+    workers: int = 1,
+    part_bytes: int = PART_BYTES,
+    tell: Progress | None = None,
+) -> Report:
+    """What `convert` does once the source is open; its arguments and errors are those of `convert`."""
+    if workers < 1:
+        raise ValueError(f"workers: expected 1 or more, got {workers}")
+    if workers > 1 and wanted.join is None:
+        raise ConversionError(f"{wanted.name} is written by one worker: its files cannot be joined; leave workers out")
+    path = destination.absolute()
+    with workspace(path) as directory:
+        meter = _Meter(source.reader.size, tell)
+        reader = source.reader
+        weights = list(reader.weigh(meter.look)) if isinstance(reader, PartReader) else []
+        job = Job(reader, weights, wanted.name, path.name, _origin(source), allow_loss, directory)
+        parts = partition(weights, part_bytes) if weights and wanted.join is not None else [Part(0, 0, None)]
+        options = {"converter": [VERSION, __version__], "formats": [source.format, wanted.name], "loss": allow_loss}
+        prepare(directory, {**options, "source": source.identity(), "parts": [[p.begin, p.end] for p in parts]})
+        kept = _kept(job, parts, meter)
+        made = {each.part.number: each for each in run(job, [p for p in parts if p.number not in kept], workers, meter)}
+        _finish(job, parts, wanted, path)
+        meter.end()
+    return _report(source, wanted, path, kept, made)
+
+
+def _origin(source: Source) -> dict[str, Any]:
+    return {
+        "format": source.format,
+        "name": source.path.absolute().name,
+        **(source.reader.origin if isinstance(source.reader, WithOrigin) else {}),
+        "converter": VERSION,
+        LOSSY: dict(source.reader.lossy),
+        **({BEFORE: source.reader.metadata[SOURCE]} if SOURCE in source.reader.metadata else {}),
+    }
+
+
+def _kept(job: Job, parts: list[Part], meter: "_Meter") -> dict[int, PartNote]:
+    """The parts that are done already."""
+    found = {part.number: note for part in parts if (note := read_note(job.directory, part)) is not None}
+    for note in found.values():
+        meter(2 * sum(job.bytes_of(note.part)))
+    return found
+
+
+def _finish(job: Job, parts: list[Part], wanted: Format, path: Path) -> None:
+    """Puts the parts together at the destination."""
+    made = [part_path(job.directory, part.number) / job.name for part in parts]
+    if len(made) > 1 and wanted.join is not None:
+        joined = job.directory / job.name
+        joined.mkdir()
+        wanted.join([each for each in made if each.exists()], joined)
+    else:
+        (joined,) = made
+        joined.mkdir(exist_ok=True)  # a dataset without episodes may be no file at all
+    whole_directory.put(joined, path)
+
+
+def _report(
+    source: Source, wanted: Format, path: Path, kept: Mapping[int, PartNote], made: Mapping[int, PartNote]
+) -> Report:
+    notes = [note for _, note in sorted({**kept, **made}.items())]
+    losses: Counter[tuple[str, str]] = Counter()
+    for note in notes:
+        losses.update(note.losses)
+    return Report(
+        source.path,
+        source.format,
+        path,
+        wanted.name,
+        sum(len(note.contents) for note in notes),
+        sum(note.steps for note in notes),
+        tuple(Loss(field, reason, values) for (field, reason), values in sorted(losses.items())),
+        dict(source.reader.lossy),
+        xxhash.xxh3_128(b"".join(each for note in notes for each in note.contents)).hexdigest(),
+        sum(len(note.contents) for note in kept.values()),
+    )
+
+
+class _Meter:
+    """Adds up what was done: a look at the source, if it takes one, then all of it twice."""
+
+    def __init__(self, size: int, progress: Progress | None) -> None:
+        self._size, self._progress = size, progress
+        self._done, self._passes = 0, 2
+
+    def look(self, count: int) -> None:
+        """So many bytes more were looked at."""
+        self._passes = 3
+        self(count)
+
+    def end(self) -> None:
+        """All is done."""
+        self(self._passes * self._size)
+
+    def __call__(self, count: int) -> None:
+        """So many bytes more were read, or compared."""
+        total = self._passes * self._size
+        self._done = min(self._done + count, total)
+        if self._progress is not None:
+            self._progress(self._done, total)

@@ -1,0 +1,419 @@
+"""Reads pickles that hold nothing but data, with a machine of its own.
+
+Python's own unpickler imports and calls what a pickle names. This one has neither: it knows the opcodes that build
+numbers, text, bytes and containers (protocols 3 to 5; `pickletools` in the standard library describes each), and what
+stands for a NumPy array, scalar or dtype, an `OrderedDict`, a `datetime` or a `timedelta` (`pickled_data.py`). Anything
+else is refused by name before anything is made of it. Containers that hold themselves are refused too, for no data is
+like that.
+"""
+
+import io
+import pickletools
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Any, Final
+
+from rlds_kit.base.errors import FormatError
+from rlds_kit.convert.crowdplay.pickled_data import GLOBALS, ArrayShell, DtypeShell, Global
+
+Value = Any
+"""NumPy arrays, scalars and dtypes, numbers, bool, str, bytes, None, datetimes, and containers of them."""
+
+_PIECE: Final = 1 << 20
+_NAME_BYTES: Final = 1 << 10
+_FIRST_PROTOCOL, _LAST_PROTOCOL = 3, 5
+_LARGEST_INT: Final = 1 << 10
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a pickle may be at most, so that a few bytes cannot ask for all memory.
+
+    Attributes:
+      depth: of containers within containers.
+      value_bytes: of one text, bytes or array.
+      total_bytes: of the whole pickle, unpacked.
+      operations: of the whole pickle.
+      values: that a container holds, those in its containers included, each time that it holds them.
+    """
+
+    depth: int = 32
+    value_bytes: int = 1 << 28
+    total_bytes: int = 1 << 34
+    operations: int = 1 << 28
+    values: int = 1 << 28
+
+
+class RefusedPickleError(FormatError):
+    """A pickle is broken, or asks for more than data. Nothing that it names was imported or called."""
+
+
+def loads(data: bytes, limits: Limits = Limits()) -> Value:
+    """Returns the value that `data` holds.
+
+    Raises:
+      RefusedPickleError: it holds something that is no data, or is broken, or exceeds a limit.
+
+    >>> import pickle
+    >>> loads(pickle.dumps({"score": 200, "frames": [1, 2]}))
+    {'score': 200, 'frames': [1, 2]}
+    >>> loads(pickle.dumps(exec))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    rlds_kit.convert.crowdplay.restricted_unpickler.RefusedPickleError: at byte 30: asks for builtins.exec, ...
+    """
+    return load(io.BytesIO(data), limits)
+
+
+def load(file: IO[bytes], limits: Limits = Limits()) -> Value:
+    """Returns the value that a file holds; arrays are views of what was read, and cannot be written to.
+
+    Raises:
+      RefusedPickleError: it holds something that is no data, or is broken, or exceeds a limit.
+    """
+    return _Machine(file, limits).run()
+
+
+class _Container:
+    """A container while it is built: its value, how deep it is, how many values whoever walks through it will meet.
+
+    And whether it is in another one already.
+    """
+
+    __slots__ = ("count", "depth", "is_placed", "value")
+
+    def __init__(self, value: Value, depth: int = 1) -> None:
+        self.value, self.depth, self.count, self.is_placed = value, depth, 1, False
+
+
+class _Machine:
+    """Runs one pickle. Its stack holds plain values, `_Container`s, and what stands for things to be made."""
+
+    def __init__(self, file: IO[bytes], limits: Limits) -> None:
+        self._file, self._limits = file, limits
+        self._position = 0
+        self._stack: list[Any] = []
+        self._below: list[list[Any]] = []
+        self._memo: dict[int, Any] = {}
+
+    def run(self) -> Value:
+        try:
+            return self._run()
+        except (IndexError, KeyError) as error:
+            raise self._refusal("takes from an empty stack, or from a place where nothing was put") from error
+        except RefusedPickleError:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self._refusal(str(error)) from error
+        except (EOFError, OSError, zlib.error) as error:
+            raise self._refusal(f"cannot be unpacked: {error}") from error
+
+    def _run(self) -> Value:
+        for _ in range(self._limits.operations):
+            code = self._read(1)
+            if code == b".":
+                return self._result()
+            operation = _OPERATIONS.get(code)
+            if operation is None:
+                raise self._refusal(f"has the opcode {_name_of(code)}, which data does not need")
+            operation(self)
+        raise self._refusal(f"has more than {self._limits.operations} operations")
+
+    def _result(self) -> Value:
+        value = self._plain(self._stack.pop())
+        if self._stack or self._below:
+            raise self._refusal("ends with values left over")
+        if self._file.read(1):
+            raise self._refusal("is followed by other bytes")
+        return value
+
+    # Reading.
+
+    def _read(self, size: int) -> bytes:
+        self._position += size
+        if self._position > self._limits.total_bytes:
+            raise self._refusal(f"has more than {self._limits.total_bytes} bytes")
+        data = self._file.read(min(size, _PIECE))
+        if len(data) == size:
+            return data
+        pieces = [data]  # never allocates what is announced, only what is there
+        missing = size - len(data)
+        while missing and (piece := self._file.read(min(missing, _PIECE))):
+            pieces.append(piece)
+            missing -= len(piece)
+        if missing:
+            raise self._refusal("ends too early")
+        return b"".join(pieces)
+
+    def _number(self, layout: str) -> Any:
+        return struct.unpack(layout, self._read(struct.calcsize(layout)))[0]
+
+    def _sized(self, layout: str, what: str) -> bytes:
+        size = self._number(layout)
+        if size > self._limits.value_bytes:
+            raise self._refusal(f"announces {what} of {size} bytes, more than {self._limits.value_bytes}")
+        return self._read(size)
+
+    def _line(self) -> str:
+        line = self._file.readline(_NAME_BYTES)
+        self._position += len(line)
+        if not line.endswith(b"\n"):
+            raise self._refusal("has a name without an end")
+        return line[:-1].decode("utf-8")
+
+    def _refusal(self, what: str) -> RefusedPickleError:
+        return RefusedPickleError(
+            f"at byte {self._position}: {what}; only NumPy arrays, numbers, text, dates and containers of them are "
+            "read, and nothing that a pickle names is imported or called"
+        )
+
+    # The stack.
+
+    def _plain(self, item: Any) -> Value:
+        """The value of something that is finished."""
+        if isinstance(item, _Container):
+            item.is_placed = True
+            return item.value
+        if isinstance(item, ArrayShell):
+            return item.array()
+        if isinstance(item, DtypeShell):
+            return item.dtype()
+        if isinstance(item, _Arguments):
+            return tuple(self._plain(each) for each in item.items)
+        if isinstance(item, Global):
+            raise self._refusal(f"holds {item.name} itself")
+        return item
+
+    def _marked(self) -> list[Any]:
+        items, self._stack = self._stack, self._below.pop()
+        return items
+
+    def _placed(self, items: list[Any], container: _Container) -> list[Value]:
+        """The values of items that go into a container."""
+        if container.is_placed:
+            raise self._refusal("changes a container that is part of another one")
+        container.depth = max(
+            container.depth, 1 + max((item.depth for item in items if isinstance(item, _Container)), default=0)
+        )
+        if container.depth > self._limits.depth:
+            raise self._refusal(f"nests containers deeper than {self._limits.depth}")
+        # One list in two places of the next one, and so on: thirty of these make a milliard of values.
+        container.count += sum(item.count if isinstance(item, _Container) else 1 for item in items)
+        if container.count > self._limits.values:
+            raise self._refusal(f"holds more than {self._limits.values} values, the same ones again and again")
+        if any(item is container for item in items):
+            raise self._refusal("puts a container into itself")
+        return [self._plain(item) for item in items]
+
+    # Operations.
+
+    def proto(self) -> None:
+        protocol = self._number("<B")
+        if not _FIRST_PROTOCOL <= protocol <= _LAST_PROTOCOL:
+            raise self._refusal(f"is of protocol {protocol}; expected {_FIRST_PROTOCOL} to {_LAST_PROTOCOL}")
+
+    def frame(self) -> None:
+        self._read(8)  # how much to read ahead: of no use here
+
+    def mark(self) -> None:
+        self._below.append(self._stack)
+        self._stack = []
+
+    def pop(self) -> None:
+        self._stack.pop()
+
+    def memoize(self) -> None:
+        self._memo[len(self._memo)] = self._stack[-1]
+
+    def put(self, layout: str) -> None:
+        self._memo[self._number(layout)] = self._stack[-1]
+
+    def get(self, layout: str) -> None:
+        self._stack.append(self._memo[self._number(layout)])
+
+    def number(self, layout: str) -> None:
+        self._stack.append(self._number(layout))
+
+    def long(self, layout: str) -> None:
+        size = self._number(layout)
+        if not 0 <= size <= _LARGEST_INT:
+            raise self._refusal(f"announces an integer of {size} bytes")
+        self._stack.append(int.from_bytes(self._read(size), "little", signed=True))
+
+    def text(self, layout: str) -> None:
+        self._stack.append(str(self._sized(layout, "text"), "utf-8", "surrogatepass"))
+
+    def bytes_(self, layout: str) -> None:
+        self._stack.append(self._sized(layout, "bytes"))
+
+    def constant(self, value: Value) -> None:
+        self._stack.append(value)
+
+    def empty(self, kind: Callable[[], Value]) -> None:
+        self._stack.append(_Container(kind()))
+
+    def tuple_of(self, size: int) -> None:
+        items = self._stack[len(self._stack) - size :] if size else []
+        if len(items) < size:
+            raise IndexError
+        del self._stack[len(self._stack) - size :]
+        self._push_tuple(items)
+
+    def tuple_marked(self) -> None:
+        items = self._marked()
+        self._push_tuple(items)
+
+    def _push_tuple(self, items: list[Any]) -> None:
+        if any(isinstance(item, Global | DtypeShell) for item in items):
+            if any(isinstance(item, _Arguments) for item in items):
+                raise self._refusal("nests what dtypes are part of")
+            self._stack.append(_Arguments(items))
+            return
+        container = _Container(None)
+        container.value = tuple(self._placed(items, container))
+        self._stack.append(container)
+
+    def append(self) -> None:
+        item = self._stack.pop()
+        self._extend([item])
+
+    def appends(self) -> None:
+        items = self._marked()
+        self._extend(items)
+
+    def _extend(self, items: list[Any]) -> None:
+        container = self._top(list)
+        container.value.extend(self._placed(items, container))
+
+    def set_item(self) -> None:
+        value, key = self._stack.pop(), self._stack.pop()
+        self._update([key, value])
+
+    def set_items(self) -> None:
+        items = self._marked()
+        self._update(items)
+
+    def _update(self, items: list[Any]) -> None:
+        if len(items) % 2:
+            raise self._refusal("has a key without a value")
+        container = self._top(dict)
+        values = self._placed(items, container)
+        container.value.update(zip(values[::2], values[1::2], strict=True))
+
+    def add_items(self) -> None:
+        items = self._marked()
+        container = self._top(set)
+        container.value.update(self._placed(items, container))
+
+    def _top(self, kind: type) -> _Container:
+        top = self._stack[-1]
+        if not isinstance(top, _Container) or not isinstance(top.value, kind):
+            raise self._refusal(f"adds items to what is no {kind.__name__}")
+        return top
+
+    def global_(self) -> None:
+        module, name = self._line(), self._line()
+        self._push_global(module, name)
+
+    def stack_global(self) -> None:
+        name, module = self._stack.pop(), self._stack.pop()
+        if not isinstance(name, str) or not isinstance(module, str):
+            raise self._refusal("names something by what is no text")
+        self._push_global(module, name)
+
+    def _push_global(self, module: str, name: str) -> None:
+        found = GLOBALS.get((module, name))
+        if found is None:
+            raise self._refusal(f"asks for {module}.{name}, which is no data")
+        self._stack.append(found)
+
+    def reduce(self) -> None:
+        given, function = self._stack.pop(), self._stack.pop()
+        if not isinstance(function, Global) or function.make is None:
+            raise self._refusal("calls what cannot be called")
+        arguments = self._arguments(given)
+        made = function.make(*arguments)
+        self._check_size(made)
+        self._stack.append(_Container(made) if isinstance(made, dict) else made)
+
+    def _arguments(self, given: Any) -> tuple[Any, ...]:
+        if isinstance(given, _Arguments):
+            return tuple(item if isinstance(item, Global | DtypeShell) else self._plain(item) for item in given.items)
+        if isinstance(given, _Container) and isinstance(given.value, tuple):
+            return given.value
+        raise self._refusal("calls with what are no arguments")
+
+    def build(self) -> None:
+        state, shell = self._stack.pop(), self._stack[-1]
+        if not isinstance(shell, ArrayShell | DtypeShell):
+            raise self._refusal("sets the state of what has none")
+        shell.fill(*self._arguments(state))
+        self._check_size(shell)
+
+    def _check_size(self, made: Any) -> None:
+        size = made.nbytes if isinstance(made, ArrayShell) else 0
+        if size > self._limits.value_bytes:
+            raise self._refusal(f"holds an array of {size} bytes, more than {self._limits.value_bytes}")
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """A tuple that holds what is no value yet: most often what an array is made of."""
+
+    items: list[Any]
+
+
+def _name_of(code: bytes) -> str:
+    return next((known.name for known in pickletools.opcodes if known.code == code.decode("latin-1")), repr(code))
+
+
+def _with(operation: Callable[[_Machine, Any], None], argument: Any) -> Callable[[_Machine], None]:
+    return lambda machine: operation(machine, argument)
+
+
+_OPERATIONS: Final[dict[bytes, Callable[[_Machine], None]]] = {
+    b"\x80": _Machine.proto,
+    b"\x95": _Machine.frame,
+    b"(": _Machine.mark,
+    b"0": _Machine.pop,
+    b"\x94": _Machine.memoize,
+    b"q": _with(_Machine.put, "<B"),
+    b"r": _with(_Machine.put, "<I"),
+    b"h": _with(_Machine.get, "<B"),
+    b"j": _with(_Machine.get, "<I"),
+    b"N": _with(_Machine.constant, None),
+    b"\x88": _with(_Machine.constant, True),
+    b"\x89": _with(_Machine.constant, False),
+    b"K": _with(_Machine.number, "<B"),
+    b"M": _with(_Machine.number, "<H"),
+    b"J": _with(_Machine.number, "<i"),
+    b"G": _with(_Machine.number, ">d"),
+    b"\x8a": _with(_Machine.long, "<B"),
+    b"\x8b": _with(_Machine.long, "<i"),
+    b"\x8c": _with(_Machine.text, "<B"),
+    b"X": _with(_Machine.text, "<I"),
+    b"\x8d": _with(_Machine.text, "<Q"),
+    b"C": _with(_Machine.bytes_, "<B"),
+    b"B": _with(_Machine.bytes_, "<I"),
+    b"\x8e": _with(_Machine.bytes_, "<Q"),
+    b"\x96": _with(_Machine.bytes_, "<Q"),  # of a bytearray: how protocol 5 writes the bytes of an array
+    b"]": _with(_Machine.empty, list),
+    b"}": _with(_Machine.empty, dict),
+    b"\x8f": _with(_Machine.empty, set),
+    b")": _with(_Machine.tuple_of, 0),
+    b"\x85": _with(_Machine.tuple_of, 1),
+    b"\x86": _with(_Machine.tuple_of, 2),
+    b"\x87": _with(_Machine.tuple_of, 3),
+    b"t": _Machine.tuple_marked,
+    b"a": _Machine.append,
+    b"e": _Machine.appends,
+    b"s": _Machine.set_item,
+    b"u": _Machine.set_items,
+    b"\x90": _Machine.add_items,
+    b"c": _Machine.global_,
+    b"\x93": _Machine.stack_global,
+    b"R": _Machine.reduce,
+    b"b": _Machine.build,
+}

@@ -1,0 +1,32 @@
+"""How much memory other people's files may ask for: what is checked before anything of them is decoded."""
+
+from typing import Final
+
+from rlds_kit.base.errors import FormatError
+
+LARGE: Final = 1 << 30
+"""Bytes that any file may have, however small it is: constant columns take next to nothing."""
+MOST_COMPRESSED: Final = 250
+"""Of larger ones, how many times what is stored. Deflate makes about 1/1030 of zeros; recordings are no zeros."""
+
+
+def require_plausible(decoded: int, stored: int, place: str) -> None:
+    """Checks that data do not claim to be far more than the file can hold.
+
+    Args:
+      decoded: bytes that they are in memory, as they themselves say.
+      stored: bytes that they are in the file.
+      place: where, for the error.
+
+    Raises:
+      FormatError: they do.
+
+    >>> require_plausible(1 << 40, 1000, "a.hdf5/rewards")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    rlds_kit.base.errors.FormatError: a.hdf5/rewards: expected data, got the claim that 1000 bytes are 1099511627776 ...
+    """
+    if not 0 <= decoded <= max(LARGE, MOST_COMPRESSED * stored):
+        raise FormatError(
+            f"{place}: expected data, got the claim that {stored} bytes are {decoded} when they are decompressed"
+        )

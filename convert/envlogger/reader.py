@@ -1,0 +1,272 @@
+"""EnvLogger's directories behind the protocol of conversions, those that a crash left among them.
+
+Episodes are rebuilt from the steps alone: each begins where a step says that it is a first one. A killed EnvLogger
+leaves an index that is empty or too short, which would merge the episodes after its end; nothing is asked of the index
+but which metadata belong to the episode that begins at a step.
+
+What this library has and EnvLogger has no place for stands under the key `rlds_kit` of the metadata of a directory, of
+an episode, or of a step, where `envlogger_writer` puts it.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from rlds_kit import spec as specs
+from rlds_kit.base.errors import FormatError, SpecError
+from rlds_kit.base.origin import SOURCE, lossy_of
+from rlds_kit.base.step import ACTION, DECLARED_FIELDS, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS
+from rlds_kit.base.step import EpisodeEnd as End
+from rlds_kit.convert.envlogger.recording import Record, Value, decode
+from rlds_kit.convert.envlogger.scan import (
+    LAST,
+    METADATA_OF_EPISODES,
+    STEPS_FILE,
+    Scan,
+    StoredEpisode,
+    indexed,
+    scan,
+    shards_of,
+)
+from rlds_kit.convert.envlogger_storage_pb2 import Data
+from rlds_kit.convert.protocol import ForeignEpisode, Loss
+from rlds_kit.riegeli import RecordReader
+
+METADATA_FILE: Final = "metadata.riegeli"
+CUSTOM_DATA: Final = "custom_data"
+"""The field of what `step_fn` returned where that is no dict, or a dict with names that the model itself uses."""
+EPISODE_METADATA: Final = "episode_metadata"
+"""The name of what `episode_fn` returned where that is no dict of names."""
+EXTRA: Final = "rlds_kit"
+"""The key of what EnvLogger has no place for."""
+ENVIRONMENT_SPECS: Final = "environment_specs"
+"""The key of a directory's metadata where EnvLogger itself puts the specs of the environment."""
+TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, STEP_INDEX, TIME_NS, CUSTOM_DATA, EXTRA))
+"""Names of what `step_fn` returned that cannot be names of fields."""
+_ENDS: Final = frozenset(end.value for end in End if end is not End.INCOMPLETE)
+
+
+class EnvLoggerReader:
+    """Reads a directory of EnvLogger's. A `PartReader`.
+
+    dm_env says that a last step with discount 0 is a terminal one, and that another one was cut off; an episode without
+    a last step was interrupted.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._shards = shards_of(path)
+        content, self._lost = _metadata(path / METADATA_FILE)
+        metadata, extra = _split(content)
+        origin = _dict_at(extra, SOURCE)
+        self.metadata: Mapping[str, Any] = {**metadata, **({SOURCE: origin} if origin else {})}
+        self.about: Mapping[str, str] = {name: str(value) for name, value in _dict_at(extra, "about").items()}
+        self.spec = _spec(extra, path / METADATA_FILE)
+        self.environment: Mapping[str, Any] = _dict_at(extra, "environment")
+        self.size = sum(each.stat().st_size for each in path.rglob("*.riegeli"))
+        self._lossy = lossy_of(self.metadata)
+        self.lossy: Mapping[str, str] = self._lossy
+        self.losses: list[Loss] = []
+        self._count = sum(len(indexed(shard)) for shard in self._shards)
+        self._scanned: Scan | None = None
+
+    def __len__(self) -> int:
+        return self._count if self._scanned is None else len(self._scanned.episodes)
+
+    def __iter__(self) -> Iterator[ForeignEpisode]:
+        """Reads the episodes in order."""
+        return self.read(0, len(self._scan().episodes))
+
+    def weigh(self, tell: Callable[[int], None]) -> Sequence[int]:
+        """By their steps; reads all of these to find where episodes begin."""
+        episodes = self._scan(tell).episodes
+        total = sum(each.steps for each in episodes)
+        return [self.size * each.steps // total for each in episodes]
+
+    def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
+        """Reads some of the episodes; what belongs to none of them is told with the first one."""
+        found = self._scan()
+        self.losses[:] = [*self._lost, *found.losses] if begin == 0 else []
+        for shard, episodes in groupby(found.episodes[begin:end], lambda each: each.shard):
+            with RecordReader(shard / STEPS_FILE, recovery=lambda _: True) as reader:
+                for stored in episodes:
+                    yield episode_of(_records(reader, stored), self._metadata_at(shard, stored.about))
+
+    def _scan(self, tell: Callable[[int], None] = lambda _: None) -> Scan:
+        if self._scanned is None:
+            self._scanned = scan(self._shards, tell)
+            for name in self._scanned.truncated:
+                self._lossy[name] = f"{STEPS_FILE} ends inside a chunk: its writer died"
+        return self._scanned
+
+    def _metadata_at(self, shard: Path, position: int | None) -> Value:
+        """Reads the metadata of an episode; without a position there are none."""
+        if position is None:
+            return None
+        try:
+            with RecordReader(shard / METADATA_OF_EPISODES, recovery=lambda _: False) as reader:
+                reader.seek(position)
+                data = reader.read_record()
+                if data is not None and reader.last_position == position:
+                    return _parsed(data, f"{shard / METADATA_OF_EPISODES}")
+        except (OSError, ValueError):  # a position beyond the end, or what is there is no message
+            pass
+        self.losses.append(Loss("metadata", "the index of a shard names metadata that are not there"))
+        return None
+
+
+def _metadata(path: Path) -> tuple[Any, list[Loss]]:
+    """What is said of a directory, and whether that is lost: EnvLogger writes something even where there is nothing."""
+    with RecordReader(path, recovery=lambda _: False) as reader:
+        record = reader.read_record()
+    if record is None:
+        return None, [Loss("dataset metadata", f"{path.name} is empty or damaged")]
+    return recordable(_parsed(record, str(path))), []
+
+
+def _split(content: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What EnvLogger's user said, and what `envlogger_writer` added."""
+    if not isinstance(content, dict):
+        return {}, {}
+    extra = content.get(EXTRA)
+    if not isinstance(extra, dict):
+        return content, {}
+    derived = (EXTRA, ENVIRONMENT_SPECS) if extra.get("specs_derived") else (EXTRA,)
+    return {name: value for name, value in content.items() if name not in derived}, extra
+
+
+def _dict_at(content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = content.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _spec(extra: Mapping[str, Any], path: Path) -> specs.Dict:
+    """The declared fields, where they were written down."""
+    text = extra.get("spec")
+    if not isinstance(text, str):
+        return specs.Dict({})
+    try:
+        found = specs.from_json(json.loads(text))
+    except (ValueError, SpecError, RecursionError) as error:
+        raise FormatError(f"{path}: expected specs in its {EXTRA}/spec: {error}") from error
+    if not isinstance(found, specs.Dict):
+        raise FormatError(f"{path}: expected specs by field in its {EXTRA}/spec, got {found!r}")
+    return found
+
+
+def _parsed(data: bytes, place: str) -> Value:
+    try:
+        return decode(Data.FromString(data))
+    except (DecodeError, FormatError) as error:
+        raise FormatError(f"{place}: {error}") from error
+
+
+def _records(reader: RecordReader, stored: StoredEpisode) -> list[Record]:
+    reader.seek(stored.position)
+    return [_record(reader.read_record(), stored.shard, stored.number + step) for step in range(stored.steps)]
+
+
+def _record(data: bytes | None, shard: Path, number: int) -> Record:
+    place = f"{shard / STEPS_FILE}, step {number}"
+    if data is None:
+        raise FormatError(f"{place}: expected a step, but the file ends: it changed while it was read")
+    match _parsed(data, place):
+        case ((int(step_type), reward, discount, observation), action, custom_data):
+            return Record(step_type, reward, discount, observation, action, custom_data)
+        case other:
+            raise FormatError(f"{place}: expected ((type, reward, discount, observation), action, data), got {other!r}")
+
+
+def episode_of(records: Sequence[Record], about: Value) -> ForeignEpisode:
+    """An episode in the alignment of RLDS: an action stands with the observation that it was applied to.
+
+    Args:
+      records: from a first step on.
+      about: its metadata.
+    """
+    about = recordable(about)
+    metadata, extra = _split(about) if is_named(about) else ({} if about is None else {EPISODE_METADATA: about}, {})
+    rows = [fields_of(record.custom_data) for record in records]
+    end = natural_end(records[-1], len(records))
+    episode = ForeignEpisode(
+        [{OBSERVATION: recordable(record.observation)} | own for record, (own, _) in zip(records, rows, strict=True)],
+        [_acted(record) | own for record, (_, own) in zip(records[1:], rows[1:], strict=True)],
+        end,
+        terminated=end is End.TERMINATED,
+        truncated=end is End.TRUNCATED,
+        metadata=metadata,
+        seed=extra.get("seed"),
+        options=extra.get("options"),
+        provenance=_dict_at(extra, "provenance"),
+    )
+    return _ended(episode, extra.get("end"))
+
+
+def is_named(value: Any) -> bool:
+    """Whether a value is a dict of names."""
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+
+
+def natural_end(last: Record, steps: int) -> End:
+    """How dm_env says that an episode ended."""
+    if last.step_type != LAST or steps == 1:
+        return End.INTERRUPTED
+    return End.TERMINATED if last.discount is not None and not np.any(last.discount) else End.TRUNCATED
+
+
+def _ended(episode: ForeignEpisode, said: Any) -> ForeignEpisode:
+    """The episode with an end that dm_env cannot say, if all of its steps are there."""
+    match said:
+        case {"end": str(name), "terminated": bool(terminated), "truncated": bool(truncated), "steps": int(steps)}:
+            if steps == len(episode.observed) and name in _ENDS:
+                return replace(episode, end=End(name), terminated=terminated, truncated=truncated)
+    return episode
+
+
+def fields_of(custom: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What `step_fn` returned as fields of the observation, and of the action that led to it."""
+    custom = recordable(custom)
+    if custom is None:
+        return {}, {}
+    if not isinstance(custom, dict):
+        return {CUSTOM_DATA: custom}, {}
+    own, taken, acted = custom, {}, {}
+    match custom:
+        case {"rlds_kit": {"observed": dict(observed), "acted": dict(acts)}} if _are_fields((*observed, *acts)):
+            own, taken, acted = {name: value for name, value in custom.items() if name != EXTRA}, observed, acts
+    if any(not isinstance(name, str) or name in TAKEN for name in own):
+        return {CUSTOM_DATA: custom}, {}
+    return own | taken, acted
+
+
+def _are_fields(names: Sequence[Any]) -> bool:
+    return all(isinstance(name, str) and name not in (*DECLARED_FIELDS, *FLAGS) for name in names)
+
+
+def _acted(record: Record) -> dict[str, Any]:
+    """What the action of a record brought; EnvLogger stores an undefined reward or discount as None."""
+    row = {ACTION: recordable(record.action), REWARD: recordable(record.reward), DISCOUNT: recordable(record.discount)}
+    return {name: value for name, value in row.items() if name == ACTION or value is not None}
+
+
+def recordable(value: Value) -> Value:
+    """The value with lists instead of arrays of text, which have elements of different lengths.
+
+    >>> recordable({"words": np.array(["a", "long"], object)})
+    {'words': ['a', 'long']}
+    """
+    match value:
+        case dict():
+            return {key: recordable(item) for key, item in value.items()}
+        case tuple():
+            return tuple(recordable(item) for item in value)
+        case list():
+            return [recordable(item) for item in value]
+        case np.ndarray() if value.dtype == np.object_:
+            return value.tolist()
+    return value

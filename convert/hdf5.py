@@ -1,0 +1,96 @@
+"""Opens HDF5 files of other people's, and nothing that they point to."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from rlds_kit.base.errors import FormatError, RldsKitError
+from rlds_kit.convert.decoded_size import require_plausible
+from rlds_kit.install import how_to_install
+
+_BROKEN: Final = (KeyError, ValueError, TypeError, RuntimeError, OSError, OverflowError, MemoryError)
+_TEXTS_AT_ONCE: Final = 256
+
+
+class MissingHdf5Error(RldsKitError, ImportError):
+    """The library that reads HDF5 is not installed."""
+
+
+def library() -> Any:
+    """The module h5py.
+
+    Raises:
+      MissingHdf5Error: it is not installed.
+    """
+    try:
+        import h5py
+    except ModuleNotFoundError as error:
+        raise MissingHdf5Error(f"HDF5 needs h5py: {how_to_install('compat')}") from error
+    return h5py
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """A file to read.
+
+    Raises:
+      FormatError: it is no HDF5, or breaks off or contradicts itself where it is read.
+      MissingHdf5Error: h5py is not installed.
+    """
+    h5py = library()
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: expected an HDF5 file, but there is none")
+    try:
+        file = h5py.File(path, "r")
+    except (OSError, RuntimeError) as error:
+        raise FormatError(f"{path}: expected an HDF5 file: {error}") from error
+    with file:
+        try:
+            yield file
+        except RldsKitError:
+            raise
+        except _BROKEN as error:  # what h5py raises where the structures of a file contradict each other
+            raise FormatError(f"{path}: expected data in the layout of its format: {error}") from error
+
+
+def children(group: Any, place: str) -> dict[str, Any]:
+    """The groups and datasets in a group, by name.
+
+    Raises:
+      FormatError: one lies in another file, or would take far more memory than the file can hold.
+    """
+    h5py = library()
+    found = {}
+    for name in group:
+        link = group.get(name, getlink=True)
+        if not isinstance(link, h5py.HardLink):
+            raise FormatError(f"{place}/{name}: expected data, got a link, which is not followed")
+        found[name] = group[name]
+        if isinstance(found[name], h5py.Dataset):
+            _require_own(found[name], f"{place}/{name}")
+        elif not isinstance(found[name], h5py.Group):
+            raise FormatError(f"{place}/{name}: expected data or a group, got {found[name]!r}")
+    return found
+
+
+def _require_own(dataset: Any, place: str) -> None:
+    if dataset.is_virtual or dataset.external:
+        raise FormatError(f"{place}: expected data, got a reference to another file, which is not followed")
+    require_plausible(dataset.nbytes, dataset.id.get_storage_size(), place)
+
+
+def texts(dataset: Any, place: str) -> list[str]:
+    """The elements of a dataset of text; many may be one in the file, so that its size says nothing of theirs.
+
+    Raises:
+      FormatError: they are far more than the file can hold.
+    """
+    found: list[str] = []
+    size, stored = 0, dataset.file.id.get_filesize()
+    for begin in range(0, len(dataset), _TEXTS_AT_ONCE):
+        part = dataset.asstr()[begin : begin + _TEXTS_AT_ONCE].tolist()
+        size += sum(map(len, part))
+        require_plausible(size, stored, place)
+        found += part
+    return found

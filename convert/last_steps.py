@@ -1,0 +1,130 @@
+"""What the last step of an RLDS episode holds, and how the episode ended.
+
+RLDS says of a step with `is_last` that its action, reward and discount are meaningless
+(https://github.com/google-research/rlds#dataset-format). Not all data keep to that: in Open X-Embodiment, and where an
+episode of D4RL timed out, the last step has a real action and reward, and the observation after it was not recorded.
+
+What is known: without `is_last` on it, the last step has an action. Else its action and reward are all zeros in every
+episode that ended in the same way, or they are not. Zeros are no evidence of an action, and nothing is lost if they are
+undefined, for undefined is read as zeros. Anything else is kept: it is the action of an episode that lacks its final
+observation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit.base.step import ACTION, IS_FIRST, IS_LAST, IS_TERMINAL, REWARD, EpisodeEnd
+
+OBSERVATION_VALID: Final = "observation_valid"
+"""A field of steps that this library exports: false on the last one where the final observation is missing."""
+END: Final = "end"
+"""Episode metadata that this library exports."""
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What the flags of an episode's steps say of its end.
+
+    Attributes:
+      is_last: of the last step; True where the data have no such flag.
+      is_terminal: of the last step; None where the data have no such flag.
+      lacks_observation: whether the last step has no observation, as it says itself.
+      says_validity: whether `observation_valid` is there and says nothing more than that.
+      odd: flags that other steps have than the first and the last, by name, which must be kept as they are.
+    """
+
+    is_last: bool
+    is_terminal: bool | None
+    lacks_observation: bool
+    says_validity: bool
+    odd: Mapping[str, np.ndarray]
+
+
+def read_flags(columns: Mapping[str, Any], steps: int) -> Flags:
+    """Looks at the flags of an episode of at least one step.
+
+    Args:
+      columns: the columns of its steps by path, flags among them.
+      steps: how many there are.
+    """
+    last = columns.get(IS_LAST)
+    terminal = columns.get(IS_TERMINAL)
+    is_last = True if last is None else bool(last[-1])
+    valid = columns.get(OBSERVATION_VALID)
+    says_validity = valid is not None and bool(np.all(valid[:-1])) and (steps > 1 or bool(valid[-1]))
+    lacks = says_validity and valid is not None and not valid[-1]
+    is_terminal = None if terminal is None else bool(terminal[-1])
+    expected = {
+        IS_FIRST: np.arange(steps) == 0,
+        IS_LAST: (np.arange(steps) == steps - 1) & (is_last or bool(is_terminal)),
+        IS_TERMINAL: (np.arange(steps) == steps - 1) & bool(is_terminal),
+    }
+    odd = {name: columns[name] for name, each in expected.items() if name in columns and np.any(columns[name] != each)}
+    return Flags(is_last, is_terminal, lacks, says_validity, odd)
+
+
+def ending(flags: Flags, metadata: Mapping[str, Any]) -> EpisodeEnd:
+    """How an episode ended. INTERRUPTED where nothing says that the environment ended it.
+
+    Args:
+      flags: of its last step.
+      metadata: of the episode; what this library exported says the end in words.
+
+    >>> flags = Flags(is_last=True, is_terminal=False, lacks_observation=False, says_validity=False, odd={})
+    >>> ending(flags, {}).name, ending(flags, {"end": "interrupted"}).name
+    ('TRUNCATED', 'INTERRUPTED')
+    """
+    if flags.is_terminal:
+        return EpisodeEnd.TERMINATED
+    said = metadata.get(END)
+    said = said.decode(errors="replace") if isinstance(said, bytes) else said
+    if said in (EpisodeEnd.INTERRUPTED.value, EpisodeEnd.INCOMPLETE.value):
+        return EpisodeEnd.INTERRUPTED
+    return EpisodeEnd.TRUNCATED if flags.is_last and flags.is_terminal is not None else EpisodeEnd.INTERRUPTED
+
+
+class LastSteps:
+    """Whether the last steps of a dataset hold actions. All episodes are shown to it before one is asked for."""
+
+    def __init__(self) -> None:
+        self._acted: set[bool | None] = set()
+
+    def look(self, flags: Flags, columns: Mapping[str, Any]) -> None:
+        """Looks at the last step of an episode.
+
+        Args:
+          flags: of the episode.
+          columns: of its actions and rewards, by path.
+        """
+        if flags.is_last and not flags.lacks_observation and any(_is_something(each[-1]) for each in columns.values()):
+            self._acted.add(flags.is_terminal)
+
+    def hold_an_action(self, flags: Flags) -> bool:
+        """Whether the last step of an episode does."""
+        if flags.lacks_observation:
+            return False
+        return not flags.is_last or flags.is_terminal in self._acted
+
+    @property
+    def described(self) -> dict[str, str]:
+        """For the dataset's metadata: what the last steps of episodes hold, by whether they are terminal."""
+        names = {True: "terminal", False: "not terminal", None: "not known to be terminal"}
+        return {name: "an action" if kind in self._acted else "no action" for kind, name in names.items()}
+
+
+def acted_fields(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of actions and rewards."""
+    return {path: each for path, each in columns.items() if path.partition("/")[0] in (ACTION, REWARD)}
+
+
+def _is_something(value: Any) -> bool:
+    """Whether a value is anything but zeros or nothing."""
+    match value:
+        case str() | bytes():
+            return bool(value)
+        case tuple():
+            return any(_is_something(each) for each in value)
+    return any(np.asarray(value).tobytes())

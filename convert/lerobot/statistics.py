@@ -1,0 +1,48 @@
+"""The statistics that LeRobot normalises with, of each feature: by episode in `meta/episodes`, of all in `stats.json`.
+
+Numbers have them for each element of their last dimension. Images have them for each channel, between 0 and 1, of at
+most a hundred frames of an episode, thinned out to about 150 pixels a side, as LeRobot itself looks at them.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit.base.field_statistics import FieldStatistics
+from rlds_kit.convert.lerobot.info import IMAGE, TEXT, Feature
+
+QUANTILES: Final = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
+_MOST_FRAMES: Final = 100
+_PIXELS: Final = 150
+_MOST_SKETCHES: Final = 64
+"""Elements of a value up to which quantiles are worth their memory."""
+
+
+def looked_at(values: Any, feature: Feature) -> FieldStatistics | None:
+    """The statistics of a feature in one episode; None of text.
+
+    Args:
+      values: an array `[frames, *shape]`, images included.
+      feature: what it is.
+    """
+    if feature.dtype == TEXT:
+        return None
+    if feature.dtype == IMAGE:
+        height, width, channels = feature.shape
+        frames = np.reshape(values, (-1, height, width, channels))[:: -(-len(values) // _MOST_FRAMES)]
+        thin = frames[:, :: max(1, height // _PIXELS), :: max(1, width // _PIXELS)]
+        return FieldStatistics.of(thin.reshape(-1, channels))
+    rows = np.reshape(values, (-1, feature.shape[-1]))
+    return FieldStatistics.of(rows, quantiles=feature.shape[-1] <= _MOST_SKETCHES)
+
+
+def described(statistics: FieldStatistics, feature: Feature, frames: int) -> dict[str, Any]:
+    """As LeRobot writes them: lists, of images `[channels, 1, 1]`."""
+    is_image = feature.dtype == IMAGE
+    scale = 255.0 if is_image else 1.0
+    named = {"min": statistics.min, "max": statistics.max, "mean": statistics.mean, "std": statistics.std}
+    if statistics.sketches is not None:
+        named |= {name: statistics.quantile(level) for name, level in QUANTILES.items()}
+    shape = (-1, 1, 1) if is_image else (-1,)
+    found = {name: (np.asarray(each, np.float64) / scale).reshape(shape).tolist() for name, each in named.items()}
+    return {**found, "count": [frames]}

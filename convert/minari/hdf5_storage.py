@@ -1,0 +1,160 @@
+"""Minari's storage in HDF5: a group for each episode in `main_data.hdf5`, and a dataset for each column."""
+
+import contextlib
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from gymnasium import spaces
+
+from rlds_kit.base.errors import FormatError
+from rlds_kit.convert import hdf5
+from rlds_kit.convert.decoded_size import require_plausible
+from rlds_kit.convert.minari.columns import attributes, is_name, unflattened
+from rlds_kit.convert.minari.spaces import Space
+from rlds_kit.convert.minari.storage import StoredEpisode, decoded_images, is_image
+from rlds_kit.convert.protocol import ConversionError, Loss
+
+MAIN_FILE: Final = "main_data.hdf5"
+_COLUMNS: Final = ("observations", "actions", "rewards", "terminations", "truncations")
+_INFOS: Final = "infos"
+_COMPRESS: Final = 4096
+"""Bytes from which on compressing is worth the chunks."""
+
+
+class Hdf5Reader:
+    """Reads one file. A `StorageReader`."""
+
+    def __init__(self, directory: Path, observations: Space, actions: Space, *, is_jpeg: bool) -> None:
+        self._path, self._spaces, self._is_jpeg = directory / MAIN_FILE, (observations, actions), is_jpeg
+        with hdf5.opened(self._path) as file:
+            self.names: Sequence[str] = sorted(
+                (name for name in file if re.fullmatch(r"episode_\d+", name)), key=_number
+            )
+        self.size = self._path.stat().st_size
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Callable[[str], StoredEpisode]]:
+        """Opens the file."""
+        with hdf5.opened(self._path) as file:
+            groups = hdf5.children(file, str(self._path))
+            yield lambda name: self._read(groups[name], f"{self._path}/{name}")
+
+    def _read(self, group: Any, place: str) -> StoredEpisode:
+        nodes = hdf5.children(group, place)
+        missing = [name for name in _COLUMNS if name not in nodes]
+        if missing:
+            raise FormatError(f"{place}: expected {', '.join(missing)}")
+        observations, actions = (
+            self._decoded(nodes[name], space, f"{place}/{name}")
+            for name, space in zip(_COLUMNS, self._spaces, strict=False)
+        )
+        rewards, terminations, truncations = (np.asarray(nodes[name][()]) for name in _COLUMNS[2:])
+        return StoredEpisode(
+            observations,
+            actions,
+            rewards,
+            terminations,
+            truncations,
+            infos=_infos(nodes[_INFOS], f"{place}/{_INFOS}") if _INFOS in nodes else {},
+            attributes=unflattened({name: _attribute(value) for name, value in group.attrs.items()}),
+            unknown=sorted(nodes.keys() - {*_COLUMNS, _INFOS}),
+        )
+
+    def _decoded(self, node: Any, space: Space, place: str) -> Any:
+        if isinstance(space, spaces.Dict):
+            inner = hdf5.children(node, place)
+            return {key: self._decoded(inner[key], each, f"{place}/{key}") for key, each in space.spaces.items()}
+        if isinstance(space, spaces.Tuple):
+            inner = hdf5.children(node, place)
+            parts = enumerate(space.spaces)
+            return tuple(self._decoded(inner[f"_index_{i}"], each, f"{place}/{i}") for i, each in parts)
+        if isinstance(space, spaces.Text):
+            return hdf5.texts(node, place)
+        if self._is_jpeg and is_image(space):
+            require_plausible(len(node) * math.prod(space.shape or ()), self.size, place)
+            return decoded_images([bytes(each) for each in node], space)
+        column = node[()]
+        if not isinstance(column, np.ndarray):
+            raise FormatError(f"{place}: expected a value for every step, got {column!r}")
+        return column
+
+
+class Hdf5Writer:
+    """Writes one file. A `StorageWriter`."""
+
+    data_format = "hdf5"
+    holds_step_infos = True
+
+    def __init__(self, directory: Path, observations: Space, actions: Space) -> None:
+        _require_groups(observations, "observation")
+        _require_groups(actions, "action")
+        self._file = hdf5.library().File(directory / MAIN_FILE, "w", track_order=True)
+
+    def unfit(self, _column: Any) -> str | None:
+        """Holds every column that is one."""
+        return None
+
+    def attributes(self, content: Mapping[str, Any], place: str) -> tuple[dict[str, Any], list[Loss]]:
+        """Numbers, arrays and text."""
+        flat, lost = attributes(content, place)
+        return unflattened(flat), lost
+
+    def write(self, number: int, episode: StoredEpisode) -> None:
+        """Adds a group."""
+        group = self._file.create_group(f"episode_{number}", track_order=True)
+        for name in _COLUMNS:
+            _store(group, name, getattr(episode, name))
+        if episode.infos:
+            _store(group, _INFOS, dict(episode.infos))
+        group.attrs.update(attributes(episode.attributes, "")[0])
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
+def _require_groups(space: Space, place: str) -> None:
+    """Refuses spaces that HDF5 cannot tell apart or name: those of nothing, and names that are paths."""
+    if not isinstance(space, spaces.Dict | spaces.Tuple):
+        return
+    parts = dict(space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces))
+    if not parts:
+        raise ConversionError(f"{place}: Minari cannot hold spaces of nothing in HDF5")
+    for key, each in parts.items():
+        if isinstance(key, str) and not is_name(key):
+            raise ConversionError(f"{place}: Minari cannot hold a space of the name {key!r} in HDF5")
+        _require_groups(each, f"{place}/{key}")
+
+
+def _number(name: str) -> int:
+    return int(name.partition("_")[2])
+
+
+def _infos(node: Any, place: str) -> Any:
+    if hasattr(node, "keys"):
+        return {name: _infos(each, f"{place}/{name}") for name, each in hdf5.children(node, place).items()}
+    if hdf5.library().check_string_dtype(node.dtype) is not None:
+        return hdf5.texts(node, place) if node.ndim else [node.asstr()[()]]
+    return node[()] if node.ndim else node[()][np.newaxis]
+
+
+def _attribute(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) and value.dtype == np.object_ else value
+
+
+def _store(group: Any, name: str, columns: Any) -> None:
+    if isinstance(columns, tuple):
+        columns = {f"_index_{index}": each for index, each in enumerate(columns)}
+    if isinstance(columns, dict):
+        inner = group.create_group(name, track_order=True)
+        for key, each in columns.items():
+            _store(inner, key, each)
+    elif isinstance(columns, list):
+        group.create_dataset(name, data=columns, dtype=hdf5.library().string_dtype("utf-8"))
+    else:
+        large = columns.nbytes >= _COMPRESS
+        group.create_dataset(name, data=columns, **({"compression": "gzip", "shuffle": True} if large else {}))

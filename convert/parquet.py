@@ -1,0 +1,149 @@
+"""Opens Parquet files of other people's, reads their rows in order, and refuses what would take the memory away."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rlds_kit.base.errors import FormatError, RldsKitError
+from rlds_kit.convert.decoded_size import require_plausible
+from rlds_kit.install import how_to_install
+
+_LARGEST_TEXT: Final = 1 << 26
+_MOST_THINGS: Final = 1 << 22
+_BUFFER: Final = 1 << 20
+_ROWS_AT_ONCE: Final = 64
+
+
+class MissingParquetError(RldsKitError, ImportError):
+    """The library that reads Parquet is not installed."""
+
+
+def library() -> Any:
+    """The module pyarrow.
+
+    Raises:
+      MissingParquetError: it is not installed.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.compute
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise MissingParquetError(f"Parquet needs pyarrow: {how_to_install('compat')}") from error
+    return pa
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turns what pyarrow raises where a file contradicts itself into a `FormatError`."""
+    pa = library()
+    try:
+        yield
+    except RldsKitError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise FormatError(f"{path}: expected a Parquet file, but there is none") from error
+        raise FormatError(f"{path}: expected Parquet in the layout of its format: {error}") from error
+
+
+def opened(path: Path) -> Any:
+    """A Parquet file, of which nothing but its metadata is read yet.
+
+    Raises:
+      FormatError: it is no Parquet, or claims to be far larger than it can be.
+      MissingParquetError: pyarrow is not installed.
+    """
+    pa = library()
+    with reading(path):
+        if not path.is_file():
+            raise FormatError(f"{path}: expected a Parquet file, but there is none")
+        file = pa.parquet.ParquetFile(
+            path,
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+            thrift_string_size_limit=_LARGEST_TEXT,
+            thrift_container_size_limit=_MOST_THINGS,
+        )
+        _require_sane(file.metadata, path)
+        return file
+
+
+def _require_sane(metadata: Any, path: Path) -> None:
+    """Refuses row groups that claim too much.
+
+    Their columns are not looked at: where what is said of one contradicts itself, pyarrow 25 ends the process.
+    """
+    size = path.stat().st_size
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        if not 0 <= group.num_rows <= metadata.num_rows:
+            raise FormatError(f"{path}: expected row groups of its {metadata.num_rows} rows, got {group.num_rows}")
+        require_plausible(group.total_byte_size, size, f"{path}, row group {number}")
+
+
+class RowCursor:
+    """Rows of a file in their order, some at a time.
+
+    Args:
+      path: of the file.
+      columns: those to read.
+      begin: the first row that is wanted; row groups before it are not read.
+
+    Attributes:
+      path: as given.
+      schema: of these columns.
+      position: number of the next row.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str], begin: int = 0) -> None:
+        self.path = path
+        file = opened(path)
+        with reading(path):
+            names = file.schema_arrow.names
+            missing = [name for name in columns if name not in names]
+            if missing or len(set(names)) != len(names):
+                raise FormatError(f"{path}: expected the columns {', '.join(columns)}, each once; it has {names}")
+            self.schema = library().schema([file.schema_arrow.field(name) for name in columns])
+            first, self.position = _group_of(file.metadata, begin)
+            groups = range(first, file.metadata.num_row_groups)
+            self._batches = file.iter_batches(_ROWS_AT_ONCE, list(groups), list(columns), use_threads=False)
+        self._rest: list[Any] = []
+
+    def take(self, count: int) -> Any:
+        """The next rows, as a table.
+
+        Raises:
+          FormatError: there are not so many.
+        """
+        pa = library()
+        with reading(self.path):
+            taken, wanted = [], count
+            while wanted:
+                batch = self._rest.pop() if self._rest else next(self._batches, None)
+                if batch is None:
+                    raise FormatError(f"{self.path}: expected {wanted} more rows after row {self.position}")
+                if len(batch) > wanted:
+                    self._rest.append(batch.slice(wanted))
+                    batch = batch.slice(0, wanted)
+                wanted -= len(batch)
+                self.position += len(batch)
+                taken.append(batch)
+            return pa.Table.from_batches([each.select(self.schema.names) for each in taken], self.schema)
+
+    def skip_to(self, row: int) -> None:
+        """Goes over rows up to one."""
+        while self.position < row:
+            self.take(min(_ROWS_AT_ONCE, row - self.position))
+
+
+def _group_of(metadata: Any, row: int) -> tuple[int, int]:
+    """The row group that a row is in, and the first row of that; the last one for rows that there are not."""
+    begin = 0
+    for number in range(metadata.num_row_groups - 1):
+        end = begin + metadata.row_group(number).num_rows
+        if row < end:
+            return number, begin
+        begin = end
+    return max(0, metadata.num_row_groups - 1), begin

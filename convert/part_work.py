@@ -1,0 +1,160 @@
+"""Converts one part of a source and compares it with what was written: what a worker does."""
+
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rlds_kit.base.errors import FormatError
+from rlds_kit.convert import formats
+from rlds_kit.convert.episode_content import content_of
+from rlds_kit.convert.part_note import PartNote, files_in, note_path, part_path, write_note
+from rlds_kit.convert.parts import Part, episodes_of
+from rlds_kit.convert.protocol import ConversionError, ForeignEpisode, Loss, Reader, Target, Writer
+
+Tell: TypeAlias = Callable[[int], None]
+"""Called with the bytes of the source that were done since the last call; all of them are done twice."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A conversion, as every worker knows it.
+
+    Attributes:
+      reader: of the source.
+      weights: bytes of each episode; empty where it is not known.
+      format: name of the one to write.
+      name: of the directory that is made.
+      origin: where it comes from, for its metadata.
+      allow_loss: whether what cannot be held may be left out.
+      directory: where the parts are made.
+    """
+
+    reader: Reader
+    weights: Sequence[int]
+    format: str
+    name: str
+    origin: Mapping[str, Any]
+    allow_loss: bool
+    directory: Path
+
+    def bytes_of(self, part: Part) -> list[int]:
+        """About how many bytes of the source each episode of a part is, as far as it is known how many there are."""
+        if part.end is not None:
+            return list(self.weights[part.begin : part.end])
+        count = max(1, len(self.reader))
+        return [self.reader.size // count] * (count - 1) + [self.reader.size - self.reader.size // count * (count - 1)]
+
+
+def convert_part(job: Job, part: Part, tell: Tell) -> PartNote:
+    """Writes a part, reads it back, and notes that it is done.
+
+    Raises:
+      ConversionError: something would be lost, and that is not allowed.
+      FormatError: what was read back is not what was written.
+    """
+    partial = job.directory / f"making-{part.number}-{uuid.uuid4().hex}"
+    partial.mkdir()
+    try:
+        work = _PartWork(job, part, partial / job.name, tell)
+        work.write()
+        work.compare()
+        note = PartNote(part, work.contents, work.steps, dict(work.losses), files_in(partial))
+        done = part_path(job.directory, part.number)
+        shutil.rmtree(done, ignore_errors=True)
+        partial.rename(done)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    write_note(note_path(job.directory, part.number), note)
+    return note
+
+
+class _PartWork:
+    """One part while it is converted."""
+
+    def __init__(self, job: Job, part: Part, made: Path, tell: Tell) -> None:
+        self._job, self._part, self._tell = job, part, tell
+        self._target = Target(made, job.name, job.origin)
+        self.contents: list[bytes] = []
+        self.losses: Counter[tuple[str, str]] = Counter()
+        self.steps = 0
+
+    def write(self) -> None:
+        """Reads the source, and writes what the target can hold of it."""
+        create = formats.named(self._job.format).create
+        if create is None:
+            raise ConversionError(
+                f"{self._job.format} is a format that is only read; convert to {' or '.join(formats.WRITABLE)}"
+            )
+        reader, done = self._job.reader, _Pass(self._job.bytes_of(self._part), self._tell)
+        writer = create(self._target, reader)
+        try:
+            if not self._part.number:  # every part has the same
+                self._lose(self._target.losses, "the dataset")
+            for number, episode in enumerate(episodes_of(reader, self._part), self._part.begin):
+                held, losses = writer.fit(episode)
+                self._lose(losses, f"episode {number}")
+                if held is not None:
+                    self._put(writer, held)
+                done.episode()
+        finally:
+            writer.close()
+        self._lose(reader.losses, "the source")
+        done.end()
+
+    def _put(self, writer: Writer, held: ForeignEpisode) -> None:
+        writer.write(held)
+        self.contents.append(content_of(held))
+        # The last action leads to a step, also where the observation of that step is missing.
+        self.steps += max(len(held.observed), len(held.acted) + 1 if held.acted else 0)
+
+    def _lose(self, losses: list[Loss], place: str) -> None:
+        if losses and not self._job.allow_loss:
+            listed = "; ".join(f"{loss.field}: {loss.reason}" for loss in losses)
+            raise ConversionError(
+                f"{place} has what would be lost: {listed}. Nothing was written; pass allow_loss=True, or "
+                "--allow-loss on the command line, to leave it out and get a list of all that was"
+            )
+        for loss in losses:
+            self.losses[loss.field, loss.reason] += loss.values
+
+    def compare(self) -> None:
+        """Reads everything back.
+
+        Raises:
+          FormatError: it is not what was written.
+        """
+        reader = formats.named(self._job.format).open(self._target.path) if self.contents else ()
+        found, done = 0, _Pass(self._job.bytes_of(self._part), self._tell)
+        for found, episode in enumerate(reader, 1):
+            if found > len(self.contents) or content_of(episode) != self.contents[found - 1]:
+                raise FormatError(_differs(f"episode {found - 1} of what was written is not what was read"))
+            done.episode()
+        if found != len(self.contents):
+            raise FormatError(_differs(f"{len(self.contents)} episodes were written, {found} are there"))
+        done.end()
+
+
+class _Pass:
+    """Tells how far a part is read, by what its episodes are thought to be; at the end it is all that it has."""
+
+    def __init__(self, weights: list[int], tell: Tell) -> None:
+        self._weights, self._left, self._tell = iter(weights), sum(weights), tell
+
+    def episode(self) -> None:
+        """One more is done."""
+        count = min(next(self._weights, 0), self._left)
+        self._left -= count
+        self._tell(count)
+
+    def end(self) -> None:
+        """All are."""
+        self._tell(self._left)
+        self._left = 0
+
+
+def _differs(what: str) -> str:
+    return f"{what}: a defect of rlds_kit, or of this machine's memory or disk; nothing was kept"

@@ -1,0 +1,198 @@
+"""What a module for a foreign format offers: it reads episodes, writes them where it can, and says what it can hold."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+
+from rlds_kit import spec as specs
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.step import EpisodeEnd
+
+RECORDED: Final = "recorded_"
+"""Begins the name of a field that holds a flag where it is not what the place of the step says."""
+
+Row: TypeAlias = Mapping[str, Any]
+"""Field name to value."""
+
+
+class ConversionError(RldsKitError, ValueError):
+    """A conversion is impossible, or would lose what nobody allowed it to lose."""
+
+
+@dataclass(frozen=True)
+class ForeignEpisode:
+    """An episode on its way from one format to another.
+
+    Attributes:
+      observed: per step, the observation and what belongs with it.
+      acted: per action, action, reward and what belongs with them; a row stands for the step it was done in. One less
+        than `observed`, or as many: then the final observation is missing.
+      end: how it ended.
+      terminated: Gymnasium's flag of the last step.
+      truncated: Gymnasium's flag of the last step.
+      metadata: of the episode.
+      seed: of the reset that began it.
+      options: of that reset.
+      provenance: what is known of its origin alone.
+    """
+
+    observed: Sequence[Row]
+    acted: Sequence[Row]
+    end: EpisodeEnd
+    terminated: bool = False
+    truncated: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    seed: Any = None
+    options: Any = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Values that do not come through.
+
+    Attributes:
+      field: whose they are, as in "info/bonus".
+      reason: why.
+      values: how many.
+    """
+
+    field: str
+    reason: str
+    values: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a format can hold besides observations, actions and rewards.
+
+    Attributes:
+      missing_final_observation: episodes without the observation after the last action.
+      gaps: steps that were left out in the middle.
+      other_fields: fields of steps of any name.
+      changing_fields: fields that come and go, or change in shape or type.
+      discount: other discounts than 0 on a terminal step and 1 elsewhere.
+      end: how an episode ended, where the environment did not end it.
+      episode_metadata: anything that can be recorded, rather than flat numbers and text.
+      seeds: of resets, and their options.
+    """
+
+    missing_final_observation: bool
+    gaps: bool
+    other_fields: bool
+    changing_fields: bool
+    discount: bool
+    end: bool
+    episode_metadata: bool
+    seeds: bool
+
+
+class Reader(Protocol):
+    """A source. Iterating reads one episode at a time; every iteration is independent of the others.
+
+    Attributes:
+      about: name, description, citation and licence, as far as they are known.
+      spec: the declared fields.
+      metadata: of the dataset.
+      environment: that the episodes come from.
+      size: bytes on disk.
+      lossy: what was lost before, when the source was made, by field.
+      losses: what no other format will get to see; known after iterating.
+    """
+
+    about: Mapping[str, str]
+    spec: specs.Dict
+    metadata: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    size: int
+    lossy: Mapping[str, str]
+    losses: list[Loss]
+
+    def __len__(self) -> int:
+        """Number of episodes; a directory that a crash left may turn out to have others."""
+
+    def __iter__(self) -> Iterator[ForeignEpisode]:
+        """The episodes, in order."""
+
+
+@runtime_checkable
+class PartReader(Reader, Protocol):
+    """A source of which any episodes can be read without those before them: by several processes, or after a break.
+
+    It can be pickled, also after `weigh`, and what it then reads is what it would have read before.
+    """
+
+    def weigh(self, tell: Callable[[int], None]) -> Sequence[int]:
+        """About how many bytes each episode takes. May read the source, and then tells how many bytes of it are read.
+
+        Called once, before anything else is asked for.
+        """
+
+    def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
+        """The episodes from one number up to and without another, in order; afterwards `losses` are theirs."""
+
+
+@runtime_checkable
+class WithOrigin(Protocol):
+    """A source that can say more of where it comes from than its path.
+
+    Attributes:
+      origin: what it says; known when it was weighed.
+    """
+
+    origin: Mapping[str, Any]
+
+
+class Writer(Protocol):
+    """A target."""
+
+    def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
+        """The episode as the target can hold it, None if it cannot hold any of it, and what is lost by that."""
+
+    def write(self, episode: ForeignEpisode) -> None:
+        """Writes an episode that fits."""
+
+    def close(self) -> None:
+        """Finishes the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a writer is to make.
+
+    Attributes:
+      path: where to write; does not exist.
+      name: of the finished dataset's directory.
+      origin: where it comes from, for its metadata.
+      losses: where the writer adds what it cannot hold of the dataset's own metadata.
+    """
+
+    path: Path
+    name: str
+    origin: Mapping[str, Any]
+    losses: list[Loss] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of datasets.
+
+    Attributes:
+      name: that users give.
+      summary: what it is.
+      recognises: whether a path holds it.
+      open: reads what is at a path.
+      capabilities: what it can hold.
+      create: makes a writer for what a source holds; None where the format is only read.
+      join: moves what several writers made, each of them of episodes in their order, into a directory that is there;
+        None where one writer has to make the whole.
+    """
+
+    name: str
+    summary: str
+    recognises: Callable[[Path], bool]
+    open: Callable[[Path], Reader]
+    capabilities: Capabilities
+    create: Callable[[Target, Reader], Writer] | None = None
+    join: Callable[[Sequence[Path], Path], None] | None = None

@@ -1,0 +1,217 @@
+"""The datasets of TFDS behind the protocol of conversions."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rlds_kit import spec as specs
+from rlds_kit.base.origin import SOURCE
+from rlds_kit.base.rlds_types import STEPS
+from rlds_kit.base.step import ACTED_FIELDS, FLAGS, EpisodeEnd
+from rlds_kit.convert import images
+from rlds_kit.convert.last_steps import OBSERVATION_VALID, Flags, LastSteps, acted_fields, ending, read_flags
+from rlds_kit.convert.protocol import RECORDED, Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.rows import Rows
+from rlds_kit.convert.tfds.columns import Column, count_steps, step_column, stored_strings
+from rlds_kit.convert.tfds.directory import INFO, TfdsDirectory, is_tfds_directory, open_directory
+from rlds_kit.convert.tfds.episodes import TfdsEpisode, naming, read_episode
+from rlds_kit.convert.tfds.features import FILE as FEATURES
+from rlds_kit.convert.tfds.features import leaves, nested, spec_of
+from rlds_kit.convert.tfds.splits import ALL, Stretch
+from rlds_kit.convert.tfds.tf_example import Example
+from rlds_kit.storage import directory as directories
+
+
+class TfdsReader:
+    """Reads a split, or all of them one after the other. A `PartReader`.
+
+    What the last steps of episodes hold is not known before all of them were seen; so the files are read once more,
+    when the episodes are weighed or before the first one is read.
+
+    Args:
+      directory: a prepared dataset, from `tfds_directory.open_directory`.
+      split: as `tfds.load` takes it; None: the only one.
+
+    Attributes:
+      origin: what the dataset says of itself, and what was seen in it.
+    """
+
+    def __init__(self, directory: TfdsDirectory, split: str | None = None) -> None:
+        self._directory, self._split = directory, split
+        self._stretches = directory.stretches(split)
+        self._survey: _Survey | None = None
+        files = {path for each in self._stretches for path, _, _ in directory.files_of(each) if path.is_file()}
+        self.size = sum(path.stat().st_size for path in files)
+        self.about: Mapping[str, str] = _about(directory)
+        self.spec = _declared(directory)
+        names = directory.class_names
+        self.metadata: Mapping[str, Any] = {**self.about, **({"class_names": names} if names else {})}
+        self.environment: Mapping[str, Any] = {}
+        self.lossy: Mapping[str, str] = _declared_losses(directory)
+        self.losses: list[Loss] = []
+        self.origin: Mapping[str, Any] = {}
+
+    def __len__(self) -> int:
+        return sum(each.end - each.begin for each in self._stretches)
+
+    def __iter__(self) -> Iterator[ForeignEpisode]:
+        """Reads the episodes in order."""
+        return self.read(0, len(self))
+
+    def weigh(self, tell: Callable[[int], None]) -> Sequence[int]:
+        """Looks at all last steps."""
+        found = self._survey = _survey(self._directory, self._stretches, tell)
+        self.lossy = {**self.lossy, **found.losses}
+        self.origin = _origin(self._directory, self._split, found)
+        return found.sizes
+
+    def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
+        """Reads some of the episodes."""
+        self.losses.clear()
+        if self._survey is None:
+            self.weigh(lambda _: None)
+        assert self._survey is not None  # noqa: S101  weighing made it
+        for stretch in _between(self._stretches, begin, end):
+            for record in self._directory.records(stretch):
+                yield self._episode(read_episode(self._directory, record), self._survey.last_steps)
+
+    def _episode(self, episode: TfdsEpisode, last_steps: LastSteps) -> ForeignEpisode:
+        if not episode.length:
+            return ForeignEpisode([], [], EpisodeEnd.INTERRUPTED, metadata=episode.metadata)
+        flags = read_flags(episode.columns, episode.length)
+        observed, acted = _sides(self._directory, episode.columns, flags)
+        actions = episode.length if last_steps.hold_an_action(flags) else episode.length - 1
+        end = ending(flags, episode.metadata)
+        return ForeignEpisode(
+            Rows(observed, episode.length - flags.lacks_observation),
+            Rows(acted, actions),
+            end,
+            terminated=end is EpisodeEnd.TERMINATED,
+            truncated=end is EpisodeEnd.TRUNCATED,
+            metadata=episode.metadata,
+            provenance={SOURCE: {"split": episode.split, "file": episode.file, "record": episode.record}},
+        )
+
+
+class _Survey:
+    """What a look at all episodes finds.
+
+    Attributes:
+      last_steps: what they hold.
+      losses: what was lost when the dataset was made, and only shows in its files, by path of the feature.
+      empty: records of episodes that have no steps.
+      sizes: bytes of each record.
+    """
+
+    def __init__(self) -> None:
+        self.last_steps = LastSteps()
+        self.losses: dict[str, str] = {}
+        self.empty: list[str] = []
+        self.sizes: list[int] = []
+
+
+def _survey(directory: TfdsDirectory, stretches: list[Stretch], tell: Callable[[int], None]) -> _Survey:
+    features = leaves({STEPS: directory.features.steps, **directory.features.metadata})
+    found = _Survey()
+    unknown = [path for path, each in features.items() if each.kind == "image" and not each.encoding]
+    for record in (each for stretch in stretches for each in directory.records(stretch)):
+        with naming(record):
+            example = Example(record.data)
+            if not _look(directory, example, found.last_steps):
+                found.empty.append(f"{record.file.name}, record {record.number}")
+            for path in unknown:
+                if path not in found.losses and any(map(images.is_jpeg, stored_strings(example, path))):
+                    found.losses[path] = "jpeg"
+        found.sizes.append(len(record.data))
+        tell(len(record.data))
+    return found
+
+
+def _look(directory: TfdsDirectory, example: Example, last_steps: LastSteps) -> int:
+    """Shows an episode's last step; returns the number of steps."""
+    features = leaves(directory.features.steps)
+    steps = count_steps(example, directory.features.steps)
+    flags = {path: each for path, each in features.items() if path in (*FLAGS, OBSERVATION_VALID)}
+    wanted = flags | acted_fields(features)
+    columns = {path: step_column(example, path, feature, steps) for path, feature in wanted.items()}
+    if steps:
+        last_steps.look(read_flags(columns, steps), acted_fields(columns))
+    return steps
+
+
+def _between(stretches: list[Stretch], begin: int, end: int) -> Iterator[Stretch]:
+    """The stretches that some of all their episodes are in."""
+    first = 0
+    for each in stretches:
+        low, high = max(0, begin - first), min(each.end - each.begin, end - first)
+        if low < high:
+            yield Stretch(each.split, each.begin + low, each.begin + high)
+        first += each.end - each.begin
+
+
+def _sides(
+    directory: TfdsDirectory, columns: Mapping[str, Column], flags: Flags
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The columns of what belongs to observations, and to actions, nested as the fields of a step are."""
+    fields = nested(directory.features.steps, columns)
+    own = {*FLAGS, *ACTED_FIELDS} | ({OBSERVATION_VALID} if flags.says_validity else set())
+    observed = {name: field for name, field in fields.items() if name not in own}
+    observed |= {f"{RECORDED}{name}": column for name, column in flags.odd.items()}
+    return observed, {name: fields[name] for name in ACTED_FIELDS if name in fields}
+
+
+def _declared(directory: TfdsDirectory) -> specs.Dict:
+    fields = spec_of(directory.features.steps).fields
+    return specs.Dict({name: spec for name, spec in fields.items() if name not in (*FLAGS, OBSERVATION_VALID)})
+
+
+def _declared_losses(directory: TfdsDirectory) -> dict[str, str]:
+    features = leaves({STEPS: directory.features.steps, **directory.features.metadata})
+    return {path: each.loss for path, each in features.items() if each.loss}
+
+
+def _about(directory: TfdsDirectory) -> dict[str, str]:
+    info = directory.info
+    licence = (info.get("redistributionInfo") or {}).get("license", "")
+    texts = {key: str(info.get(key) or "") for key in ("description", "citation")}
+    return {"name": directory.name, "licence": str(licence), **texts}
+
+
+def _origin(directory: TfdsDirectory, split: str | None, found: _Survey) -> dict[str, Any]:
+    return {
+        "name": directory.name,
+        "version": str(directory.info.get("version", "")),
+        "split": split or "+".join(directory.shard_lengths),
+        "file_format": directory.file_format,
+        "features_sha256": directory.sha256(FEATURES),
+        "dataset_info_sha256": directory.sha256(INFO),
+        "urls": list((directory.info.get("location") or {}).get("urls", ())),
+        "last_steps": found.last_steps.described,
+        "episodes_without_steps": found.empty,
+    }
+
+
+def _open(path: Path) -> TfdsReader:
+    return TfdsReader(open_directory(path), ALL)
+
+
+def _recognises(path: Path) -> bool:
+    return is_tfds_directory(path) and not directories.is_dataset(path)
+
+
+FORMAT: Final = Format(
+    name="tfds",
+    summary="a dataset of episodes that TFDS has prepared, with features.json",
+    recognises=_recognises,
+    open=_open,
+    capabilities=Capabilities(
+        missing_final_observation=False,
+        gaps=False,
+        other_fields=True,
+        changing_fields=False,
+        discount=True,
+        end=False,
+        episode_metadata=True,
+        seeds=False,
+    ),
+)

@@ -1,0 +1,92 @@
+"""A dataset of ours as checks see it: read column by column, and only what is wanted."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit.base.origin import lossy_of
+from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
+from rlds_kit.dataset.dataset import Dataset
+from rlds_kit.episode.episode import Episode
+from rlds_kit.lint.leaf import Leaf
+from rlds_kit.lint.subject import SubjectEpisode, Wanted
+from rlds_kit.spec.describe import describe_spec
+from rlds_kit.storage.episode_reader import EpisodeReader
+
+_PLAYED: Final = (OBSERVATION, ACTION, REWARD)
+
+
+class OwnSubject:
+    """A dataset of ours. A `Subject`."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset, self._source = dataset, dataset.source()
+        self.name = str(dataset.path)
+        self.spec = dataset.spec
+        self.metadata: Mapping[str, Any] = dataset.metadata
+        self.lossy: Mapping[str, str] = lossy_of(self.metadata)
+        self.deviations: Mapping[str, Sequence[str]] = {
+            name: [describe_spec(each) for each in came] for name, came in dataset.deviations.items()
+        }
+        self.expected = len(dataset.episodes)
+        self.size = sum(path.stat().st_size for path in set(dataset.shards()))
+        self.damage: Sequence[str] = [
+            f"{name}, bytes {region.begin} to {region.end}: {region.message}"
+            for name, regions in dataset.damage.items()
+            for region in regions
+        ]
+        self.losses: Sequence[str] = ()
+
+    def __iter__(self) -> Iterator[SubjectEpisode]:
+        """The episodes in order."""
+        for number, episode in enumerate(self._dataset.episodes):
+            yield OwnEpisode(number, episode, self._source.reader(number))
+
+
+class OwnEpisode(SubjectEpisode):
+    """An episode of ours."""
+
+    def __init__(self, number: int, episode: Episode, reader: EpisodeReader) -> None:
+        self.number, self.length, self.digest = number, episode.length, episode.content_digest
+        self._episode, self._reader = episode, reader
+
+    # What follows is read when it is asked for; a damaged record hurts only those who ask.
+    end = property(lambda self: self._episode.end)
+    terminated = property(lambda self: self._episode.terminated)
+    truncated = property(lambda self: self._episode.truncated)
+    seed = property(lambda self: self._episode.seed)
+    options = property(lambda self: self._episode.options)
+    metadata = property(lambda self: self._kept("metadata"))
+    provenance = property(lambda self: self._kept("provenance"))
+
+    def _kept(self, name: str) -> Any:
+        """What is decoded once."""
+        if name not in self.memory:
+            self.memory[name] = getattr(self._episode, name)
+        return self.memory[name]
+
+    def leaves(self, wanted: Wanted, begin: int, end: int) -> dict[str, Leaf]:
+        """The leaves that are wanted, where rows `[begin, end)` have values."""
+        found = {}
+        for path, stack in self._reader.stacks(begin, end, wanted).items():
+            values, present = stack.result()
+            rows = np.flatnonzero(present)
+            if len(rows):
+                found[path] = Leaf(values if len(rows) == len(values) else values[rows], rows + begin)
+        return found
+
+    def rows(self, begin: int, end: int) -> list[dict[str, Any]]:
+        """What is defined of observation, action and reward, as it was given."""
+        part = self._episode[begin:end]
+        masks = {name: _mask(part, name) for name in _PLAYED if name in part.fields}
+        return [
+            {name: step[name] for name, mask in masks.items() if mask[index]} for index, step in enumerate(part.steps)
+        ]
+
+
+def _mask(part: Episode, name: str) -> np.ndarray:
+    try:
+        return part.mask(name)
+    except KeyError:  # none of these steps has it
+        return np.zeros(part.length, np.bool_)

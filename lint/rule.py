@@ -1,0 +1,136 @@
+"""What a rule is: an id that stays, how bad its findings are, and a check that is shown the episodes one by one."""
+
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rlds_kit.base.step import ACTION, DISCOUNT, OBSERVATION, REWARD
+from rlds_kit.lint.leaf import Leaf
+from rlds_kit.lint.subject import Subject, SubjectEpisode
+
+LEARNED_FROM = (OBSERVATION, ACTION, REWARD, DISCOUNT)
+"""Fields that training code reads."""
+
+
+class Severity(enum.Enum):
+    """How bad a finding is."""
+
+    ERROR = "error"
+    """The data are wrong, or contradict what they say of themselves."""
+    WARNING = "warning"
+    """Something that is wrong more often than it is meant."""
+    INFO = "info"
+    """Worth knowing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing that a check found.
+
+    Attributes:
+      message: for people, without the place.
+      episode: its number; None when it concerns the dataset.
+      step: row of the episode; None when it concerns all of it.
+      field: path of the leaf, or of the metadata; empty when none in particular.
+      count: how many values or steps of the episode.
+      severity: None is the rule's own.
+    """
+
+    message: str
+    episode: int | None = None
+    step: int | None = None
+    field: str = ""
+    count: int = 1
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive rows of an episode, with the leaves that some check wants.
+
+    Attributes:
+      episode: that they are of.
+      leaves: by path.
+    """
+
+    episode: SubjectEpisode
+    leaves: Mapping[str, Leaf]
+
+
+class Check:
+    """A rule at work on one dataset. It keeps what it needs to remember, and no more.
+
+    Attributes:
+      reads: the fields of steps that it wants to be shown in stretches. Others it may ask an episode for.
+    """
+
+    reads: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self.done = set[str]()
+
+    def begin(self, subject: Subject) -> Iterable[Hit]:
+        """Is shown the dataset before its episodes."""
+        del subject
+        return ()
+
+    def wants(self, path: str) -> bool:
+        """Whether it still wants to see a leaf: what nobody wants is not decoded."""
+        return path.partition("/")[0] in self.reads and path not in self.done
+
+    def look(self, stretch: Stretch) -> Iterable[Hit]:
+        """Is shown consecutive rows, which may have leaves that it did not ask for."""
+        del stretch
+        return ()
+
+    def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
+        """Is shown an episode after its rows."""
+        del episode
+        return ()
+
+    def finish(self, subject: Subject) -> Iterable[Hit]:
+        """Is shown the dataset after its episodes."""
+        del subject
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule.
+
+    Attributes:
+      id: "RK" and three digits, the first of which is its theme. It stays.
+      name: in words, for people.
+      title: one sentence: what its findings have in common.
+      severity: of its findings, unless one says otherwise.
+      text: what it finds, why that matters and how to mend it: three paragraphs.
+      start: makes its check.
+      across: whether one check sees all datasets one after the other.
+    """
+
+    id: str
+    name: str
+    title: str
+    severity: Severity
+    text: str
+    start: Callable[[], Check]
+    across: bool = False
+
+
+def rule(
+    identifier: str, severity: Severity, module: str, doc: str | None, start: Any, *, across: bool = False
+) -> Rule:
+    """Makes the rule that a module is about.
+
+    Args:
+      identifier: "RK" and three digits.
+      severity: of its findings.
+      module: the name of the module, which names the rule.
+      doc: of the module: a title and three paragraphs.
+      start: the class of its check.
+      across: whether one check sees all datasets one after the other.
+    """
+    title, _, text = (doc or "").strip().partition("\n\n")
+    name = module.rpartition(".")[2].replace("_", "-")
+    return Rule(identifier, name, title.removesuffix("."), severity, text, start, across)

@@ -1,0 +1,51 @@
+"""All episodes end with an observation of zeros.
+
+At least three episodes, all that the environment ended, close with an observation in which everything is zero, and
+none opens with one.
+
+Writers that lack the final observation fill its place with zeros: TFDS does so with D4RL's files. A state of zeros is
+as good as any other to a network, so the last transition teaches it something false. Some environments really show
+nothing at their end; then the rule can be ignored.
+
+Leave the final observation out rather than making one up. rlds_kit's readers keep it undefined where the source has
+none, and its exports say so in `observation_valid`.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from rlds_kit.base.step import OBSERVATION, EpisodeEnd
+from rlds_kit.lint.rule import Check, Hit, Severity, rule
+from rlds_kit.lint.subject import Subject, SubjectEpisode
+
+FEWEST: Final = 3
+
+
+class ZeroFinalObservation(Check):
+    """Asks whether last observations are zeros."""
+
+    def begin(self, subject: Subject) -> Iterable[Hit]:
+        """Forgets what it counted."""
+        del subject
+        self._zeros, self._is_ruled_out = 0, False
+        return ()
+
+    def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
+        """Stops looking at the first that ends otherwise."""
+        is_ended = episode.end in (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED) and episode.actions > 0
+        if self._is_ruled_out or not is_ended or not episode.last:
+            return ()
+        self._is_ruled_out = any(map(any, episode.last.values())) or not any(map(any, episode.first.values()))
+        self._zeros += 1
+        return ()
+
+    def finish(self, subject: Subject) -> Iterable[Hit]:
+        """Says how many there were."""
+        del subject
+        if not self._is_ruled_out and self._zeros >= FEWEST:
+            yield Hit(
+                f"the last observation of all {self._zeros:,} episodes is zeros", field=OBSERVATION, count=self._zeros
+            )
+
+
+RULE: Final = rule("RK205", Severity.WARNING, __name__, __doc__, ZeroFinalObservation)

@@ -1,0 +1,184 @@
+"""Shows datasets to checks: one pass, decoding only what some check wants to see."""
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from rlds_kit import spec as specs
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.base.progress import Progress
+from rlds_kit.dataset.dataset import Dataset
+from rlds_kit.lint.catalogue import UNREADABLE, chosen
+from rlds_kit.lint.leaf import Leaf
+from rlds_kit.lint.opened import opened
+from rlds_kit.lint.report import Findings, Report
+from rlds_kit.lint.rule import Check, Hit, Rule, Stretch
+from rlds_kit.lint.subject import Subject, SubjectEpisode
+from rlds_kit.riegeli import RiegeliError
+
+STRETCH_BYTES: Final = 16 << 20
+"""Decoded bytes of the rows that are shown at once, all fields counted."""
+MOST_ROWS: Final = 1 << 16
+FIRST_ROWS: Final = 16
+"""As many are shown at first, until it is known how large they are."""
+GROWTH: Final = 8
+_UNREADABLE: Final = (FormatError, DamagedError, RiegeliError, OSError)
+
+Location = str | os.PathLike[str] | Dataset
+
+
+def lint(
+    *datasets: Location,
+    against: Sequence[Location] = (),
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    progress: Progress | None = None,
+) -> Report:
+    """Looks for faults in datasets of any format that can be opened or converted from.
+
+    Every dataset is read once, in memory that does not grow with the length of an episode of ours, and only the fields
+    that a chosen rule still wants to see. Up to five episodes of a dataset are played again, where their environment
+    can be made; `--ignore RK1,RK207` does without.
+
+    Args:
+      *datasets: open ones, paths, or locations as `rlds_kit.open` takes them.
+      against: datasets that must share no episode with these, for instance those to test on. Nothing else is looked
+        for in them.
+      select: ids of rules, or beginnings of ids; none are all.
+      ignore: ids of rules to leave out, likewise.
+      progress: told of bytes, as if every step took as many.
+
+    Raises:
+      ValueError: there is no such rule.
+      NotADatasetError: a path holds no dataset of a known format.
+      FormatError: a dataset cannot be opened.
+
+    >>> lint("data/pong", ignore=["RK1"]).errors  # doctest: +SKIP
+    ()
+    """
+    rules = chosen(select, ignore)
+    subjects = [opened(each) for each in datasets]
+    others = [opened(each) for each in against]
+    work = _Work(rules, _Meter(progress, sum(each.size for each in (*subjects, *others))))
+    for subject in others:
+        work.look_at(subject, [each for each in rules if each.across])
+    work.is_counted = True
+    for subject in subjects:
+        work.look_at(subject, rules)
+    return Report(tuple(each.name for each in subjects), work.episodes, work.steps, work.findings.all())
+
+
+class _Work:
+    """One call of `lint` while it goes on."""
+
+    def __init__(self, rules: Sequence[Rule], meter: "_Meter") -> None:
+        self._meter = meter
+        self._across = {rule.id: rule.start() for rule in rules if rule.across}
+        self.findings = Findings()
+        self.is_counted = False
+        self.episodes = self.steps = 0
+
+    def look_at(self, subject: Subject, rules: Sequence[Rule]) -> None:
+        """Shows a dataset to the checks of rules."""
+        checks = [(rule, self._across.get(rule.id) or rule.start()) for rule in rules]
+        window = _Window(subject.spec)
+        for rule, check in checks:
+            self._add(subject, rule, check.begin(subject))
+        number = -1
+        try:
+            for number, episode in enumerate(subject):
+                self._meter.at(subject, number)
+                self._look_at_episode(subject, episode, checks, window)
+        except _UNREADABLE as error:  # of a foreign format; what comes after it cannot be read
+            self._add(subject, UNREADABLE, [Hit(str(error), number + 1)])
+        for rule, check in checks:
+            self._add(subject, rule, check.finish(subject))
+        self._meter.end(subject)
+
+    def _look_at_episode(
+        self, subject: Subject, episode: SubjectEpisode, checks: Sequence[tuple[Rule, Check]], window: "_Window"
+    ) -> None:
+        if self.is_counted:
+            self.episodes, self.steps = self.episodes + 1, self.steps + episode.length
+        try:
+            for stretch in _stretches(episode, [check for _, check in checks], window):
+                for rule, check in checks:
+                    self._add(subject, rule, check.look(stretch))
+            for rule, check in checks:
+                self._add(subject, rule, check.episode(episode))
+        except _UNREADABLE as error:
+            self._add(subject, UNREADABLE, [Hit(str(error), episode.number)])
+
+    def _add(self, subject: Subject, rule: Rule, hits: Iterable[Hit]) -> None:
+        for hit in hits:
+            if self.is_counted:
+                self.findings.add(rule, subject.name, hit)
+
+
+def _stretches(episode: SubjectEpisode, checks: Sequence[Check], window: "_Window") -> Iterator[Stretch]:
+    def wanted(path: str) -> bool:
+        return any(check.wants(path) for check in checks)
+
+    begin = 0
+    while begin < episode.length:
+        end = min(begin + window.rows, episode.length)
+        leaves = episode.leaves(wanted, begin, end)
+        window.saw(leaves.values(), end - begin)
+        begin = end
+        yield Stretch(episode, leaves)
+
+
+class _Window:
+    """How many rows are shown at once: a spec does not say how large everything is, so it begins with few."""
+
+    def __init__(self, spec: specs.Spec) -> None:
+        self._most = max(1, min(MOST_ROWS, STRETCH_BYTES // max(1, _bytes(spec))))
+        self.rows = min(self._most, FIRST_ROWS)
+
+    def saw(self, leaves: Iterable[Leaf], rows: int) -> None:
+        """Learns from what so many rows had."""
+        size = sum(_size(leaf) for leaf in leaves) // rows
+        self.rows = max(1, min(self._most, GROWTH * self.rows, STRETCH_BYTES // max(1, size)))
+
+
+def _size(leaf: Leaf) -> int:
+    """Bytes of the values of a leaf."""
+    if leaf.kind != "O":
+        return leaf.values.nbytes
+    return sum(len(each) if isinstance(each, str | bytes) else getattr(each, "nbytes", 8) for each in leaf.values)
+
+
+def _bytes(spec: specs.Spec | None) -> int:
+    """About how many bytes a value takes; what is not known counts as 8."""
+    match spec:
+        case specs.Array():
+            return spec.dtype.itemsize * math.prod(length or 1 for length in spec.shape)
+        case specs.Dict():
+            return sum(map(_bytes, spec.fields.values()))
+        case specs.Tuple() | specs.List():
+            return sum(map(_bytes, spec.items))
+        case specs.Optional():
+            return _bytes(spec.spec)
+    return 8
+
+
+class _Meter:
+    """Tells a `Progress` of the bytes of one dataset after the other."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total, self._before = progress, total, 0
+
+    def at(self, subject: Subject, number: int) -> None:
+        """So many episodes of a dataset are done."""
+        share = min(1.0, number / max(1, subject.expected))
+        self._tell(self._before + int(subject.size * share))
+
+    def end(self, subject: Subject) -> None:
+        """A dataset is done."""
+        self._before += subject.size
+        self._tell(self._before)
+
+    def _tell(self, done: int) -> None:
+        if self._progress is not None:
+            self._progress(min(done, self._total), self._total)

@@ -1,0 +1,137 @@
+"""A dataset as checks see it, whatever its format, and its episodes."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from rlds_kit import spec as specs
+from rlds_kit.base.step import OBSERVATION, EpisodeEnd
+from rlds_kit.lint.leaf import Leaf, content
+
+Wanted = Callable[[str], bool]
+"""Tells of a leaf's path whether to read it."""
+MIDDLE_ROWS: Final = 9
+"""Rows from the middle of an episode that checks may compare with its end."""
+
+
+class Subject(Protocol):
+    """A dataset.
+
+    Attributes:
+      name: where it is.
+      spec: of its fields.
+      metadata: of the dataset.
+      lossy: what was lost before, when it was made, by field.
+      deviations: what came in declared fields that is something else than was declared, in words, by field.
+      expected: how many episodes its index promises.
+      size: bytes on disk.
+      damage: bytes that opening went over, in words.
+    """
+
+    name: str
+    spec: specs.Dict
+    metadata: Mapping[str, Any]
+    lossy: Mapping[str, str]
+    deviations: Mapping[str, Sequence[str]]
+    expected: int
+    size: int
+    damage: Sequence[str]
+
+    @property
+    def losses(self) -> Sequence[str]:
+        """What nobody gets to see of it, in words; known after iterating."""
+
+    def __iter__(self) -> Iterator["SubjectEpisode"]:
+        """The episodes in order."""
+
+
+class SubjectEpisode:
+    """An episode of a dataset of any format.
+
+    Attributes:
+      number: in its dataset.
+      length: number of rows: steps, the last one included.
+      end: how it ended.
+      terminated: Gymnasium's flag of the last step.
+      truncated: Gymnasium's flag of the last step.
+      metadata: of the episode.
+      seed: of the reset that began it.
+      options: of that reset.
+      provenance: what is known of its environment.
+      digest: of its content, where the format has one; else empty.
+    """
+
+    number: int
+    length: int
+    end: EpisodeEnd | None
+    terminated: bool
+    truncated: bool
+    metadata: Mapping[str, Any]
+    seed: Any
+    options: Any
+    provenance: Mapping[str, Any]
+    digest: bytes
+
+    def leaves(self, wanted: Wanted, begin: int, end: int) -> dict[str, Leaf]:
+        """The leaves that are wanted, where rows `[begin, end)` have values.
+
+        Raises:
+          DamagedError: one of them is damaged.
+        """
+        raise NotImplementedError
+
+    def rows(self, begin: int, end: int) -> list[dict[str, Any]]:
+        """The values of rows as they were given: of what is defined of observation, action and reward.
+
+        Raises:
+          DamagedError: one of them is damaged.
+        """
+        raise NotImplementedError
+
+    @functools.cached_property
+    def memory(self) -> dict[str, Any]:
+        """What several checks of the episode share."""
+        return {}
+
+    @property
+    def actions(self) -> int:
+        """How many rows may have an action: all but the last, or all where the final observation is missing."""
+        return self.length - 1
+
+    @functools.cached_property
+    def first(self) -> dict[str, bytes]:
+        """The bytes of the first observation, by leaf."""
+        return self._observation(0)
+
+    @functools.cached_property
+    def last(self) -> dict[str, bytes]:
+        """The bytes of the last observation, by leaf; empty where it is missing."""
+        return self._observation(self.length - 1)
+
+    @functools.cached_property
+    def before_last(self) -> dict[str, bytes]:
+        """The bytes of the observation before the last, by leaf."""
+        return self._observation(self.length - 2) if self.length > 1 else {}
+
+    @functools.cached_property
+    def middle(self) -> list[dict[str, bytes]]:
+        """The bytes of consecutive observations that are neither the first nor one of the last two."""
+        begin = max(1, (self.length - MIDDLE_ROWS) // 2)
+        return self._observations(begin, min(begin + MIDDLE_ROWS, self.length - 2))
+
+    def _observation(self, row: int) -> dict[str, bytes]:
+        return next(iter(self._observations(row, row + 1)), {})
+
+    def _observations(self, begin: int, end: int) -> list[dict[str, bytes]]:
+        if end <= begin:
+            return []
+        found: list[dict[str, bytes]] = [{} for _ in range(begin, end)]
+        for path, leaf in self.leaves(is_observation, begin, end).items():
+            for row, value in zip(leaf.rows.tolist(), leaf.values, strict=True):
+                found[row - begin][path] = content(value) if leaf.kind == "O" else value.tobytes()
+        return found
+
+
+def is_observation(path: str) -> bool:
+    """Whether a leaf is part of an observation."""
+    return path.partition("/")[0] == OBSERVATION

@@ -1,0 +1,114 @@
+"""A new file that only grows, whole chunk by whole chunk."""
+
+import errno
+import os
+from pathlib import Path
+
+from rlds_kit.base import lock
+
+
+class FileGoneError(OSError):
+    """A file was deleted, moved or replaced while it was written: nobody will find in it what was written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(errno.ENOENT, "the file was deleted, moved or replaced while it was written", str(path))
+
+
+class AppendFile:
+    """Creates `path`, which must not exist, and locks it for as long as it is open, where that is possible.
+
+    Attributes:
+      path: as given.
+      position: bytes written so far.
+
+    Raises:
+      FileExistsError: `path` exists.
+      OSError: it cannot be created.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.position = 0
+        self._file = path.open("xb", buffering=0)
+        lock.acquire(self._file.fileno())
+        self._directory_is_durable = False
+        self._has_links = os.fstat(self._file.fileno()).st_nlink > 0  # some file systems do not count them
+        self._was_gone = False
+
+    def append(self, data: bytes) -> None:
+        """Writes all of `data`, or leaves the file as it was.
+
+        Raises:
+          OSError: the disk is full, or gone.
+        """
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[self._file.write(view) :]
+        except BaseException:
+            self._roll_back()
+            raise
+        self.position += len(data)
+
+    def sync(self) -> None:
+        """Returns when everything written, and the file's entry in its directory, would survive a power cut.
+
+        Raises:
+          FileGoneError: the file is no longer at its path.
+          OSError: the disk is full, or gone.
+        """
+        os.fsync(self._file.fileno())
+        self.require_there()
+        if not self._directory_is_durable:
+            sync_directory(self.path.parent)
+            self._directory_is_durable = True
+
+    def require_there(self) -> None:
+        """Makes sure that the file can be found, which the system does not tell who only writes to it.
+
+        Raises:
+          FileGoneError: it is no longer at its path.
+        """
+        # Its number is not compared: some network file systems change it. An unlinked file may be held under another
+        # name (NFS), so that its links alone say nothing.
+        if not _is_there(self.path) or (self._has_links and not os.fstat(self._file.fileno()).st_nlink):
+            self._was_gone = True
+            raise FileGoneError(self.path)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody will find it, also after it was closed."""
+        return self._was_gone or not _is_there(self.path)
+
+    def close(self) -> None:
+        """Closes the file and drops the lock."""
+        self._file.close()
+
+    def _roll_back(self) -> None:
+        # Best effort: a reader skips a torn chunk at the end of a file, but a clean end is better.
+        try:
+            self._file.truncate(self.position)
+            self._file.seek(self.position)
+        except OSError:
+            pass
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:  # nobody can tell
+        return True
+    return True
+
+
+def sync_directory(path: Path) -> None:
+    """Makes the names in a directory durable; where directories cannot be opened (Windows) the system does it."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

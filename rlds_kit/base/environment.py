@@ -1,0 +1,103 @@
+"""Makes a recorded environment again.
+
+A dataset may come from anybody, and Gymnasium imports and calls what an `EnvSpec` names. So nothing is called but what
+this process knows already: registered environments by their registered entry point, and wrapper classes of Gymnasium
+and of modules that the program has imported.
+"""
+
+import importlib
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+
+from rlds_kit.base.errors import RldsKitError
+
+
+class NotRebuiltError(RldsKitError, ValueError):
+    """A recorded environment cannot be made again."""
+
+
+def make(environment: Mapping[str, Any], **kwargs: Any) -> Any:
+    """Makes the Gymnasium environment that `Dataset.environment` describes.
+
+    Wrappers that write videos are left out.
+
+    Args:
+      environment: needs `spec`, Gymnasium's own description, or `id` and `kwargs`.
+      **kwargs: replace recorded keyword arguments, for instance `render_mode="human"`.
+
+    Raises:
+      NotRebuiltError: no id was recorded; the environment or a wrapper is not known here, and the package that has it
+        must be imported first; or it is registered with another entry point now.
+
+    >>> make({"id": "CartPole-v1", "kwargs": {}}).spec.id
+    'CartPole-v1'
+    """
+    require_form(environment)
+    identifier = str(environment.get("id") or "")
+    if not identifier:
+        raise NotRebuiltError(
+            "expected an environment with a Gymnasium id, but the recording has none; make the environment by hand: "
+            f"it was {environment.get('class', 'not described')}"
+        )
+    spec = environment.get("spec")
+    _require_registered(identifier, spec or {})
+    if spec is None:
+        return gymnasium.make(identifier, **{**(environment.get("kwargs") or {}), **kwargs})
+    wrappers = [each for each in spec.get("additional_wrappers") or () if not _writes_files(_wrapper_class(each))]
+    return gymnasium.make(EnvSpec.from_json(json.dumps({**spec, "additional_wrappers": wrappers})), **kwargs)
+
+
+def register(identifier: str) -> None:
+    """Imports the package whose import registers its environments, where the id names it."""
+    if identifier.startswith("ALE/") and identifier not in gymnasium.registry:
+        gymnasium.register_envs(importlib.import_module("ale_py"))
+
+
+def require_form(environment: Mapping[str, Any]) -> None:
+    """Refuses a description that nobody at Gymnasium made.
+
+    Raises:
+      NotRebuiltError: a part of it is no dict, or no list of them.
+    """
+    spec = environment.get("spec") or {}
+    parts = [spec, environment.get("kwargs") or {}]
+    if isinstance(spec, Mapping):
+        wrappers = spec.get("additional_wrappers") or ()
+        parts += [spec.get("kwargs") or {}, *(wrappers if isinstance(wrappers, list | tuple) else [wrappers])]
+    if not all(isinstance(each, Mapping) for each in parts):
+        raise NotRebuiltError("the recorded description of the environment is none of Gymnasium's; make it by hand")
+
+
+def _require_registered(identifier: str, spec: Mapping[str, Any]) -> None:
+    register(identifier)
+    known = gymnasium.registry.get(identifier)
+    if known is None:
+        raise NotRebuiltError(f"{identifier} is not registered; import the package that registers it first")
+    recorded = spec.get("entry_point", known.entry_point)
+    if recorded != known.entry_point:
+        raise NotRebuiltError(f"{identifier} was {recorded!r} when it was recorded and is {known.entry_point!r} now")
+
+
+def _wrapper_class(described: Mapping[str, Any]) -> type[gymnasium.Wrapper[Any, Any, Any, Any]]:
+    """The class of a wrapper, if it is known here."""
+    place = str(described.get("entry_point"))
+    module, _, name = place.partition(":")
+    if not (module in sys.modules or module.startswith("gymnasium.wrappers.")):
+        raise NotRebuiltError(f"its wrapper {place} is not known here; import {module} first")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise NotRebuiltError(f"its wrapper {place} is not known here: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, gymnasium.Wrapper)):
+        raise NotRebuiltError(f"its wrapper {place} is no gymnasium.Wrapper")
+    return found
+
+
+def _writes_files(wrapper: type) -> bool:
+    """Whether a wrapper writes into the directory that it was recorded with, over what is there."""
+    return issubclass(wrapper, gymnasium.wrappers.RecordVideo)

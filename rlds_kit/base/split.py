@@ -1,0 +1,73 @@
+"""Which part of a split an episode belongs to: a matter of its id alone."""
+
+import bisect
+import itertools
+import math
+import uuid
+from collections.abc import Mapping
+from typing import Final
+
+from rlds_kit.base.siphash import siphash
+
+BUCKETS: Final = 2**53
+"""Hashes are taken modulo this: every fraction that a float can hold is a whole number of buckets."""
+_SINGLE_PRECISION: Final = 1e-6
+"""Sums that miss 1 by less do so because their parts were rounded to float32."""
+_ID: Final = 0x726C6473  # "rlds": the second half of the key, beside the seed
+
+
+def part_of(episode_id: str | bytes | int | uuid.UUID, fractions: Mapping[str, float], seed: int = 0) -> str:
+    """The part of a split that an episode belongs to.
+
+    It follows from the id, the fractions and the seed, so it is the same on every machine and in every copy, merge and
+    order of the episodes, and no other episode has a say in it. The id is hashed with SipHash-2-4 (`siphash`), and the
+    parts are neighbouring ranges of the hash: when a fraction grows at the cost of a later one, no episode leaves it.
+
+    Args:
+      episode_id: text is hashed as UTF-8, a whole number and a UUID as the text that `str` gives.
+      fractions: of each part, by name, in their order; they sum to 1.
+      seed: a number below 2**63; another one gives another split.
+
+    Raises:
+      ValueError: the fractions are not those of a whole, or the seed is out of range.
+
+    >>> [part_of(episode_id, {"train": 0.8, "test": 0.2}) for episode_id in ("a", "b", "c", "d", "e")]
+    ['train', 'train', 'train', 'train', 'test']
+    """
+    data = episode_id if isinstance(episode_id, bytes) else str(episode_id).encode()
+    bucket = siphash(key_of(seed), data) % BUCKETS
+    return list(fractions)[bisect.bisect_right(ends_of(fractions), bucket)]
+
+
+def ends_of(fractions: Mapping[str, float]) -> list[int]:
+    """The bucket before which each part ends.
+
+    Raises:
+      TypeError: the fractions are no dict.
+      ValueError: there are no fractions, one is not positive, or they do not sum to 1.
+
+    >>> [end / BUCKETS for end in ends_of({"train": 0.75, "test": 0.25})]
+    [0.75, 1.0]
+    """
+    if not isinstance(fractions, Mapping):
+        raise TypeError(f'expected fractions by name, such as {{"train": 0.9, "test": 0.1}}, got {fractions!r}')
+    wrong = {name: value for name, value in fractions.items() if not (math.isfinite(value) and value > 0)}
+    if wrong or not fractions:
+        raise ValueError(f"expected fractions above 0, got {wrong or 'none'}; leave out parts that get nothing")
+    total = math.fsum(fractions.values())
+    if abs(total - 1) > 1e-9:
+        cure = "; give Python's floats, for float32 has too few digits" if abs(total - 1) < _SINGLE_PRECISION else ""
+        raise ValueError(f"expected fractions that sum to 1, got {dict(fractions)}, which sum to {total}{cure}")
+    sums = list(itertools.accumulate(fractions.values()))
+    return [*(round(end * BUCKETS) for end in sums[:-1]), BUCKETS]
+
+
+def key_of(seed: int) -> tuple[int, int]:
+    """The key that ids are hashed with.
+
+    Raises:
+      ValueError: the seed is out of range.
+    """
+    if not 0 <= seed < 2**63:
+        raise ValueError(f"expected a seed from 0 to 2**63 - 1, got {seed}")
+    return seed, _ID

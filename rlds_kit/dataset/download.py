@@ -1,0 +1,98 @@
+"""Copies a dataset to this machine, byte for byte: from the Hugging Face Hub, or from any URL."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.base.errors import NotADatasetError
+from rlds_kit.base.progress import Progress
+from rlds_kit.dataset.hub import PATTERNS, check
+from rlds_kit.dataset.location import HUB, directory_of
+from rlds_kit.remote.address import is_url
+from rlds_kit.remote.checksums import CHECKSUMS
+from rlds_kit.storage.directory import is_dataset
+from rlds_kit.storage.whole_directory import new_directory
+
+_READ_BYTES: Final = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Downloaded:
+    """What `download` copied.
+
+    Attributes:
+      source: the location it came from.
+      destination: the directory.
+      files: how many there are, the checksums left out.
+      bytes: of all files.
+      checked: whether they were compared with SHA-256 checksums; datasets that `rlds-kit publish` wrote have them.
+    """
+
+    source: str
+    destination: Path
+    files: int
+    bytes: int
+    checked: bool
+
+
+def download(
+    location: str | os.PathLike[str], destination: str | os.PathLike[str], *, progress: Progress | None = None
+) -> Downloaded:
+    """Copies the shards, layers and description of a dataset; cards and pictures are left out.
+
+    Args:
+      location: as `rlds_kit.open` takes it: "hf://org/name@revision", a URL, or a directory.
+      destination: does not exist, or is an empty directory; it appears when all is there and checked.
+      progress: called with the bytes that are done and those there are.
+
+    Raises:
+      NotADatasetError: there is no dataset.
+      DatasetExistsError: something is at the destination.
+      DamagedError: a file does not match its checksum.
+      RemoteError: it cannot be read.
+      MissingExtraError: the library that reads such locations is not installed.
+
+    >>> download("hf://me/pong", "data/pong")  # doctest: +SKIP
+    """
+    text = os.fspath(location) if isinstance(location, os.PathLike) else location
+    needs_no_cache = is_url(text) and not text.startswith(HUB)  # every byte is read once
+    source = directory_of(location, cache_bytes=0 if needs_no_cache else None)
+    if not is_dataset(source):
+        raise NotADatasetError(f"{source}: expected a dataset, but there is no shard and no dataset.json; check it")
+    found = {path.relative_to(source).as_posix() for pattern in PATTERNS for path in source.glob(pattern)}
+    names = sorted(found - {CHECKSUMS})
+    total = sum((source / name).stat().st_size for name in names)
+    checksums = _checksums(source)
+    with new_directory(destination) as made:
+        done = 0
+        for name in names:
+            for size in _copied(source / name, made / name):
+                done += size
+                if progress is not None:
+                    progress(done, total)
+        if checksums is not None:
+            (made / CHECKSUMS).write_bytes(checksums)
+            check(made, made / CHECKSUMS)
+    return Downloaded(text, Path(destination), len(names), total, checksums is not None)
+
+
+def _checksums(source: Path) -> bytes | None:
+    """The content of the file of checksums, which a web server has and does not list; None where there is none."""
+    try:
+        with (source / CHECKSUMS).open("rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def _copied(source: Path, destination: Path) -> Iterator[int]:
+    """Copies a file durably; yields the sizes of its parts."""
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    with source.open("rb") as read, destination.open("xb") as written:
+        while data := read.read(_READ_BYTES):
+            written.write(data)
+            yield len(data)
+        written.flush()
+        os.fsync(written.fileno())

@@ -1,0 +1,1 @@
+"""One recorded episode: its fields, steps and metadata, and the transitions of its agents."""

@@ -1,0 +1,267 @@
+"""Whole episodes, or stretches of one, as nests of arrays of dtypes and shapes that are known in advance."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
+from rlds_kit.base.step import ACTION, DISCOUNT, FLAGS, REWARD, STEP_INDEX
+from rlds_kit.episode.episode import Episode
+from rlds_kit.loader.aligned import aligned
+from rlds_kit.loader.kept import Kept
+from rlds_kit.loader.layout import Leaf, layout, nested, read_leaf, require_cast
+from rlds_kit.loader.metadata import metadata_columns
+from rlds_kit.loader.place import Place
+from rlds_kit.loader.plan import Weights
+from rlds_kit.loader.pool import Pool, cast, require_leaf
+from rlds_kit.loader.read_ahead import Batch
+from rlds_kit.loader.segments import Segments
+from rlds_kit.loader.source import Source
+from rlds_kit.storage.array_pool import ArrayPool
+from rlds_kit.storage.episode_reader import fields
+from rlds_kit.storage.restore import Stack
+
+END: Final = "end"
+"""How an episode ended: the value of its `EpisodeEnd`; empty while it is being recorded."""
+VALID: Final = "valid"
+"""Which values of a field are defined."""
+STRETCH_BYTES: Final = 24 << 20
+"""About how many bytes of decoded steps are read at once; where blocks are small, at most half as many again."""
+
+Stretch: TypeAlias = dict[Leaf, tuple[np.ndarray, np.ndarray]]
+"""Of every leaf the values of consecutive steps, `[rows, ...]`, and `[rows]` bool, where there is one."""
+
+
+class WholeEpisodes:
+    """The episodes of a snapshot of a dataset. Safe to use from several threads, and cheap to pickle.
+
+    Args:
+      episodes: what they are.
+      source: where their steps are.
+      metadata: keys of metadata to give with each; looked up now, in every episode.
+      dtypes: to convert fields to, by name.
+
+    Raises:
+      SpecError: an episode lacks the metadata, or those of all have no common dtype and shape.
+      ValueError: metadata have a name that is taken.
+
+    Attributes:
+      source: where their steps are.
+      layouts: the arrays of every field that is read.
+      metadata: `[episodes, ...]` by name.
+    """
+
+    def __init__(
+        self,
+        episodes: Sequence[Episode],
+        source: Source,
+        metadata: Sequence[str] = (),
+        dtypes: Mapping[str, DTypeLike] | None = None,
+    ) -> None:
+        if taken := {*metadata} & {STEPS, VALID, EPISODE_ID, END}:
+            raise ValueError(f"metadata {sorted(taken)} have names that an episode uses itself; leave them out")
+        self.source, self._episodes = source, episodes
+        chosen = {name: np.dtype(dtype) for name, dtype in (dtypes or {}).items()}
+        self.layouts = {name: layout(source.spec, name, chosen) for name in source.fields if name not in FLAGS}
+        require_cast(self.layouts, chosen)
+        self.metadata = metadata_columns(episodes, metadata)
+        self._segments = _whole(source)
+
+    def __len__(self) -> int:
+        return len(self._episodes)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} episodes of {self.source.name}>"
+
+    def named_apart(self) -> Self:
+        """Refuses fields whose names an episode uses for something else.
+
+        Raises:
+          ValueError: there is one.
+        """
+        for name in {*self.source.fields} & {VALID, *self.fact_columns}:
+            raise ValueError(
+                f"{self.source.name} has a field {name!r}, which is what an episode calls something else; leave the "
+                "field out with `select`"
+            )
+        return self
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        """An episode: its fields as arrays `[steps, ...]`, `valid`, `episode_id`, `end`, and the chosen metadata."""
+        rows = range(self._episodes[number].length)
+        arrays = self.stretch(number, rows)
+        fields = {name: nested(found, lambda leaf: arrays[leaf][0]) for name, found in self.layouts.items()}
+        valid = {name: nested(found, lambda leaf: arrays[leaf][1]) for name, found in self.layouts.items()}
+        flags = {name: flag for name, flag in self.flags(number, rows).items() if name in self.source.fields}
+        return {**fields, **flags, VALID: valid, **self.facts(number)}
+
+    def stretch(self, number: int, rows: range) -> Stretch:
+        """Consecutive steps of an episode, with zeros where there is no value.
+
+        Raises:
+          DamagedError: one of them is damaged.
+          SpecError: a value is of another dtype or shape than its field.
+        """
+        leaves = [leaf for found in self.layouts.values() for leaf in found]
+        wanted = fields(leaf.path for leaf in leaves)
+        stacks = self.source.reader(number).stacks(rows.start, rows.stop, wanted, allocate=aligned)
+        return self._with_discounts({leaf: self._values(leaf, stacks, number, rows) for leaf in leaves})
+
+    def _values(
+        self, leaf: Leaf, stacks: Mapping[str, Stack], number: int, rows: range
+    ) -> tuple[np.ndarray, np.ndarray]:
+        found = read_leaf(leaf, stacks, rows.start, rows.stop)
+        if found is None:
+            empty = np.zeros if leaf.spec is not None else np.empty  # of None
+            return empty((len(rows), *leaf.shape), leaf.dtype), np.zeros(len(rows), np.bool_)
+        values, defined = found
+        require_leaf(self.source.name, leaf, values, number, rows)
+        return cast(leaf, values), defined
+
+    def _with_discounts(self, stretch: Stretch) -> Stretch:
+        """A discount that was not given with an action is 1: zero would say that the next step is terminal."""
+        acted = [stretch[leaf][1] for name in (ACTION, REWARD) for leaf in self.layouts.get(name, ())]
+        for leaf in self.layouts.get(DISCOUNT, ()):
+            values, defined = stretch[leaf]
+            values[~defined & np.any(acted, axis=0)] = 1
+        return stretch
+
+    def flags(self, number: int, rows: range) -> dict[str, np.ndarray]:
+        """`is_first`, `is_last` and `is_terminal` of consecutive steps of an episode, each `[rows]` bool.
+
+        Raises:
+          DamagedError: one may be the last or not: what follows it is damaged.
+        """
+        place = Place(np.zeros(1, np.int64), self._segments[np.array([number])])
+        return {name: place.flag(name, np.arange(rows.start, rows.stop)[None])[0] for name in FLAGS}
+
+    def facts(self, number: int) -> dict[str, Any]:
+        """`episode_id`, `end` and the chosen metadata of an episode.
+
+        Raises:
+          DamagedError: the end may have been in bytes that are damaged.
+        """
+        episode = self._episodes[number]
+        end = "" if episode.end is None else episode.end.value
+        return {EPISODE_ID: str(episode.id), END: end, **{name: each[number] for name, each in self.metadata.items()}}
+
+    @property
+    def fact_columns(self) -> dict[str, np.ndarray]:
+        """Of each of the `facts` an array `[0, ...]` of its dtype and shape."""
+        text = np.empty(0, object)
+        return {EPISODE_ID: text, END: text, **{name: each[:0] for name, each in self.metadata.items()}}
+
+    @property
+    def row_bytes(self) -> int:
+        """What the values of a step weigh."""
+        return sum(leaf.row_bytes for found in self.layouts.values() for leaf in found) or 1
+
+    @property
+    def are_small(self) -> bool:
+        """Whether each episode is one stretch, as far as shapes are known."""
+        return self._stretches(int(self.source.lengths.max(initial=0))) == 1
+
+    def bounds(self, number: int) -> np.ndarray:
+        """`[n + 1]` int64: where an episode is cut into stretches so that no block is decoded twice."""
+        entry = self.source.entries[number]
+        return equal_stretches(entry.first_row, entry.rows, self._stretches(entry.rows))
+
+    def _stretches(self, rows: int) -> int:
+        """How many an episode of so many steps is cut into."""
+        return max(1, round(rows * self.row_bytes / STRETCH_BYTES))
+
+
+def equal_stretches(begins: np.ndarray, rows: int, count: int) -> np.ndarray:
+    """Cuts rows where blocks begin, so that stretches are as equal as blocks allow.
+
+    Args:
+      begins: `[blocks]` int64, the first row of each block, ascending; the first ones may be missing.
+      rows: how many there are.
+      count: of stretches; there may be fewer.
+
+    Returns:
+      `[n + 1]` int64, from 0 to `rows`, ascending.
+
+    >>> equal_stretches(np.arange(0, 100, 8), 100, 3).tolist()
+    [0, 32, 64, 100]
+    """
+    begins = np.append(0, begins)
+    nearest = np.searchsorted((begins[1:] + begins[:-1]) / 2, np.arange(count) * rows / count)
+    bounds: np.ndarray = np.unique(np.append(begins[nearest], rows)).astype(np.int64)
+    return bounds
+
+
+def with_step_index(source: Source) -> Source:
+    """The same source, with the numbers of steps among its fields where the dataset has them."""
+    if STEP_INDEX not in source.spec.fields or STEP_INDEX in source.fields:
+        return source
+    return replace(source, fields=(*source.fields, STEP_INDEX))
+
+
+def _whole(source: Source) -> Segments:
+    """Every episode as one segment, gaps or not."""
+    count = len(source.entries)
+    return Segments(
+        episode=np.arange(count),
+        begin=np.zeros(count, np.int64),
+        end=source.lengths,
+        base=source.bases,
+        rows=source.lengths,
+        is_ended=source.ended,
+        is_terminated=np.array([entry.ending == pb.TERMINATED for entry in source.entries], np.bool_),
+        is_cut=np.array([entry.is_cut for entry in source.entries], np.bool_),
+    )
+
+
+@dataclass(frozen=True)
+class EpisodeNumbers:
+    """The numbers of the episodes of a source, as samples that can be put in an order."""
+
+    source: Source
+
+    @property
+    def name(self) -> str:
+        """Of the dataset, for messages."""
+        return self.source.name
+
+    @property
+    def weights(self) -> Weights:
+        """How many there are; what they weigh plays no part."""
+        return Weights(len(self.source.entries), row_bytes=1, rows_per_sample=1, rows_between=1)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What they are, apart from the data."""
+        return {"samples": "episodes"}
+
+    @property
+    def digest(self) -> str:
+        """Identifies the episodes."""
+        return self.source.digest
+
+    @property
+    def names(self) -> str:
+        """The episodes in short."""
+        return self.source.names
+
+    def named(self, names: str) -> Self:
+        """These episodes only, as far as they are here."""
+        return type(self)(self.source.named(names))
+
+    def kept(self, limit: int) -> Kept:
+        """Numbers take no room."""
+        return Kept(self.source, {}, limit)
+
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
+        """Nothing must be read for a number."""
+        del items, memory, kept
+        return Pool(self.source, {}, {})
+
+    def batch(self, pool: Pool, items: np.ndarray) -> Batch:
+        """The numbers."""
+        del pool
+        return {"episode": items}

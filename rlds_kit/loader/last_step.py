@@ -1,0 +1,77 @@
+"""What stands for the action of an episode's last step, which has none: zeros, the action before, or no step at all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias, get_args, overload
+
+from rlds_kit.base.errors import SpecError
+from rlds_kit.loader.source import Source
+from rlds_kit.storage.episode_entry import EpisodeEntry
+
+LastStep: TypeAlias = Literal["zeros", "drop", "repeat"]
+"""zeros: as RLDS has it, action, reward and discount of the last step are zeros. repeat: its action is that of the step
+before; reward and discount are zeros. drop: it is left out, and with it the final observation; `is_last` and
+`is_terminal` move to the step before, which then is the last."""
+LAST_STEPS: Final[tuple[LastStep, ...]] = get_args(LastStep)
+
+SAID: Final[dict[LastStep, str]] = {
+    "zeros": "The last step of each episode has an observation only: its action, reward and discount are zeros "
+    "that were not recorded. Leave it out when training a policy.",
+    "repeat": "The last step of each episode has an observation only: its action repeats that of the step before, "
+    "its reward and discount are zeros.",
+    "drop": "Every step has an action that was taken: the final observation of each episode, after its last action, "
+    "was left out.",
+}
+"""For people who read a dataset."""
+
+
+def require_last_step(given: str) -> LastStep:
+    """Checks an argument.
+
+    Raises:
+      ValueError: it is none of the three.
+    """
+    for each in LAST_STEPS:
+        if given == each:
+            return each
+    raise ValueError(f"last_step: expected one of {', '.join(LAST_STEPS)}, got {given!r}")
+
+
+def with_last_step(source: Source, last_step: LastStep) -> Source:
+    """The source, without the last step of every episode if it is dropped.
+
+    Raises:
+      SpecError: an episode has no action, so that nothing would be left, or nothing is there to repeat.
+    """
+    if require_last_step(last_step) == "zeros":
+        return source
+    for number, entry in enumerate(source.entries):
+        if entry.rows < 2:
+            raise SpecError(
+                f"{source.name}: episode {number} has no action, so last_step={last_step!r} has nothing to keep or to "
+                "repeat; leave such episodes out: `rlds-kit filter` makes a copy without them"
+            )
+    return replace(source, entries=_WithoutLast(source.entries)) if last_step == "drop" else source
+
+
+@dataclass(frozen=True)
+class _WithoutLast(Sequence[EpisodeEntry]):
+    """Entries that end one step earlier."""
+
+    entries: Sequence[EpisodeEntry]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @overload
+    def __getitem__(self, index: int) -> EpisodeEntry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "_WithoutLast": ...
+
+    def __getitem__(self, index: int | slice) -> "EpisodeEntry | _WithoutLast":
+        """An entry, or some."""
+        if isinstance(index, slice):
+            return _WithoutLast(self.entries[index])
+        entry = self.entries[index]
+        return replace(entry, rows=entry.rows - 1)

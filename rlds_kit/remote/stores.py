@@ -1,0 +1,17 @@
+"""Which reader of files serves an address: ours for http(s), fsspec's for all others."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rlds_kit.remote.address import HTTP, Address
+from rlds_kit.remote.store import FsspecStore, Store
+
+
+def store_of(address: Address, options: Mapping[str, Any]) -> Store:
+    """What reads the directory at an address."""
+    make: Callable[[Address, Mapping[str, Any]], Store] = FsspecStore
+    if address.url.startswith(HTTP):
+        from rlds_kit.remote.http import HttpStore  # takes asyncio with it
+
+        make = HttpStore
+    return make(address, options)

@@ -1,0 +1,14 @@
+"""Makes new datasets from others, with ids, digests and lineage right: merge, filter, trim, split, delete.
+
+Every verb writes a new directory that is there as a whole or not at all, copies what it need not change as it lies, and
+compares what it wrote with what was meant. `dataset.json` says how it was made.
+"""
+
+from rlds_kit.tools.edit.delete import delete
+from rlds_kit.tools.edit.filter import filter  # noqa: A004  it is used as `edit.filter`
+from rlds_kit.tools.edit.merge import merge
+from rlds_kit.tools.edit.report import Report
+from rlds_kit.tools.edit.split import split
+from rlds_kit.tools.edit.trim import trim
+
+__all__ = ["Report", "delete", "filter", "merge", "split", "trim"]

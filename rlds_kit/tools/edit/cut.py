@@ -1,0 +1,163 @@
+"""Some consecutive steps of an episode, written as an episode of its own.
+
+Columns that lie wholly in the steps keep their bytes; only those that the cut goes through are encoded again.
+"""
+
+import uuid
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from typing import Final, NamedTuple
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.reset_chain import RESET_CHAIN
+from rlds_kit.layers.carry import Piece
+from rlds_kit.spec import value
+from rlds_kit.storage import block, shard_file
+from rlds_kit.storage import column as columns
+from rlds_kit.storage.block_parts import cut as cut_columns
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.column_layout import layout_of
+from rlds_kit.storage.digest import EpisodeDigest
+from rlds_kit.storage.episode_records import end_of, start_of
+from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.leaf import field_of
+from rlds_kit.tools.edit.output import Output
+from rlds_kit.tools.upkeep import repaired
+from rlds_kit.tools.upkeep.episode_blocks import headers_of
+from rlds_kit.tools.upkeep.repaired import Repaired, Span
+from rlds_kit.tools.upkeep.source import SourceEpisode
+
+TRIMMED: Final = "trimmed"
+"""The entry of an episode's provenance that says what it was cut from; no digest covers it."""
+
+
+class Cut(NamedTuple):
+    """Steps `[begin, end)` of an episode."""
+
+    begin: int
+    end: int
+
+
+def cut_id(episode_id: uuid.UUID, cut: Cut) -> uuid.UUID:
+    """The id of what is left of an episode: the same cut always makes the same.
+
+    >>> cut_id(uuid.UUID(int=0), Cut(0, 10))
+    UUID('ed65985c-5144-544c-a6de-a1ea968607a6')
+    """
+    return uuid.uuid5(episode_id, f"rlds_kit trim {cut.begin}:{cut.end}")
+
+
+def write_cut(output: Output, episode: SourceEpisode, cut: Cut, acted: AbstractSet[str], choose: FilterChoice) -> None:
+    """Writes the steps of a cut, which is not the whole episode, as a new episode.
+
+    Args:
+      output: where to.
+      episode: that is cut.
+      cut: the steps, at least one.
+      acted: fields of what was done in a step, which the last step loses.
+      choose: remembers filters.
+
+    Raises:
+      DamagedError: a column of these steps is damaged.
+    """
+    writer = output.shard_for(episode.shard)
+    start, end, digest = _start(episode, cut), _end(episode, cut), EpisodeDigest()
+    writer.start(start)
+    for position, base, header in headers_of(episode.shard.file(), episode.entry):
+        rows = range(max(header.first_row, cut.begin) - cut.begin, min(header.end_row, cut.end) - cut.begin)
+        if rows:
+            record = _Block(episode, position, base, cut, acted).record(start.episode_id, rows, header, digest, choose)
+            writer.encoded_block(start.episode_id, rows, record)
+            output.meter.next_file(len(record))
+    content = digest.digest(start, end)
+    if end is not None:
+        end.content_digest = content
+        writer.end(end)
+    piece = Piece(cut.begin, cut.end, 0)
+    output.changed(episode, start.episode_id, piece, content, has_end=end is not None)
+
+
+class _Block(NamedTuple):
+    """A block that some steps of the cut are in."""
+
+    episode: SourceEpisode
+    position: int
+    base: int
+    cut: Cut
+    acted: AbstractSet[str]
+
+    def record(
+        self, episode_id: bytes, rows: range, header: pb.BlockHeader, digest: EpisodeDigest, choose: FilterChoice
+    ) -> bytes:
+        """The part of the block that is in the cut, with its own count of rows."""
+        pairs = []
+        for entry in header.columns:
+            until = self.cut.end - (field_of(entry.path) in self.acted)
+            if entry.first_row >= until or entry.first_row + entry.count <= self.cut.begin:
+                continue
+            payload = self._payload(entry)
+            place = self.episode.shard.file().place(self.position)
+            column = columns.decode(layout_of(entry, place), payload, place)
+            whole = self.cut.begin <= entry.first_row and entry.first_row + entry.count <= until
+            for part in [column] if whole else cut_columns([column], frozenset(), self.cut.begin, until):
+                moved = Column(part.key, part.rows - self.cut.begin, part.values, part.shapes)
+                digest.update([moved])
+                pairs.append((_moved(entry, self.cut.begin), payload) if whole else columns.encode(moved, choose))
+        return block.assemble(
+            pb.BlockHeader(episode_id=episode_id, first_row=rows.start, end_row=rows.stop),
+            pairs,
+        )
+
+    def _payload(self, entry: pb.Column) -> bytes | memoryview:
+        return shard_file.read_payload(self.episode.shard.file(), self.position, self.base + entry.offset, entry.length)
+
+
+def _moved(entry: pb.Column, by: int) -> pb.Column:
+    moved = pb.Column()
+    moved.CopyFrom(entry)
+    moved.first_row -= by
+    return moved
+
+
+def _start(episode: SourceEpisode, cut: Cut) -> pb.EpisodeStart:
+    start = pb.EpisodeStart()
+    start.CopyFrom(start_of(episode.shard.file(), episode.entry))
+    note = {"id": str(episode.id), "begin": cut.begin, "end": cut.end}
+    if cut.begin:
+        # No reset led to its first observation any more.
+        note |= {"seed": value.decode(start.seed), "options": value.decode(start.options)}
+        start.seed.CopyFrom(value.encode(None))
+        start.options.CopyFrom(value.encode(None))
+    provenance = dict(value.decode(start.provenance)) if start.provenance.WhichOneof("kind") else {}
+    if cut.begin and RESET_CHAIN in provenance:
+        note[RESET_CHAIN] = provenance.pop(RESET_CHAIN)
+    if TRIMMED in provenance:
+        note[TRIMMED] = provenance[TRIMMED]
+    lost = repaired.marks(start)
+    start.provenance.CopyFrom(value.encode({**provenance, TRIMMED: note}))
+    if lost != Repaired():
+        spans = tuple(_spans(lost.undefined, cut))
+        start.provenance.CopyFrom(repaired.mark(start.provenance, Repaired(spans, start=lost.start, end=lost.end)))
+    start.episode_id = cut_id(episode.id, cut).bytes
+    return start
+
+
+def _spans(spans: Iterable[Span], cut: Cut) -> Iterable[Span]:
+    for path, begin, end in spans:
+        first, last = max(begin, cut.begin), min(end, cut.end)
+        if first < last:
+            yield Span(path, first - cut.begin, last - cut.begin)
+
+
+def _end(episode: SourceEpisode, cut: Cut) -> pb.EpisodeEnd | None:
+    """As the episode ended, if its last step is in the cut; else a cut is not the environment's limit: INTERRUPTED."""
+    end = end_of(episode.shard.file(), episode.entry)
+    made = pb.EpisodeEnd(metadata=value.encode({}))
+    if end is not None:
+        made.CopyFrom(end)
+    elif cut.end == episode.entry.rows:
+        return None
+    if cut.end < episode.entry.rows:
+        made.ending, made.terminated, made.truncated = pb.INTERRUPTED, False, False
+    made.episode_id, made.rows = cut_id(episode.id, cut).bytes, cut.end - cut.begin
+    return made

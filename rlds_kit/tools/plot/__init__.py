@@ -1,0 +1,27 @@
+"""Histograms of datasets, side by side: returns, lengths and actions.
+
+`histograms` draws; `count` gives the numbers, without Matplotlib.
+"""
+
+from rlds_kit.tools.plot.counting import BINS, MAX_BINS, MIN_BINS, count
+from rlds_kit.tools.plot.errors import MissingMatplotlibError, PlotError
+from rlds_kit.tools.plot.figure import draw, histograms, require_drawable, save
+from rlds_kit.tools.plot.histogram import Counts, Histogram, Histograms, Size, TextHistogram
+
+__all__ = [
+    "BINS",
+    "MAX_BINS",
+    "MIN_BINS",
+    "Counts",
+    "Histogram",
+    "Histograms",
+    "MissingMatplotlibError",
+    "PlotError",
+    "Size",
+    "TextHistogram",
+    "count",
+    "draw",
+    "histograms",
+    "require_drawable",
+    "save",
+]

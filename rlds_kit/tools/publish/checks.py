@@ -1,0 +1,112 @@
+"""What is asked of a dataset before it is published; everything that is found is reported together."""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.base.progress import Meter, Progress
+from rlds_kit.dataset.dataset import Dataset
+from rlds_kit.riegeli import DamagedError as RiegeliDamagedError
+from rlds_kit.storage import directory as directories
+from rlds_kit.storage.contents import read_index
+from rlds_kit.storage.shard_file import ShardFile
+from rlds_kit.tools.publish.about import About
+from rlds_kit.tools.publish.errors import Problem
+from rlds_kit.tools.publish.personal import PersonalData, personal_data
+from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.survey import survey
+from rlds_kit.tools.upkeep.verify import Report, verify
+
+Stages = Callable[[str], AbstractContextManager[Progress | None]]
+"""Begins a stage of the work by its name, and gives what is to be told of its bytes."""
+
+_OPEN: Final = "open"
+"""The rule by which `verify` notes a shard that is being recorded."""
+
+
+def problems_of(
+    dataset: Dataset, about: About, allowed: Collection[str], stages: Stages
+) -> tuple[list[Problem], Report]:
+    """Checks a dataset.
+
+    Args:
+      dataset: to publish.
+      about: what it says of itself, completed.
+      allowed: fields that may be published although they look like personal data; with all that is in them.
+      stages: told of progress.
+
+    Returns:
+      What is wrong; and what `verify` found, with its notes.
+
+    Raises:
+      OSError: a file cannot be read.
+    """
+    with stages("verifying") as progress:
+        report = verify(dataset.path, progress)
+    found = [Problem(each.rule, _of(each), "`rlds-kit repair` makes a good copy") for each in report.problems]
+    found += _recording(report)
+    found += about.problems()
+    if not report.problems:
+        found += _contents(dataset)
+        with stages("looking for personal data") as progress:
+            found += _personal(dataset, allowed, Meter(progress, report.bytes))
+    return found, report
+
+
+def _of(finding: Finding) -> str:
+    return ": ".join(part for part in (finding.place, finding.message) if part)
+
+
+def _recording(report: Report) -> Iterator[Problem]:
+    for note in report.notes:
+        if note.rule == _OPEN:
+            yield Problem("recording", _of(note), "close the recorder and publish again")
+
+
+def _contents(dataset: Dataset) -> Iterator[Problem]:
+    if not len(dataset.episodes):
+        yield Problem("empty", f"{dataset.path} has no episodes", "record some first")
+    elif not dataset.spec.fields:
+        yield Problem("spec", "no shard says what a step holds", "record with a spec, or with values to take it from")
+    for shard in directories.shards_in(dataset.path):
+        if count := _discarded(shard):
+            yield Problem(
+                "discarded",
+                f"{shard.name} still has the bytes of {count:,} discarded {'episode' if count == 1 else 'episodes'}",
+                "`rlds-kit rechunk` makes a copy without them; publish that",
+            )
+
+
+def _discarded(shard: Path) -> int:
+    file = ShardFile(shard)
+    index = read_index(file)
+    if index is None:
+        return sum(each.is_discarded and bool(each.blocks) for each in survey(file, Meter(None, 0)).episodes.values())
+    return sum(each.ending == pb.DISCARDED and each.rows > 0 for each in index.episodes)
+
+
+def _personal(dataset: Dataset, allowed: Collection[str], meter: Meter) -> Iterator[Problem]:
+    try:
+        found = personal_data(dataset, meter)
+    except (DamagedError, RiegeliDamagedError, FormatError) as error:
+        yield Problem("personal-data", f"it could not be looked for: {error}", "`rlds-kit verify` says more")
+        return
+    for field, suspect in found.suspects.items():
+        if not _is_allowed(field, allowed):
+            yield Problem("personal-data", str(suspect), f"leave it out, or publish it with --allow-field {field}")
+    yield from _unknown(found, allowed)
+
+
+def _is_allowed(field: str, allowed: Collection[str]) -> bool:
+    return any(field == one or field.startswith(f"{one}/") for one in allowed)
+
+
+def _unknown(found: PersonalData, allowed: Collection[str]) -> Iterator[Problem]:
+    """A name that allows nothing is a slip: the field that was meant is not allowed."""
+    for one in allowed:
+        if not any(_is_allowed(field, [one]) for field in found.looked_at):
+            known = ", ".join(sorted(found.looked_at)[:12])
+            yield Problem("allow-field", f"there is no field {one!r}", f"choose among {known}")

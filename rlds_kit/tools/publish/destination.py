@@ -1,0 +1,120 @@
+"""Where a dataset is published to: what all kinds of places can do."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final, Protocol
+
+from rlds_kit.base.progress import Meter
+from rlds_kit.remote.checksums import CHECKSUMS
+from rlds_kit.storage.directory import DESCRIPTION, SHARD_PATTERN
+from rlds_kit.storage.manifest import PATTERN as MANIFESTS
+from rlds_kit.tools.publish.errors import Problem
+
+CARD: Final = "README.md"
+CROISSANT: Final = "croissant.json"
+PICTURES: Final = "card/*.png"
+LAYERS: Final = "layers/*"
+OURS: Final = (SHARD_PATTERN, MANIFESTS, LAYERS, PICTURES, DESCRIPTION, CARD, CROISSANT, CHECKSUMS)
+"""Names that a published dataset has; nothing else at a destination is ever removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A file that is published.
+
+    Attributes:
+      path: relative to the destination, with slashes.
+      source: where it is now.
+      size: in bytes.
+      sha256: of its content, in hexadecimal.
+    """
+
+    path: str
+    source: Path
+    size: int
+    sha256: str
+
+
+@dataclass(slots=True)
+class Sent:
+    """What was done.
+
+    Attributes:
+      written: paths of files that were not there, or were there with another content.
+      kept: of files that were there already, and are right.
+      removed: of files that are no part of the dataset any more.
+      bytes: of the files that were written.
+      revision: of the repository that has them; empty where there are none.
+    """
+
+    written: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    bytes: int = 0
+    revision: str = ""
+
+
+class Destination(Protocol):
+    """A place that takes a dataset.
+
+    Attributes:
+      url: for people.
+      address: what `rlds_kit.open` takes to read it from there; empty if it cannot.
+    """
+
+    url: str
+    address: str
+
+    def listing(self) -> Mapping[str, int]:
+        """Path and size of every file that is there; empty if nothing is."""
+        ...
+
+    def write(self, items: Sequence[Item], obsolete: Sequence[str], meter: Meter) -> Sent:
+        """Makes the destination hold exactly `items`, besides files that are not ours.
+
+        What is there already is not written again, so that work that was broken off goes on where it was. A destination
+        that has `checksums.txt` is complete, at any instant.
+
+        Args:
+          items: `checksums.txt` is the last of them.
+          obsolete: what to remove.
+          meter: told of bytes.
+
+        Raises:
+          PublishError: it could not be written, or what is there afterwards is not what was written.
+        """
+        ...
+
+
+def is_ours(path: str) -> bool:
+    """Whether a published dataset may have a file of this name.
+
+    >>> is_ours("card/returns.png"), is_ours("notes.txt")
+    (True, False)
+    """
+    return any(fnmatchcase(path, pattern) for pattern in OURS)
+
+
+def obsolete(there: Iterable[str], items: Sequence[Item]) -> list[str]:
+    """What a destination has of a dataset, and the dataset does not have any more."""
+    kept = {item.path for item in items}
+    return sorted(path for path in there if is_ours(path) and path not in kept)
+
+
+def occupied(url: str, there: Iterable[str], own: Sequence[str]) -> list[Problem]:
+    """Whether another dataset, or somebody's page, is in the way.
+
+    The names of shards and manifests are like no other. So a destination that has some of ours and none that we do not
+    know is where this very dataset was published before, or was being.
+    """
+    known = {path for path in there if is_ours(path)}
+    foreign = sorted(path for path in known if fnmatchcase(path, SHARD_PATTERN) and path not in own)
+    if foreign:
+        what = f"{foreign[0]}{f' and {len(foreign) - 1:,} more shards' if len(foreign) > 1 else ''} of another dataset"
+    elif known and not known & set(own):
+        what = f"{', '.join(sorted(known)[:3])}, and no shard of this dataset"
+    else:
+        return []
+    return [Problem("destination", f"{url} has {what}", "choose another, or replace what is there with --yes")]

@@ -1,0 +1,75 @@
+"""Draws the steps of an episode again: the environment is made as it was, and takes the recorded actions."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from rlds_kit.base.environment import NotRebuiltError
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.episode.episode import Episode
+from rlds_kit.tools.replay.episodes import FLAG_NAMES, Played, gap, played
+from rlds_kit.tools.replay.rebuilt import rebuilt
+
+MODE: Final = "rgb_array"
+
+
+class NotDrawnError(RldsKitError, ValueError):
+    """Nobody can say what there was to see at a step; the message says why."""
+
+
+def why_not_drawn(episode: Episode) -> str:
+    """Why an episode cannot be drawn again, as far as that is known without trying; empty if it may be."""
+    if not episode.provenance.get("id"):
+        return "no environment id was recorded, so the environment cannot be made again"
+    if episode.seed is None:
+        return "no seed was recorded for this episode; pass seeds to reset, or record with `draw_seeds=True`"
+    return gap(episode)
+
+
+def drawn(episode: Episode) -> Iterator[np.ndarray]:
+    """What the environment draws at each step of an episode: `[height, width, 3]` uint8.
+
+    Observations and rewards are compared with what was recorded, bit for bit: a picture is of the step that was
+    recorded, or there is none. Only environments are made that are registered with Gymnasium.
+
+    Raises:
+      NotDrawnError: no seed or no environment was recorded, it cannot be made here, it draws nothing, or it does
+        something else than when it was recorded; pictures of the steps before are given before.
+      DamagedError: a step is damaged.
+    """
+    if reason := why_not_drawn(episode):
+        raise NotDrawnError(reason)
+    try:
+        env = rebuilt(episode.provenance, render_mode=MODE)
+    except NotRebuiltError as error:
+        raise NotDrawnError(str(error)) from error
+    try:
+        steps = played(env, episode, with_info=False)
+        while True:
+            try:
+                row = next(steps)
+            except StopIteration as end:
+                done: Played = end.value
+                break
+            yield _picture(env.render(), row)
+    finally:
+        env.close()
+    last = episode.length - 1  # which the limit of a study, or a person, may have made the last
+    reason = done.reason
+    different = [each for each in done.divergences if each.field not in FLAG_NAMES or each.step != last]
+    if different:
+        first = different[0]
+        reason = (
+            f"from step {first.step} on the environment does something else than when it was recorded: {first.field} "
+            f"was {first.recorded} and is {first.replayed}"
+        )
+    if reason:
+        raise NotDrawnError(reason)
+
+
+def _picture(rendered: object, row: int) -> np.ndarray:
+    picture = np.asarray(rendered)
+    if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
+        raise NotDrawnError(f"the environment draws no picture at step {row}: {type(rendered).__name__}")
+    return np.array(picture)  # the environment may draw the next one into the same memory

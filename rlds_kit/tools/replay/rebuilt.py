@@ -1,0 +1,144 @@
+"""Makes the environment of an episode again, or says why that cannot be done.
+
+Only what this process knows already is called; see `rlds_kit.base.environment`.
+"""
+
+import importlib.metadata
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import gymnasium
+
+from rlds_kit.base.environment import NotRebuiltError, make, require_form
+
+SINGLE: Final = "gymnasium"
+VECTOR: Final = "gymnasium.vector"
+PLAIN_VECTORS: Final = (
+    "gymnasium.vector.sync_vector_env.SyncVectorEnv",
+    "gymnasium.vector.async_vector_env.AsyncVectorEnv",
+)
+"""Vector environments that do what their sub-environments would do alone."""
+OF_VECTORS: Final = frozenset(("num_envs", "vectorization_mode", "vector_kwargs"))
+"""Keyword arguments of `gymnasium.make_vec` that are not those of a sub-environment."""
+TIME_LIMIT: Final = "gymnasium.wrappers.common.TimeLimit"
+"""Limits are not among the wrappers of an `EnvSpec`: it has the outermost one as `max_episode_steps`."""
+VIDEO: Final = "gymnasium.wrappers.rendering.RecordVideo"
+"""Is left out: it would write over the videos of the recording, and changes nothing else."""
+
+
+def rebuilt(provenance: Mapping[str, Any], **kwargs: Any) -> gymnasium.Env[Any, Any]:
+    """Makes the environment that an episode was recorded with.
+
+    Of a vector environment of Gymnasium's own, one sub-environment is made.
+
+    Args:
+      provenance: of the episode.
+      **kwargs: replace recorded keyword arguments, for instance `render_mode="rgb_array"`.
+
+    Raises:
+      NotRebuiltError: it was no Gymnasium environment, it has no id, or what is made is not wrapped as it was.
+
+    >>> rebuilt({"interface": "gymnasium", "id": "CartPole-v1"}).unwrapped.__class__.__name__
+    'CartPoleEnv'
+    """
+    try:
+        _require_known_interface(provenance)
+        _require_described_wrappers(provenance)
+        env: gymnasium.Env[Any, Any] = make(_of_one(provenance), **kwargs)
+    except NotRebuiltError:
+        raise
+    except Exception as error:
+        raise NotRebuiltError(f"{provenance.get('id')} cannot be made: {type(error).__name__}: {error}") from error
+    try:
+        _require_same_layers(provenance, env)
+    except NotRebuiltError:
+        env.close()
+        raise
+    return env
+
+
+def doubts(provenance: Mapping[str, Any]) -> Iterator[str]:
+    """What may explain that the environment does something else: other versions, arguments that were not recorded.
+
+    >>> next(doubts({"spec": {}, "versions": {"gymnasium": "0.1"}})).partition(",")[0]
+    'recorded with gymnasium 0.1'
+    """
+    if "spec" not in provenance:
+        yield "the environment was made from its id: arguments and wrappers may not all have been recorded"
+    versions = provenance.get("versions")
+    for name, version in versions.items() if isinstance(versions, Mapping) else ():
+        if name in ("python", "rlds_kit"):
+            continue
+        now = getattr(sys.modules.get(name), "__version__", None) or _installed(name)
+        if now != version:
+            yield f"recorded with {name} {version}, replayed with {now or 'none'}"
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _require_known_interface(provenance: Mapping[str, Any]) -> None:
+    interface, name = provenance.get("interface"), provenance.get("class", "not described")
+    if interface not in (None, SINGLE, VECTOR):
+        raise NotRebuiltError(
+            f"a {interface} environment ({name}) does not say how to make it; only Gymnasium's can be"
+        )
+    if not provenance.get("id"):
+        raise NotRebuiltError(f"no environment id was recorded (the environment is {name}), so it cannot be made again")
+    if interface == VECTOR:
+        _require_plain_vector(provenance)
+
+
+def _require_plain_vector(provenance: Mapping[str, Any]) -> None:
+    name, layers = provenance.get("class"), provenance.get("wrapper_classes", [])
+    if name not in PLAIN_VECTORS or layers:
+        raise NotRebuiltError(
+            f"it was recorded in a vector environment ({', '.join([*layers, str(name)])}) whose sub-environments "
+            "cannot be made one by one; only those of SyncVectorEnv and AsyncVectorEnv without wrappers can"
+        )
+
+
+def _of_one(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """What one environment, or sub-environment, is made from."""
+    require_form(provenance)
+    if provenance.get("interface") != VECTOR:
+        return dict(provenance)
+    spec = provenance.get("spec")
+    alone = {**provenance, "kwargs": _without_vector(provenance.get("kwargs"))}
+    return alone if spec is None else {**alone, "spec": {**spec, "kwargs": _without_vector(spec.get("kwargs"))}}
+
+
+def _without_vector(kwargs: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: item for name, item in (kwargs or {}).items() if name not in OF_VECTORS}
+
+
+def _require_described_wrappers(provenance: Mapping[str, Any]) -> None:
+    if provenance.get("spec") is None and provenance.get("wrappers"):
+        names = ", ".join(str(each["name"]) for each in provenance["wrappers"])
+        raise NotRebuiltError(f"the arguments of its wrappers ({names}) were not all recorded, so it cannot be wrapped")
+
+
+def _require_same_layers(provenance: Mapping[str, Any], env: gymnasium.Env[Any, Any]) -> None:
+    recorded = provenance.get("wrapper_classes")
+    if provenance.get("interface") != SINGLE or recorded is None:
+        return
+    if not isinstance(recorded, list | tuple) or not all(isinstance(name, str) for name in recorded):
+        raise NotRebuiltError(f"expected the names of its wrappers, got {recorded!r}")
+    others = {TIME_LIMIT, VIDEO}
+    recorded, made = ([name for name in layers if name not in others] for layers in (recorded, _layers(env)))
+    if made != recorded:
+        raise NotRebuiltError(
+            f"its wrappers were {', '.join(recorded) or 'none'}, and what can be made has {', '.join(made) or 'none'}; "
+            "wrappers are made again if they keep their arguments (gymnasium.utils.RecordConstructorArgs)"
+        )
+
+
+def _layers(env: gymnasium.Env[Any, Any]) -> Iterator[str]:
+    while isinstance(env, gymnasium.Wrapper):
+        yield f"{type(env).__module__}.{type(env).__qualname__}"
+        env = env.env

@@ -1,0 +1,60 @@
+"""Notes what a new dataset has, when all of its files are complete, and compares files with what was noted of them."""
+
+from pathlib import Path
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.layers.folder import LAYERS, PATTERN
+from rlds_kit.riegeli.array_record import last_chunk
+from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
+from rlds_kit.storage import directory as directories
+from rlds_kit.storage.contents import read_index
+from rlds_kit.storage.manifest import MAX_ENTRIES, ClosedFile, digest_of, name_for, write
+from rlds_kit.storage.shard_file import ShardFile
+
+
+def note_closed(directory: Path) -> None:
+    """Writes the manifests of a directory that nobody else writes to: of its shards and the files of its layers.
+
+    The same files have the same manifests.
+
+    Raises:
+      OSError: one cannot be read or written.
+    """
+    closed = [each for path in directories.shards_in(directory) if (each := _shard(path)) is not None]
+    closed += [_layer_file(directory, path) for path in sorted(directory.glob(PATTERN))]
+    for number, first in enumerate(range(0, len(closed), MAX_ENTRIES)):
+        write(directory / name_for(closed[0].path, number), closed[first : first + MAX_ENTRIES])
+
+
+def digest_in(directory: Path, path: str) -> str | None:
+    """What the manifest of a file would say of its content now; None: it has no index that can be read.
+
+    Raises:
+      OSError: it cannot be read.
+    """
+    if path.startswith(f"{LAYERS}/"):
+        return digest_of((directory / path).read_bytes())
+    return _index_digest(ShardFile(directory / path))
+
+
+def _shard(path: Path) -> ClosedFile | None:
+    file = ShardFile(path)
+    index, digest = read_index(file), _index_digest(file)
+    if index is None or digest is None:
+        return None  # its writer died before it closed it
+    shown = [entry.rows for entry in index.episodes if entry.rows and entry.ending != pb.DISCARDED]
+    return ClosedFile(path.name, file.size(), digest, len(shown), sum(shown))
+
+
+def _index_digest(file: ShardFile) -> str | None:
+    try:
+        position = last_chunk(file)
+        return None if position is None else digest_of(file.record(position))
+    except (RiegeliDamagedError, DamagedError, FormatError):
+        return None
+
+
+def _layer_file(directory: Path, path: Path) -> ClosedFile:
+    data = path.read_bytes()
+    return ClosedFile(path.relative_to(directory).as_posix(), len(data), digest_of(data))

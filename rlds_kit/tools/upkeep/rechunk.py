@@ -1,0 +1,237 @@
+"""Rewrites a dataset in blocks of another size: many small ones compress badly and are slow to read."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.base.progress import Meter, Progress
+from rlds_kit.layers.carry import Moved, carry
+from rlds_kit.storage import directory as directories
+from rlds_kit.storage.amendment import SeenFields
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.contents import contents
+from rlds_kit.storage.digest import EpisodeDigest
+from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_records import end_of, start_of
+from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.policy import BLOCK_ROWS
+from rlds_kit.storage.recorder import MAX_SHARD_BYTES
+from rlds_kit.storage.shard_file import ShardFile
+from rlds_kit.storage.shard_writer import ShardWriter
+from rlds_kit.storage.whole_directory import new_directory
+from rlds_kit.tools.upkeep.closing import note_closed
+from rlds_kit.tools.upkeep.copying import copy_description
+from rlds_kit.tools.upkeep.episode_blocks import blocks_of
+from rlds_kit.tools.upkeep.lineage import lineage, note
+from rlds_kit.tools.upkeep.regroup import regrouped
+from rlds_kit.tools.upkeep.report import require_dataset, uuid_of
+from rlds_kit.tools.upkeep.source import read_source
+
+__all__ = ["Report", "rechunk"]
+
+BLOCK_BYTES: Final = 32 << 20
+"""More before compression is in no block, however many rows were asked for: a reader holds a block in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `rechunk` did.
+
+    Attributes:
+      source: of the original.
+      destination: of the copy.
+      left_out: episodes that are being recorded; they are not in the copy.
+      episodes: in the copy.
+      steps: in the copy.
+      blocks_before: step blocks of these episodes in the original.
+      blocks: in the copy.
+      bytes_before: size of the shards of the original.
+      bytes: of the copy.
+    """
+
+    source: Path
+    destination: Path
+    left_out: tuple[uuid.UUID | None, ...]
+    episodes: int
+    steps: int
+    blocks_before: int
+    blocks: int
+    bytes_before: int
+    bytes: int
+
+
+def rechunk(
+    source: str | os.PathLike[str],
+    destination: str | os.PathLike[str],
+    *,
+    block_rows: int = BLOCK_ROWS,
+    block_bytes: int = BLOCK_BYTES,
+    max_shard_bytes: int = MAX_SHARD_BYTES,
+    progress: Progress | None = None,
+) -> Report:
+    """Copies a dataset into blocks of `block_rows` steps. Discarded episodes are gone for good.
+
+    Everything else stays: ids, metadata, every value and its type, layers. The content digest of each episode is
+    computed from what was read and again from the finished copy; all must be the one that the original has.
+
+    Args:
+      source: of the dataset; not changed.
+      destination: for the copy; must not exist, or be empty.
+      block_rows: steps in a block.
+      block_bytes: bytes in a block before compression, if `block_rows` would be more.
+      max_shard_bytes: a shard that has reached this size takes no new episode.
+      progress: told of bytes; they are read twice.
+
+    Raises:
+      ValueError: a size is not above 0.
+      NotADatasetError: there is no dataset at `source`.
+      DatasetExistsError: something is at `destination`.
+      DamagedError: something of the original is damaged; nothing is left of the copy.
+      OSError: a file cannot be read or written.
+
+    >>> rechunk("data/pong", "data/pong-128", block_rows=128)  # doctest: +SKIP
+    """
+    for name, size in (("block_rows", block_rows), ("block_bytes", block_bytes), ("max_shard_bytes", max_shard_bytes)):
+        if size <= 0:
+            raise ValueError(f"{name}: expected a number above 0, got {size}")
+    path, read = require_dataset(source), read_source(source)
+    shards = directories.shards_in(path)
+    before = sum(shard.stat().st_size for shard in shards)
+    with new_directory(destination) as made:
+        meter = Meter(progress, 2 * before)
+        work = _Work(_Output(made, max_shard_bytes), block_rows, block_bytes)
+        try:
+            for shard in shards:
+                _copy_shard(work, ShardFile(shard))
+                meter.next_file(shard.stat().st_size)
+        finally:
+            work.output.close()
+        copy_description(path, made, work.output.headers)
+        after = _check(made, work.digests, meter)
+        carry([path], made, work.moved)
+        note_closed(made)
+        note(made, lineage("rechunk", {"block_rows": block_rows, "block_bytes": block_bytes}, [read]))
+    return Report(
+        path,
+        Path(destination),
+        tuple(work.left_out),
+        len(work.digests),
+        work.steps,
+        work.blocks_before,
+        work.blocks,
+        before,
+        after,
+    )
+
+
+class _Output:
+    """The shards of the copy, one after the other."""
+
+    def __init__(self, directory: Path, max_bytes: int) -> None:
+        self.headers: list[pb.ShardHeader] = []
+        self._names = directories.shard_paths(directory)
+        self._max_bytes = max_bytes
+        self._writer: ShardWriter | None = None
+        self._seen: SeenFields | None = None
+
+    def shard_for(self, header: pb.ShardHeader) -> tuple[ShardWriter, SeenFields]:
+        """A shard that has room, of a run of the same spec, metadata and environment."""
+        if self._writer is None or self._seen is None or self._writer.is_full(self._max_bytes) or self._differs(header):
+            self.close()
+            own = pb.ShardHeader()
+            own.CopyFrom(header)
+            own.shard_id = uuid.uuid4().bytes
+            self.headers.append(own)
+            self._writer, self._seen = ShardWriter(next(self._names), own), SeenFields(own.spec)
+        return self._writer, self._seen
+
+    def _differs(self, header: pb.ShardHeader) -> bool:
+        last = self.headers[-1]
+        return any(getattr(last, name) != getattr(header, name) for name in ("spec", "metadata", "environment"))
+
+    def close(self) -> None:
+        """Closes the last shard."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
+
+@dataclass(slots=True)
+class _Work:
+    output: _Output
+    block_rows: int
+    block_bytes: int
+    digests: dict[bytes, bytes] = field(default_factory=dict)
+    moved: dict[bytes, Moved] = field(default_factory=dict)
+    left_out: list[uuid.UUID | None] = field(default_factory=list)
+    steps: int = 0
+    blocks: int = 0
+    blocks_before: int = 0
+    choose: FilterChoice = field(default_factory=FilterChoice)
+
+
+def _copy_shard(work: _Work, file: ShardFile) -> None:
+    shard = contents(file)
+    if shard.skipped or (shard.header is None and shard.episodes):
+        raise DamagedError(f"{file.path}: the shard is damaged; run `rlds-kit repair` first, then rechunk its copy")
+    for entry in shard.episodes:
+        if shard.is_locked and not entry.end:
+            work.left_out.append(uuid_of(entry.episode_id))
+        elif entry.episode_id in work.digests:
+            raise FormatError(f"{file.path}: episode {uuid_of(entry.episode_id)} is in another shard too")
+        elif shard.header is not None:
+            _copy_episode(work, file, entry, *work.output.shard_for(shard.header))
+
+
+def _copy_episode(work: _Work, file: ShardFile, entry: EpisodeEntry, writer: ShardWriter, seen: SeenFields) -> None:
+    digest, start, end = EpisodeDigest(), start_of(file, entry), end_of(file, entry)
+    writer.start(start)
+    for rows, columns in regrouped(_digested(file, entry, digest), work.block_rows, work.block_bytes):
+        amendment = seen.amendment(columns)
+        if amendment is not None:
+            writer.amend(amendment)
+        writer.block(entry.episode_id, rows, columns, work.choose)
+        work.blocks += 1
+    work.digests[entry.episode_id] = digest.digest(start, end)
+    work.moved[entry.episode_id] = Moved(entry.content_digest, entry.episode_id, entry.content_digest)
+    _require(work.digests[entry.episode_id], entry, file.path)
+    if end is not None:
+        writer.end(end)
+    work.steps += entry.rows
+    work.blocks_before += len(entry.blocks)
+
+
+def _digested(file: ShardFile, entry: EpisodeEntry, digest: EpisodeDigest) -> Iterator[tuple[range, list[Column]]]:
+    for rows, columns in blocks_of(file, entry):
+        digest.update(columns)
+        yield rows, columns
+
+
+def _require(digest: bytes, entry: EpisodeEntry, place: Path) -> None:
+    if entry.content_digest and digest != entry.content_digest:
+        raise DamagedError(
+            f"{place}: episode {uuid_of(entry.episode_id)} does not have the content digest that was stored with it; "
+            "run `rlds-kit verify`"
+        )
+
+
+def _check(directory: Path, expected: dict[bytes, bytes], meter: Meter) -> int:
+    """Reads the copy and compares every digest; returns its bytes."""
+    found, size = {}, 0
+    for path in directories.shards_in(directory):
+        file = ShardFile(path)
+        for entry in contents(file).episodes:
+            digest = EpisodeDigest()
+            for _, columns in blocks_of(file, entry):
+                digest.update(columns)
+            found[entry.episode_id] = digest.digest(start_of(file, entry), end_of(file, entry))
+        size += file.size()
+        meter.next_file(file.size())
+    if found != expected:
+        raise DamagedError(f"{directory}: the copy differs from the original, so it was removed; report this, please")
+    return size

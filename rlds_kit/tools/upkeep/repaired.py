@@ -1,0 +1,66 @@
+"""How an episode says that it was repaired: an entry of its provenance, which no digest covers.
+
+`{"repaired": {"undefined": [[path, first step, end step], ...], "start": bool, "end": bool}}`. Whole steps that were
+lost show in `step_index`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.spec import value
+
+REPAIRED: Final = "repaired"
+
+
+class Span(NamedTuple):
+    """Steps `[begin, end)` of whatever lies at or below a path."""
+
+    path: str
+    begin: int
+    end: int
+
+    def covers(self, path: str, step: int) -> bool:
+        """Whether the path, or a part of it, is in the span at a step."""
+        return self.begin <= step < self.end and (self.path + "/").startswith(path + "/")
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What an episode lost.
+
+    Attributes:
+      undefined: fields that some steps have lost.
+      start: whether metadata, seed and options were lost.
+      end: whether how it ended was lost, or no longer holds.
+    """
+
+    undefined: tuple[Span, ...] = ()
+    start: bool = False
+    end: bool = False
+
+
+def mark(provenance: pb.Value, repaired: Repaired) -> pb.Value:
+    """Provenance with a note of what was lost, in place of that of an earlier repair."""
+    content = value.decode(provenance) if provenance.WhichOneof("kind") else {}
+    note = {
+        "undefined": [list(span) for span in repaired.undefined],
+        "start": repaired.start,
+        "end": repaired.end,
+    }
+    return value.encode({**content, REPAIRED: note})
+
+
+def marks(start: pb.EpisodeStart | None) -> Repaired:
+    """What an episode is known to have lost to damage before it was repaired."""
+    if start is None or not start.provenance.WhichOneof("kind"):
+        return Repaired()
+    try:
+        return _parse(value.decode(start.provenance).get(REPAIRED, {}))
+    except (AttributeError, TypeError, ValueError):
+        return Repaired()  # someone else's entry of that name
+
+
+def _parse(note: Any) -> Repaired:  # whatever was recorded
+    spans = tuple(Span(str(path), int(begin), int(end)) for path, begin, end in note.get("undefined", ()))
+    return Repaired(spans, start=bool(note.get("start")), end=bool(note.get("end")))

@@ -1,0 +1,71 @@
+"""What a look at a whole dataset found: words that `verify`, `repair` and `rechunk` share."""
+
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rlds_kit.base.errors import NotADatasetError
+from rlds_kit.remote.path import as_path
+from rlds_kit.storage import directory as directories
+
+_UUID_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, or worth knowing.
+
+    Attributes:
+      rule: what kind of thing, a short name that stays.
+      message: for people.
+      shard: name of the file; empty when it concerns the dataset.
+      begin: first byte of the file it concerns; None when no bytes in particular.
+      end: one past the last.
+      episode: None when it concerns no episode in particular.
+      step: the first one it concerns, counted from the episode's start.
+
+    >>> print(Finding("column-damaged", "action does not match its checksum", "a.riegeli", 64, 512, step=3))
+    a.riegeli, bytes 64 to 512, step 3: column-damaged: action does not match its checksum
+    """
+
+    rule: str
+    message: str
+    shard: str = ""
+    begin: int | None = None
+    end: int | None = None
+    episode: uuid.UUID | None = None
+    step: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where, as far as that is known."""
+        parts = (
+            self.shard,
+            f"bytes {self.begin} to {self.end}" if self.begin is not None else "",
+            f"episode {self.episode}" if self.episode is not None else "",
+            f"step {self.step}" if self.step is not None else "",
+        )
+        return ", ".join(part for part in parts if part)
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.place, self.rule, self.message) if part)
+
+
+def require_dataset(directory: str | os.PathLike[str]) -> Path:
+    """The path of a dataset.
+
+    Raises:
+      NotADatasetError: there is none.
+    """
+    path = as_path(directory)
+    if not directories.is_dataset(path):
+        what = "is no directory" if not path.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
+        raise NotADatasetError(f"{path}: expected a dataset, but it {what}; check the path")
+    return path
+
+
+def uuid_of(episode_id: bytes) -> uuid.UUID | None:
+    """An episode's id as everybody writes it; None if it is no UUID."""
+    return uuid.UUID(bytes=episode_id) if len(episode_id) == _UUID_BYTES else None

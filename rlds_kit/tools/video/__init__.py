@@ -1,0 +1,11 @@
+"""Videos of episodes, to look at: MP4 or GIF, of any field that holds images.
+
+`rlds-kit video` does the same from a shell.
+"""
+
+from rlds_kit.tools.video.captions import Captions
+from rlds_kit.tools.video.errors import MissingLibraryError, VideoError
+from rlds_kit.tools.video.pictures import image_fields
+from rlds_kit.tools.video.writing import Video, write_video
+
+__all__ = ["Captions", "MissingLibraryError", "Video", "VideoError", "image_fields", "write_video"]

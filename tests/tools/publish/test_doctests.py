@@ -1,0 +1,18 @@
+"""The examples in the docstrings."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+from rlds_kit.tools import publish
+
+MODULES = [module.name for module in pkgutil.iter_modules(publish.__path__)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_docstrings(name: str) -> None:
+    """Every example gives what its docstring says."""
+    module = importlib.import_module(f"rlds_kit.tools.publish.{name}")
+    assert doctest.testmod(module).failed == 0
