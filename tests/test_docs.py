@@ -15,6 +15,8 @@ import pytest
 CHECKOUT = Path(__file__).parent.parent
 PAGES = sorted([*CHECKOUT.glob("README.md"), *CHECKOUT.glob("docs/**/*.md")])
 COMMAND = "rlds-kit "
+LONG = {"datasets.md", "octo_openvla_dlimp.md", "pipelines.md", "publishing.md", "reading.md"}
+"""Pages whose code runs for seconds: `make test-all`."""
 
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "README.md").exists(), reason="a wheel holds no docs")
 
@@ -30,7 +32,14 @@ def _blocks(page: Path) -> Iterator[tuple[int, str, str]]:
         yield text.count("\n", 0, found.start(2)) + 1, found[1], found[2]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(_blocks(page))], ids=_name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=_name(page), marks=[pytest.mark.thorough] if page.name in LONG else [])
+        for page in PAGES
+        if any(_blocks(page))
+    ],
+)
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python blocks and `rlds-kit` commands of a page run from top to bottom; `# raises X` says what a line raises."""
     monkeypatch.chdir(tmp_path)

@@ -69,6 +69,7 @@ def test_skip_for_want_of_what_is_required_fails(required: str, failed: str, tmp
     assert f"{VARIABLE} has {required.partition(',')[0].strip()!r}, but this test would be skipped" in done.stdout
 
 
+@pytest.mark.thorough
 def test_module_without_its_library_is_skipped_unless_that_is_required(tmp_path: Path) -> None:
     """Whether the import is the module's own, or one of a module of ours with an error that names the extra."""
     source = "import no_such_library\ndef test_it() -> None: ..."
@@ -81,6 +82,7 @@ def test_module_without_its_library_is_skipped_unless_that_is_required(tmp_path:
     assert "1 skipped" in run_pytest(tmp_path, chained).stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "source", ["import tests.no_such_file", "from pathlib import NoSuchName", "import rlds_kit.nothing"]
 )

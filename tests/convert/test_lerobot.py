@@ -156,6 +156,7 @@ def test_any_part_is_that_of_the_whole(is_rolled: bool, tmp_path: Path, monkeypa
         assert [[content_of(episode) for episode in each] for each in alone] == [[content] for content in whole]
 
 
+@pytest.mark.thorough
 def test_workers_make_the_same_dataset(tmp_path: Path) -> None:
     made = [convert(samples.GOLDEN, tmp_path / f"by {count}", workers=count, part_bytes=1) for count in (1, 2)]
     assert made[0].content_digest == made[1].content_digest

@@ -43,6 +43,7 @@ def work_of(path: Path) -> list[str]:
     return sorted(each.name for each in path.iterdir() if each.name.startswith("."))
 
 
+@pytest.mark.thorough
 def test_any_number_of_workers_makes_the_same(tmp_path: Path) -> None:
     """The same episodes in the order of the source, in the same shards, with the same digests."""
     reports = [converted(tmp_path, name=f"by-{workers}", workers=workers) for workers in (1, 2, 3)]
@@ -68,6 +69,7 @@ def test_parts_do_not_depend_on_who_asks() -> None:
         assert all(sum(weights[part.begin : part.end]) < most for part in parts)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_conversion_continues(tmp_path: Path, workers: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 EXAMPLE = Path(__file__).parents[2] / "examples" / "behavioural_cloning.py"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not EXAMPLE.exists(), reason="a wheel holds no examples")
 def test_clones_reach_the_return_of_the_demonstrator(sweep: Callable[[int], int]) -> None:
     """With each seed, three in all, the clone's mean return over 50 episodes is at least 80 % of the demonstrator's."""

@@ -20,6 +20,7 @@ EPISODES, LENGTH = 20, 500
 CHECKOUT = Path(rlds_kit.__file__).parent.parent
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 @pytest.mark.parametrize("count", [2_000, 70_000])  # of the first program; the other one is killed halfway
 def test_no_acknowledged_amendment_is_lost(tmp_path: Path, count: int) -> None:

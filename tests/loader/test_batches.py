@@ -129,6 +129,7 @@ def test_memory_does_not_show(dataset: Dataset, shuffle: Any) -> None:
     assert all(same_batches(found[0], other) for other in found[1:])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shuffle", SHUFFLES)
 def test_memory_is_bounded(dataset: Dataset, shuffle: Any) -> None:
     """Two pieces are held at a time, the one that is taken from and the next, and together they fit."""

@@ -76,6 +76,7 @@ def test_a_lock_that_was_held_does_not_stop_the_child(dataset: Dataset) -> None:
     assert np.array_equal(samples.gather([3, 80])["image"], expected)
 
 
+@pytest.mark.thorough
 def test_children_of_a_reading_process_read(dataset: Dataset) -> None:
     """Whatever moment the fork comes at."""
     samples, steps = dataset.transitions(), dataset.steps

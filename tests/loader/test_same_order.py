@@ -57,6 +57,7 @@ def _assert_same(batches: list[Any], expected: list[dict[str, np.ndarray]]) -> N
             assert np.array_equal(arrays[path], array)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "options",
     [{}, {"num_workers": 2, "multiprocessing_context": "fork"}, {"num_workers": 2, "multiprocessing_context": "spawn"}],

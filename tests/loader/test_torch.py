@@ -325,6 +325,7 @@ def test_workers_share_the_batches_of_every_epoch(dataset: Dataset, persistent: 
         assert [each for each in epoch if each in halves[0]] == list(halves[0])
 
 
+@pytest.mark.thorough
 def test_what_goes_on_in_the_middle_is_not_divided(dataset: Dataset) -> None:
     """Workers would begin anew; without them it goes on where the state says."""
     batches = dataset.transitions().batches(7, shuffle="global")
@@ -351,6 +352,7 @@ def test_batches_of_a_shard_are_divided_again(dataset: Dataset) -> None:
     assert sorted(numbers) == sorted(_global(dataset))
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata says it
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 def test_a_state_without_workers_is_none_of_workers(dataset: Dataset, context: str) -> None:
@@ -397,6 +399,7 @@ def _first_numbers(batches: Any, count: int) -> list[list[int]]:
     return [batch["observation"].tolist() for batch in itertools.islice(batches, count)]
 
 
+@pytest.mark.thorough
 def test_mixtures_come_in_order_without_workers(dataset: Dataset, tmp_path: Path) -> None:
     """The same batches as without PyTorch."""
     mixture = rlds_kit.mix({dataset: 0.7, numbered(tmp_path, (30, 9), first=1000): 0.3})

@@ -49,6 +49,7 @@ def test_cells_have_names_for_ids(name: str) -> None:
     assert len({*ids}) == len(ids)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore")  # those of Jupyter; a notebook's own stay in its kernel
 def test_notebook_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

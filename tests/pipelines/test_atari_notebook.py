@@ -99,6 +99,7 @@ def test_the_notebook_s_transitions(breakout: Recorded, episodes_of: Reader, n: 
     assert_fields(found, whole)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("mode", MODES)
 def test_transitions_in_short(breakout: Recorded, episodes_of: Reader, mode: str, n: int) -> None:

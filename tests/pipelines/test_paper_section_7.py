@@ -150,6 +150,7 @@ def test_the_paper_s_absorbing_states(cartpole: Recorded, episodes_of: Reader) -
         assert steps[rlds.IS_LAST].any() == (not played.terminated)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 def test_absorbing_states_in_short(cartpole: Recorded, episodes_of: Reader, mode: str) -> None:
     """`add_absorbing_states` gives the same observations and actions, and flags of an episode as well."""
@@ -229,6 +230,7 @@ def test_returns_up_to_the_tag_of_the_paper(arm: Recorded, episodes_of: Reader) 
     np.testing.assert_allclose(list(returns.as_numpy_iterator()), expected, rtol=1e-5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 def test_returns_up_to_the_tag_in_short(arm: Recorded, episodes_of: Reader, mode: str) -> None:
     """`truncate` makes the tagged step the last one, which has no reward: what follows the tag does not count.

@@ -80,6 +80,7 @@ def test_a_condition_ends_episodes(episodes: tf.data.Dataset, pendulum: Recorded
         assert_fields(gathered(steps), {"reward": with_zero(played.rewards)[: end + 1]})
 
 
+@pytest.mark.thorough
 def test_a_step_of_zeros_at_the_end(episodes: tf.data.Dataset, pendulum: Recorded) -> None:
     """`concatenate` with a step of zeros."""
 
@@ -193,6 +194,7 @@ def test_mean_with_a_mask_of_one_s_own(episodes: tf.data.Dataset, pendulum: Reco
     np.testing.assert_allclose([mean[rlds.REWARD], std[rlds.REWARD]], [rewards.mean(), rewards.std(ddof=1)])
 
 
+@pytest.mark.thorough
 def test_normalization(episodes: tf.data.Dataset, pendulum: Recorded) -> None:
     """By hand with `map_nested_steps`, and with `normalize`: the same but for the definition of the deviation."""
     mean, std = rlt.mean_and_std(episodes, rlt.sar_fields_mask)

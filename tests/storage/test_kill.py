@@ -33,6 +33,7 @@ def test_kills_of_a_process_with_one_environment(tmp_path: Path) -> None:
     assert total.durable_rows > 0 < total.cut
 
 
+@pytest.mark.thorough
 def test_kills_of_a_process_with_a_vector_of_environments(tmp_path: Path) -> None:
     """What a recorder of eight interleaved episodes called durable is there after its process was killed."""
     total = _all(partial(kill_one, tmp_path / str(seed), seed, 8) for seed in range(100, 100 + KILLS))
@@ -40,6 +41,7 @@ def test_kills_of_a_process_with_a_vector_of_environments(tmp_path: Path) -> Non
     assert total.durable_rows > 0 < total.cut
 
 
+@pytest.mark.thorough
 def test_kills_of_one_of_two_processes_in_one_directory(tmp_path: Path) -> None:
     """A killed process does no harm to another one that records into the same directory."""
     total = _all(partial(kill_one_of_two, tmp_path / str(seed), seed) for seed in range(200, 200 + KILLS))

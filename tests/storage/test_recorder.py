@@ -704,6 +704,7 @@ def _heedless(deed: Callable[[], None], *_: object) -> None:
     deed()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("no_fsync")
 @pytest.mark.parametrize("handle", ["flush", "close", "end", "discard"])
 @pytest.mark.parametrize("first", [0, 1, 2])

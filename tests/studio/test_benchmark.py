@@ -18,6 +18,7 @@ print(len(measured.milliseconds), measured.picture)
 """
 
 
+@pytest.mark.thorough
 def test_r44_every_step_is_measured_and_a_picture_of_atari_is_small() -> None:
     """Two kilobytes at most, and exact."""
     folder = Path(__file__).parents[2] / "benchmarks"

@@ -39,6 +39,7 @@ async def save_one_and_play_on(studio: StudioProcess, token: str) -> list[tuple[
         return [(frame.step, frame.time_ns) for frame in client.frames[before:]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("database_kind", "dies"), [("sqlite", "machine"), ("postgresql", "server")])
 def test_a_killed_server_loses_nothing_that_was_saved_and_a_second_of_the_rest(
     database_kind: str, dies: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -73,6 +74,7 @@ def test_a_killed_server_loses_nothing_that_was_saved_and_a_second_of_the_rest(
         assert (ended["is_valid"], ended["ended_ns"] is not None) == (False, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dies", ["machine", "server"])
 def test_a_killed_server_loses_no_reward_that_the_page_confirmed(dies: str, tmp_path: Path) -> None:
     """Given while the episode is played, by somebody who looks on; with the note, the key and the step they are of."""

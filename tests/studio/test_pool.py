@@ -146,6 +146,7 @@ def test_what_there_is_to_know_of_an_environment() -> None:
     run(look)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [

@@ -183,6 +183,7 @@ def test_two_games_have_learned_policies() -> None:
     assert max(sizes) < 20_000
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("game", LEARNED)
 def test_learned_policies_beat_random(game: str) -> None:
     """The committed checkpoint plays whole episodes better than chance by more than three standard errors."""
@@ -199,6 +200,7 @@ def assert_beats_random(game: str, player: policy.Policy, max_steps: int | None 
     assert ours.mean() - chance.mean() > 3 * error, (ours, chance)
 
 
+@pytest.mark.thorough
 def test_training_is_repeatable(tmp_path: Path) -> None:
     """The same arguments train the same policy, and a checkpoint plays as the policy that was saved."""
     short = train.Training(cross_entropy.Search(population=3, elite=1, generations=2), steps=20)

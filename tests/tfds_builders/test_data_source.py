@@ -79,6 +79,7 @@ def test_sources_can_be_pickled(source: EpisodeDataSource) -> None:
     assert steps[3]["action"] == pickle.loads(pickle.dumps(steps))[3]["action"]  # noqa: S301
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("workers", [0, 2])
 def test_in_a_torch_data_loader(directory: Path, workers: int) -> None:
     dense = builder_from_directory(directory).as_data_source(split="train", decoders=DENSE)

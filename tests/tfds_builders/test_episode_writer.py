@@ -132,6 +132,7 @@ def test_an_exception_keeps_what_was_added(tmp_path: Path) -> None:
     assert rewards(tmp_path) == expected(0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
 def test_a_killed_writer_loses_nothing(tmp_path: Path, file_format: str) -> None:
     """After `kill -9` finished shards are read, and a writer that appends finds the episodes of the unfinished one."""

@@ -30,6 +30,7 @@ def run(*arguments: str, cwd: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.thorough
 def test_tfds_builds_it_and_its_test_passes(tmp_path: Path) -> None:
     """Everything works as it was written."""
     source = record(tmp_path / "My recording", 5)
@@ -134,6 +135,7 @@ def test_command(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["name"] == "other"
 
 
+@pytest.mark.thorough
 def test_chosen_metadata(tmp_path: Path) -> None:
     """Keys that not every episode has are left out by naming the others."""
     with EpisodeWriter(tmp_path / "mixed", record_time=False) as writer:

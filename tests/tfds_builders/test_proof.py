@@ -145,6 +145,7 @@ test_proof.builder_of(Path({path!r})).download_and_prepare()
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stop", [2, 5], ids=["while writing", "while proving"])
 def test_a_killed_build_starts_again(tmp_path: Path, stop: int) -> None:
     """After `kill -9` there is no dataset; the next build makes it and removes what the killed one left."""

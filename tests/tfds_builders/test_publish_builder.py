@@ -206,6 +206,7 @@ def test_directories_of_envlogger(tmp_path: Path) -> None:
         assert [float(step["reward"]) for step in episode["steps"]] == [*rewards, 0.0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
 def test_beam_in_memory(tmp_path: Path, file_format: str) -> None:
     """On Beam the same episodes are written, and proved."""
@@ -218,6 +219,7 @@ def test_beam_in_memory(tmp_path: Path, file_format: str) -> None:
     assert_same(read(builder), expected(dataset, "player", "score"))
 
 
+@pytest.mark.thorough
 def test_beam_in_processes(tmp_path: Path) -> None:
     """Options without a runner work on this machine, and download nothing."""
     from apache_beam.options.pipeline_options import PipelineOptions

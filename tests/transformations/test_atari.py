@@ -76,6 +76,7 @@ def play_live(game: str, skip: int, **options: Any) -> Steps:
     return play(environment, iter(actions_of(game)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("game", GAMES)
 def test_whole_games_are_those_of_the_wrapper(game: str) -> None:
     """Screens, actions, rewards, discounts, flags and lives, to the end of the game if there is time."""
@@ -142,6 +143,7 @@ def small_game(length: int, **fields: Any) -> Steps:
     return steps | fields
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("length", [0, 1, 2, 5, 70])
 def test_every_mode_gives_the_same(mode: str, length: int) -> None:

@@ -61,6 +61,7 @@ def _tests() -> Iterator[Any]:
                 yield pytest.param(test, id=f"{name}:{test.id().rpartition('.')[2]}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("test", list(_tests()))
 def test_original(test: unittest.TestCase) -> None:
     """A test of the original passes."""

@@ -155,6 +155,7 @@ conditions = st.one_of(
 )
 
 
+@pytest.mark.thorough
 @given(
     lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
     pattern=patterns,
@@ -174,6 +175,7 @@ def test_one_config(
     assert as_lists(elements) == as_lists(reverb(episodes, [config], respect=respect))
 
 
+@pytest.mark.thorough
 @given(
     lengths=st.lists(st.integers(1, 5), min_size=1, max_size=3),
     field=st.sampled_from(FIELDS),

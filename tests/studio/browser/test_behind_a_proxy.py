@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.studio.browser import playing
 from tests.studio.browser.conftest import Console
 from tests.studio.browser.tls_proxy import certificate, free_port, proxying
 from tests.studio.studio_process import CORRIDOR, running
+
+pytestmark = pytest.mark.thorough
 
 
 def test_people_log_in_and_play_by_https(browser: Browser, console: Console, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import gymnasium
 import numpy as np
+import pytest
 from playwright.sync_api import Browser, expect
 
 from rlds_kit.logger import GymnasiumLogger
@@ -12,6 +13,8 @@ from tests.studio.browser.conftest import Console, Open
 from tests.studio.browser.viewing import pixels, replaying, viewing
 from tests.studio.player import played
 from tests.studio.studio_process import Api, StudioProcess, running
+
+pytestmark = pytest.mark.thorough
 
 
 def test_any_recording_is_seen_as_it_was_played(browser: Browser, console: Console, tmp_path: Path) -> None:

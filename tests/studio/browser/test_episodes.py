@@ -13,6 +13,8 @@ from rlds_kit.logger import EpisodeWriter
 from tests.studio.browser.conftest import PHONE, Console
 from tests.studio.browser.viewing import ABSENT, looking, record_many, viewing
 
+pytestmark = pytest.mark.thorough
+
 EPISODES = 60
 
 

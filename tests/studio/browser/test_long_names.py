@@ -15,6 +15,8 @@ from tests.studio.browser.viewing import looking, replaying, viewing
 from tests.studio.player import played
 from tests.studio.studio_process import Api, StudioProcess
 
+pytestmark = pytest.mark.thorough
+
 LONG: Final = "Längster" * 25
 """200 characters, which is the most that the studio takes."""
 ENVIRONMENT: Final = "rlds_kit_tests/Eyes-v0"

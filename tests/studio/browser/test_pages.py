@@ -13,6 +13,8 @@ from tests.studio.browser.readable import flaws
 from tests.studio.player import played
 from tests.studio.studio_process import Api, StudioProcess
 
+pytestmark = pytest.mark.thorough
+
 GAME: Final = {
     "name": "Breakout",
     "environment": "ALE/Breakout-v5",

@@ -3,11 +3,14 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.studio.browser import player_page, playing
 from tests.studio.browser.conftest import Open
 from tests.studio.studio_process import Api, StudioProcess, running
+
+pytestmark = pytest.mark.thorough
 
 
 def looking_on(open_page: Open, page: Page, person: Api) -> Page:

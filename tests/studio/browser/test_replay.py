@@ -24,6 +24,8 @@ from tests.studio.browser.viewing import (
     viewing,
 )
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def breakout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:

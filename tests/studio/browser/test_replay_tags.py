@@ -15,6 +15,8 @@ from rlds_kit.episode.episode import Episode
 from tests.studio.browser.conftest import Console
 from tests.studio.browser.viewing import expect_step, record_robot, replaying, viewing
 
+pytestmark = pytest.mark.thorough
+
 EPISODES: Final = 30
 """One for each test of this file."""
 

@@ -8,6 +8,8 @@ from tests.studio.browser.conftest import Console, Open
 from tests.studio.player import played
 from tests.studio.studio_process import Api, StudioProcess
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize("key", ["Space", "ArrowRight", "Enter"])
 def test_a_key_right_after_the_end_of_a_game_answers_nothing(open_page: Open, api: Api, key: str) -> None:

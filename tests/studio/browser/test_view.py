@@ -13,6 +13,8 @@ from rlds_kit.logger import EpisodeWriter
 from tests.studio.browser.conftest import Console
 from tests.studio.browser.viewing import expect_step, looking, open_replay, record_robot, replaying, viewing
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:

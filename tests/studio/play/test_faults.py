@@ -82,6 +82,7 @@ def test_of_two_tabs_the_newer_one_plays(tmp_path: Path) -> None:
     assert rlds_kit.open(tmp_path).episodes[0].length == 4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("trouble", "said"), [("crash", "the corridor fell in"), ("hang", "no answer to Step")])
 def test_r26_an_environment_that_fails_abandons_its_episode_only(trouble: str, said: str, tmp_path: Path) -> None:
     """People are told; the next episode is made ready in a new one; the server lives."""

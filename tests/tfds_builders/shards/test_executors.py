@@ -87,6 +87,7 @@ def test_processes(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str
     assert len(_pids(infos) - {os.getpid()}) == 2
 
 
+@pytest.mark.thorough
 def test_beam(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dict[str, bytes]]) -> None:
     """So do two workers of Beam's FnApiRunner."""
     with on_beam(2) as run:
@@ -94,6 +95,7 @@ def test_beam(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dic
     assert len(_pids(infos) - {os.getpid()}) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("on_ray_cluster")
 def test_ray(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dict[str, bytes]]) -> None:
     """So do two workers of Ray."""
@@ -142,6 +144,7 @@ def _failing(spec: ShardSpec) -> ShardInfo:
     raise BuildError(f"{spec.file} cannot be written")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("executor", [serially, on_processes, on_ray, on_beam])
 @pytest.mark.usefixtures("on_ray_cluster")
 def test_error_of_a_task_comes_through(

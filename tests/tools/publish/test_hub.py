@@ -85,6 +85,7 @@ def test_another_dataset_is_replaced_only_if_asked(tmp_path: Path, hub: Hub) -> 
     assert rlds_kit.open("hf://org/grid").content_digest == rlds_kit.open(other).content_digest
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 def test_killed_upload_goes_on(tmp_path: Path, hub: Hub) -> None:
     """Killed after two of its files: nobody sees them, and the next run does not send them again."""

@@ -195,6 +195,7 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 @pytest.mark.parametrize("renames", [0, 1, 3, 6])
 def test_killed_work_goes_on(tmp_path: Path, renames: int) -> None:

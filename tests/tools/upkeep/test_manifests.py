@@ -391,6 +391,7 @@ def _die_at(directory: Path, number: int) -> None:
         os._exit(7)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="SIGKILL is POSIX's")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_killed_writer_alarms_nobody(tmp_path: Path) -> None:
