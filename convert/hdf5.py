@@ -6,27 +6,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from rlds_kit.base.errors import FormatError, RldsKitError
+from rlds_kit.base.extras import needs
 from rlds_kit.convert.decoded_size import require_plausible
-from rlds_kit.install import how_to_install
 
 _BROKEN: Final = (KeyError, ValueError, TypeError, RuntimeError, OSError, OverflowError, MemoryError)
 _TEXTS_AT_ONCE: Final = 256
-
-
-class MissingHdf5Error(RldsKitError, ImportError):
-    """The library that reads HDF5 is not installed."""
 
 
 def library() -> Any:
     """The module h5py.
 
     Raises:
-      MissingHdf5Error: it is not installed.
+      MissingExtraError: it is not installed.
     """
-    try:
+    with needs("compat"):
         import h5py
-    except ModuleNotFoundError as error:
-        raise MissingHdf5Error(f"HDF5 needs h5py: {how_to_install('compat')}") from error
     return h5py
 
 
@@ -36,7 +30,7 @@ def opened(path: Path) -> Iterator[Any]:
 
     Raises:
       FormatError: it is no HDF5, or breaks off or contradicts itself where it is read.
-      MissingHdf5Error: h5py is not installed.
+      MissingExtraError: h5py is not installed.
     """
     h5py = library()
     if not path.is_file():

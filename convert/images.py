@@ -5,14 +5,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.base.errors import FormatError, RldsKitError
+from rlds_kit.base.errors import FormatError
+from rlds_kit.base.extras import MissingExtraError
 from rlds_kit.convert.image_size import require_size
 
 _JPEG: Final = b"\xff\xd8"
-
-
-class MissingDecoderError(RldsKitError, ImportError):
-    """No library that decodes images is installed."""
 
 
 def decode(data: bytes, shape: tuple[int | None, ...], dtype: np.dtype[Any]) -> np.ndarray:
@@ -25,7 +22,7 @@ def decode(data: bytes, shape: tuple[int | None, ...], dtype: np.dtype[Any]) -> 
 
     Raises:
       FormatError: it is no image, or one of another shape or dtype.
-      MissingDecoderError: neither OpenCV nor Pillow is installed.
+      MissingExtraError: neither OpenCV nor Pillow is installed.
     """
     require_size(data, *shape[:2])
     is_float = dtype == np.float32
@@ -49,7 +46,7 @@ def encode_png(pixels: np.ndarray) -> bytes:
       pixels: `[height, width, channels]`, uint8, of 1 (grey), 3 (colours) or 4 channels (colours and alpha).
 
     Raises:
-      MissingDecoderError: neither OpenCV nor Pillow is installed.
+      MissingExtraError: neither OpenCV nor Pillow is installed.
     """
     try:
         import cv2
@@ -63,7 +60,7 @@ def _png_of_pillow(pixels: np.ndarray) -> bytes:
     try:
         from PIL import Image
     except ModuleNotFoundError as error:
-        raise MissingDecoderError(
+        raise MissingExtraError(
             "images are stored as PNG, and nothing is installed that encodes them: pip install "
             "opencv-python-headless, or pillow"
         ) from error
@@ -104,7 +101,7 @@ def _pixels_of_pillow(data: bytes) -> np.ndarray:
     try:
         from PIL import Image, UnidentifiedImageError
     except ModuleNotFoundError as error:
-        raise MissingDecoderError(
+        raise MissingExtraError(
             "images are stored as PNG or JPEG, and nothing is installed that decodes them: pip install "
             "opencv-python-headless, or pillow"
         ) from error

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rlds_kit.base.errors import FormatError, RldsKitError
+from rlds_kit.base.extras import needs
 from rlds_kit.convert.decoded_size import require_plausible
-from rlds_kit.install import how_to_install
 
 _LARGEST_TEXT: Final = 1 << 26
 _MOST_THINGS: Final = 1 << 22
@@ -15,22 +15,16 @@ _BUFFER: Final = 1 << 20
 _ROWS_AT_ONCE: Final = 64
 
 
-class MissingParquetError(RldsKitError, ImportError):
-    """The library that reads Parquet is not installed."""
-
-
 def library() -> Any:
     """The module pyarrow.
 
     Raises:
-      MissingParquetError: it is not installed.
+      MissingExtraError: it is not installed.
     """
-    try:
+    with needs("compat"):
         import pyarrow as pa
         import pyarrow.compute
         import pyarrow.parquet
-    except ModuleNotFoundError as error:
-        raise MissingParquetError(f"Parquet needs pyarrow: {how_to_install('compat')}") from error
     return pa
 
 
@@ -53,7 +47,7 @@ def opened(path: Path) -> Any:
 
     Raises:
       FormatError: it is no Parquet, or claims to be far larger than it can be.
-      MissingParquetError: pyarrow is not installed.
+      MissingExtraError: pyarrow is not installed.
     """
     pa = library()
     with reading(path):

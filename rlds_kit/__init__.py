@@ -13,6 +13,7 @@ from rlds_kit.base.errors import (
     SpecError,
     UnsupportedTypeError,
 )
+from rlds_kit.base.extras import MissingExtraError
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.dataset.location import open_location as open  # noqa: A004  `rlds_kit.open` reads as what it does
@@ -28,6 +29,7 @@ __all__ = [
     "EpisodeEnd",
     "FormatError",
     "LossWarning",
+    "MissingExtraError",
     "NotADatasetError",
     "RecordingError",
     "RldsKitError",

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit.base.errors import FormatError, RldsKitError
-from rlds_kit.install import how_to_install
+from rlds_kit.base.extras import needs
 
 LOSSLESS: Final = frozenset(("apng", "ffv1", "ffvhuff", "huffyuv", "magicyuv", "png", "qtrle", "rawvideo", "utvideo"))
 """Codecs that keep every value, of those that LeRobot's tools can be made to write."""
@@ -16,20 +16,14 @@ LOSSLESS_COLOURS: Final = frozenset(("rgb24", "bgr24", "rgb0", "bgr0", "0rgb", "
 _MOST_PIXELS: Final = 1 << 26
 
 
-class MissingVideoError(RldsKitError, ImportError):
-    """The library that reads and writes videos is not installed."""
-
-
 def library() -> Any:
     """The module av.
 
     Raises:
-      MissingVideoError: it is not installed.
+      MissingExtraError: it is not installed.
     """
-    try:
+    with needs("video"):
         import av
-    except ModuleNotFoundError as error:
-        raise MissingVideoError(f"videos need PyAV: {how_to_install('video')}") from error
     return av
 
 
@@ -38,7 +32,7 @@ def coding(path: Path) -> str | None:
 
     Raises:
       FormatError: it is no video.
-      MissingVideoError: PyAV is not installed.
+      MissingExtraError: PyAV is not installed.
     """
     container, stream = _opened(path)
     with container:

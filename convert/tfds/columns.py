@@ -50,7 +50,7 @@ def step_columns(example: Example, features: Features, steps: int) -> dict[str, 
 
     Raises:
       FormatError: a feature is missing, or does not hold what it should.
-      MissingDecoderError: there is nothing installed to decode images.
+      MissingExtraError: there is nothing installed to decode images.
     """
     return {path: step_column(example, path, feature, steps) for path, feature in leaves(features).items()}
 

@@ -48,7 +48,7 @@ def episodes(directory: TfdsDirectory, split: str | None = None) -> Iterator[Tfd
       NotADatasetError: a file is missing.
       DamagedError: a file does not match its checksums, or ends too early.
       FormatError: an episode is not what the features say.
-      MissingDecoderError: there are images, and nothing is installed to decode them.
+      MissingExtraError: there are images, and nothing is installed to decode them.
     """
     for stretch in directory.stretches(split):
         for record in directory.records(stretch):
@@ -60,7 +60,7 @@ def read_episode(directory: TfdsDirectory, record: Record) -> TfdsEpisode:
 
     Raises:
       FormatError: it is not what the features say; the message names it.
-      MissingDecoderError: there are images, and nothing is installed to decode them.
+      MissingExtraError: there are images, and nothing is installed to decode them.
     """
     features = directory.features
     with naming(record):

@@ -145,7 +145,7 @@ def test_missing_matplotlib_is_named(tmp_path: Path, command: list[str]) -> None
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == 'Error: drawing needs Matplotlib: pip install ".[plot]" in a checkout of rlds_kit\n'
+    assert done.stderr == 'Error: matplotlib is not installed: pip install ".[plot]" in a checkout of rlds_kit\n'
 
 
 def test_stats_can_draw_too(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from PIL import Image
 
 from rlds_kit.base.errors import FormatError
-from rlds_kit.convert.images import MissingDecoderError, decode
+from rlds_kit.base.extras import MissingExtraError
+from rlds_kit.convert.images import decode
 
 RNG = np.random.default_rng(0)
 UINT8 = np.dtype(np.uint8)
@@ -121,5 +122,5 @@ def test_without_a_decoder(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says what to install."""
     monkeypatch.setitem(sys.modules, "cv2", None)
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(MissingDecoderError, match="pip install opencv-python-headless, or pillow"):
+    with pytest.raises(MissingExtraError, match="pip install opencv-python-headless, or pillow"):
         decode(FILES[3], (6, 5, 3), UINT8)

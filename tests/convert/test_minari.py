@@ -14,10 +14,10 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
+from rlds_kit.base.extras import MissingExtraError
 from rlds_kit.convert import rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.episode_content import content_of
-from rlds_kit.convert.hdf5 import MissingHdf5Error
 from rlds_kit.convert.minari.columns import column, uniform
 from rlds_kit.convert.minari.formats import FORMAT
 from rlds_kit.convert.minari.reader import MinariReader
@@ -409,7 +409,7 @@ def test_missing_h5py_is_an_error_with_the_line_to_install_it(
     """The core does not need it."""
     samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2))
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
-    with pytest.raises(MissingHdf5Error, match="compat"):
+    with pytest.raises(MissingExtraError, match="compat"):
         MinariReader(root / "own-v0")
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import rlds_kit
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
+from rlds_kit.base.extras import MissingExtraError
 from rlds_kit.convert import decoded_size, formats
 from rlds_kit.convert.arrow_files import read_arrow, read_parquet
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.minari.reader import MinariReader
-from rlds_kit.convert.parquet import MissingParquetError
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.spec.from_gymnasium import from_gymnasium
@@ -371,5 +371,5 @@ def test_missing_pyarrow_is_an_error_with_the_line_to_install_it(
     source = table(tmp_path)
     for name in ("pyarrow", "pyarrow.parquet", "pyarrow.compute"):
         monkeypatch.setitem(__import__("sys").modules, name, None)
-    with pytest.raises(MissingParquetError, match="compat"):
+    with pytest.raises(MissingExtraError, match="compat"):
         MinariReader(source)

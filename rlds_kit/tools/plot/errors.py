@@ -5,7 +5,3 @@ from rlds_kit.base.errors import RldsKitError
 
 class PlotError(RldsKitError, ValueError):
     """There is nothing to draw, or more than one figure can show."""
-
-
-class MissingMatplotlibError(RldsKitError, ImportError):
-    """Matplotlib is not installed; the message names the line that installs it."""

@@ -5,18 +5,17 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
+from rlds_kit.base.extras import needs
 from rlds_kit.base.progress import Progress
 from rlds_kit.dataset.dataset import Dataset
-from rlds_kit.install import how_to_install
 from rlds_kit.tools.plot.counting import BINS, count
-from rlds_kit.tools.plot.errors import MissingMatplotlibError, PlotError
+from rlds_kit.tools.plot.errors import PlotError
 from rlds_kit.tools.plot.histogram import Histograms, TextHistogram
 from rlds_kit.tools.plot.panel import draw_numbers, draw_texts, shorten, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MISSING_MATPLOTLIB: Final = f"drawing needs Matplotlib: {how_to_install('plot')}"
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Of datasets, in order; people who are colour-blind can tell them apart (Okabe and Ito, Color Universal Design)."""
 PANELS: Final = 16
@@ -42,7 +41,7 @@ def histograms(datasets: Mapping[str, Dataset], *, bins: int = BINS, progress: P
       progress: called with bytes that are done and bytes there are.
 
     Raises:
-      MissingMatplotlibError: Matplotlib is not installed.
+      MissingExtraError: Matplotlib is not installed.
       PlotError: there are no episodes, or more datasets than colours.
       ValueError: `bins` is not between 2 and 256.
       DamagedError: a reward or an action is damaged.
@@ -59,13 +58,11 @@ def require_drawable(datasets: Collection[str]) -> None:
     """Finds out whether a figure of these datasets could be drawn, before anything is read for it.
 
     Raises:
-      MissingMatplotlibError: Matplotlib is not installed.
+      MissingExtraError: Matplotlib is not installed.
       PlotError: there are more datasets than colours.
     """
-    try:
-        import matplotlib  # noqa: F401, ICN001  it is only asked for
-    except ImportError as error:
-        raise MissingMatplotlibError(MISSING_MATPLOTLIB) from error
+    with needs("plot"):
+        import matplotlib  # noqa: F401, ICN001  only whether it is there matters
     if len(datasets) > len(COLOURS):
         raise PlotError(f"expected at most {len(COLOURS)} datasets, as many as colours, got {len(datasets)}")
 
@@ -74,7 +71,7 @@ def draw(found: Histograms) -> "Figure":
     """Draws what `count` counted: a panel for each histogram, a legend of the datasets, a note of what is left out.
 
     Raises:
-      MissingMatplotlibError: Matplotlib is not installed.
+      MissingExtraError: Matplotlib is not installed.
       PlotError: there are no episodes, or more datasets than colours.
     """
     require_drawable(found.datasets)

@@ -45,7 +45,7 @@ def pictures(dataset: Dataset, facts: Facts, folder: Path) -> list[str]:
       images.
 
     Raises:
-      MissingMatplotlibError: Matplotlib is not installed.
+      MissingExtraError: Matplotlib is not installed.
       OSError: a file cannot be written.
     """
     histograms = facts.histograms

@@ -43,7 +43,7 @@ def stage(dataset: Dataset, about: About, address: str, report: Report, folder: 
       All files of the published dataset: the data first, `checksums.txt` last.
 
     Raises:
-      MissingMatplotlibError: Matplotlib is not installed.
+      MissingExtraError: Matplotlib is not installed.
       OSError: a file cannot be read or written.
     """
     _describe(dataset, about, folder)

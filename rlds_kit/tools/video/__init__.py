@@ -4,8 +4,8 @@
 """
 
 from rlds_kit.tools.video.captions import Captions
-from rlds_kit.tools.video.errors import MissingLibraryError, VideoError
+from rlds_kit.tools.video.errors import VideoError
 from rlds_kit.tools.video.pictures import image_fields
 from rlds_kit.tools.video.writing import Video, write_video
 
-__all__ = ["Captions", "MissingLibraryError", "Video", "VideoError", "image_fields", "write_video"]
+__all__ = ["Captions", "Video", "VideoError", "image_fields", "write_video"]

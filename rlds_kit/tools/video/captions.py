@@ -5,8 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.install import how_to_install
-from rlds_kit.tools.video.errors import MissingLibraryError
+from rlds_kit.base.extras import needs
 from rlds_kit.tools.video.pictures import Picture
 
 LINE: Final = 12
@@ -60,12 +59,10 @@ def with_captions(frame: Picture, captions: Captions) -> Picture:
     """A picture with white lines on black under it. Nothing of the picture is hidden.
 
     Raises:
-      MissingLibraryError: Pillow is not installed.
+      MissingExtraError: Pillow is not installed.
     """
-    try:
+    with needs("video"):
         from PIL import Image, ImageDraw, ImageFont
-    except ModuleNotFoundError as error:
-        raise MissingLibraryError(f"captions need Pillow: {how_to_install('video')}") from error
     height, width, _ = frame.shape
     strip = Image.new("RGB", (width, _LINES * LINE))
     draw = ImageDraw.Draw(strip)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.install import how_to_install
-from rlds_kit.tools.video.errors import MissingLibraryError, VideoError
+from rlds_kit.base.extras import needs
+from rlds_kit.tools.video.errors import VideoError
 from rlds_kit.tools.video.pictures import Picture
 
 ENDINGS: Final = (".mp4", ".gif")
@@ -31,13 +31,11 @@ def write_mp4(path: Path, frames: Iterator[Picture], fps: float, *, lossless: bo
       How many frames there are.
 
     Raises:
-      MissingLibraryError: PyAV is not installed.
+      MissingExtraError: PyAV is not installed.
       VideoError: there are no frames, they are too large, or differ in size.
     """
-    try:
+    with needs("video"):
         import av
-    except ModuleNotFoundError as error:
-        raise MissingLibraryError(f"MP4 needs PyAV: {how_to_install('video')}") from error
     first, rest = _begun(frames)
     rate = Fraction(fps).limit_denominator(1001)
     codec, layout, options = ("libx264rgb", "rgb24", {"qp": "0"}) if lossless else ("libx264", "yuv420p", {"crf": "18"})
@@ -60,10 +58,8 @@ def write_gif(path: Path, frames: Iterator[Picture], fps: float) -> int:
 
     Args and errors are those of `write_mp4`. All frames are in memory, a byte a pixel.
     """
-    try:
+    with needs("video"):
         from PIL import Image
-    except ModuleNotFoundError as error:
-        raise MissingLibraryError(f"GIF needs Pillow: {how_to_install('video')}") from error
     if fps > MOST_GIF_FRAMES:
         raise VideoError(f"a GIF shows at most {MOST_GIF_FRAMES} frames a second, got {fps:g}; give fps, or --fps")
     _, rest = _begun(frames)

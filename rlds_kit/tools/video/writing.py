@@ -87,7 +87,7 @@ def write_video(  # noqa: PLR0913  each is one decision of who makes a video
     Raises:
       VideoError: there is no such episode or field, or it cannot be shown.
       DatasetExistsError: the file is there.
-      MissingLibraryError: PyAV or Pillow is not installed.
+      MissingExtraError: PyAV or Pillow is not installed.
 
     >>> write_video(dataset, "pong.mp4", episodes=[0, 3], scale=3, captions=True)  # doctest: +SKIP
     """

@@ -215,11 +215,11 @@ def test_without_matplotlib_there_are_numbers_and_no_pictures(tmp_path: Path) ->
         "dataset = rlds_kit.open(sys.argv[1])\n"
         "print(plot.count({'d': dataset}).lengths.edges)\n"
         "try: plot.histograms({'d': dataset}, progress=print)\n"
-        "except plot.MissingMatplotlibError as error: print(isinstance(error, ImportError), error)\n"
+        "except rlds_kit.MissingExtraError as error: print(isinstance(error, ImportError), error)\n"
     )
     done = run(code, str(record_rewards(tmp_path / "d", [1])))
     assert done.stdout.splitlines() == [
         "(1.5, 2.5)",
-        'True drawing needs Matplotlib: pip install ".[plot]" in a checkout of rlds_kit',
+        'True matplotlib is not installed: pip install ".[plot]" in a checkout of rlds_kit',
     ]
     assert done.stderr == ""

@@ -15,7 +15,7 @@ from rlds_kit.base.errors import DatasetExistsError
 from rlds_kit.cli import main
 from rlds_kit.install import how_to_install
 from rlds_kit.logger import EpisodeWriter, GymnasiumLogger
-from rlds_kit.tools.video import MissingLibraryError, VideoError, write_video
+from rlds_kit.tools.video import VideoError, write_video
 from tests.tools.video import showing
 from tests.tools.video.showing import frames_of, gif_frames_of, noise_ratio, rate_of, screen
 
@@ -227,7 +227,7 @@ def test_missing_libraries_are_named_with_the_line_to_install_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingLibraryError, match=re.escape(how_to_install("video"))):
+    with pytest.raises(rlds_kit.MissingExtraError, match=re.escape(how_to_install("video"))):
         write_video(dataset, tmp_path / name, **options)
     assert not (tmp_path / name).exists()
 
