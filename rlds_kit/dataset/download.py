@@ -88,11 +88,9 @@ def _checksums(source: Path) -> bytes | None:
 
 
 def _copied(source: Path, destination: Path) -> Iterator[int]:
-    """Copies a file durably; yields the sizes of its parts."""
+    """Copies a file; yields the sizes of its parts. `new_directory` makes all of them durable."""
     destination.parent.mkdir(parents=True, exist_ok=True)
     with source.open("rb") as read, destination.open("xb") as written:
         while data := read.read(_READ_BYTES):
             written.write(data)
             yield len(data)
-        written.flush()
-        os.fsync(written.fileno())
