@@ -1,6 +1,7 @@
 """Writing annotations: what is checked, what is durable, and who may write at once."""
 
 import multiprocessing
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -300,3 +301,12 @@ def test_a_newer_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.undo()
     with pytest.raises(FormatError, match="upgrade rlds_kit"):
         dataset.layer("h")
+
+
+def test_a_dataset_that_is_gone_is_not_made_anew_by_annotating_it(tmp_path: Path) -> None:
+    """The error names the directory, and nothing appears there."""
+    dataset = record(tmp_path / "d")
+    shutil.rmtree(tmp_path / "d")
+    with pytest.raises(rlds_kit.NotADatasetError, match="expected the directory of a dataset; it is gone"):
+        dataset.annotator("human", source="anna")
+    assert not (tmp_path / "d").exists()

@@ -65,13 +65,14 @@ def test_constant_fields(tmp_path: Path) -> None:
     assert [(each.rule, each.field) for each in report.findings] == [("RK303", "observation/lamp"), ("RK304", "reward")]
 
 
-def test_few_rows_prove_nothing(tmp_path: Path) -> None:
-    """A short recording may well stand still."""
-
-    def change(course: Course) -> None:
-        course.observations = [np.zeros(WIDTH, np.float32)] * 21
-
-    assert found(write(tmp_path / "d", courses(2, change)), "RK303").findings == ()
+@pytest.mark.parametrize(("rows", "is_found"), [(99, False), (100, True)])
+def test_few_rows_prove_nothing(tmp_path: Path, rows: int, is_found: bool) -> None:
+    """A short recording may well stand still: of fewer than 100 rows nothing is said."""
+    made = [Course(0, actions=49), Course(1, actions=rows - 51)]
+    for course in made:
+        course.observations = [np.zeros(WIDTH, np.float32)] * len(course.observations)
+    report = found(write(tmp_path / "d", made), "RK303")
+    assert bool(report.findings) == is_found
 
 
 def test_clipped_values(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from rlds_kit.tools.upkeep.repair import Report, repair
 from rlds_kit.tools.upkeep.repair_episode import Loss
 from rlds_kit.tools.upkeep.survey import Survey, survey
 from rlds_kit.tools.upkeep.verify import verify
+from tests.tools.upkeep import foreign_records
 from tests.tools.upkeep.mending import (
     BLOCKS_OF_4,
     DECLARED,
@@ -345,3 +346,19 @@ def test_any_damage_yields_no_wrong_step(tmp_path: Path, case: str) -> None:
         assert verify(copy).problems == ()
         assert_equals_or_absent(copy, original)
         path.write_bytes(raw)
+
+
+def test_a_digest_that_was_wrong_stays_wrong(tmp_path: Path) -> None:
+    """Of an episode with all its steps repair changes nothing: a digest made anew would vouch for other content."""
+    path = shard(record_and_die(tmp_path / "d", lengths=(9, 6)))
+    pieces = foreign_records.pieces_of(path)
+    for number, piece in enumerate(pieces[1:], 1):
+        stored = pb.Record.FromString(piece.record)
+        if stored.WhichOneof("kind") == "end":
+            stored.end.content_digest = bytes(16)
+            pieces[number] = foreign_records.piece_of(stored.SerializeToString())
+    foreign_records.write(path, pieces)
+    repair(tmp_path / "d", tmp_path / "copy")
+    ends = [episode.end for episode in survey(ShardFile(shard(tmp_path / "copy"))).episodes.values() if episode.end]
+    assert [end.content_digest for end in ends] == [bytes(16)] * len(ends) != []
+    assert {each.rule for each in verify(tmp_path / "copy").problems} == {"digest"}
