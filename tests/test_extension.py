@@ -28,7 +28,8 @@ def test_a_variable_keeps_an_extension_out(package: str) -> None:
 @pytest.mark.parametrize("pure", ["0", "1"])
 def test_the_package_says_whether_it_uses_its_extension(pure: str) -> None:
     """`HAS_EXTENSION` is true exactly where the module in C is loaded."""
-    code = "import sys; from rlds_kit import riegeli; print(riegeli.HAS_EXTENSION, 'rlds_kit.riegeli._native' in sys.modules)"
+    printed = "print(riegeli.HAS_EXTENSION, 'rlds_kit.riegeli._native' in sys.modules)"
+    code = f"import sys; from rlds_kit import riegeli; {printed}"
     environ = {**os.environ, "RLDS_KIT_PURE": pure}
     said = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True).stdout
     has_extension, is_loaded = said.split()
