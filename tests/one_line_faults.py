@@ -221,7 +221,7 @@ def run(fault: Fault, scratch: Path, flags: list[str]) -> Outcome:
 
 
 def _first_failure(arguments: list[str], scratch: Path, flags: list[str]) -> str:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *flags, *arguments]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", *flags, *arguments]
     done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
     if done.returncode in (0, 5):  # 5: nothing was collected
         return ""
