@@ -85,9 +85,23 @@ def _in_processes(job: Job, parts: Iterable[Part], workers: int, tell: Tell) -> 
 def _started(job: Job) -> _Worker:
     here, there = _CONTEXT.Pipe()
     process = _CONTEXT.Process(target=_work, args=(job, there), name="rlds-kit convert", daemon=True)
-    process.start()
+    with _interrupts_held_back():
+        process.start()
     there.close()
     return _Worker(process, here)
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Has Ctrl-C wait. A process that is started here waits with it until `_work` ignores it; Windows has no such mask."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _received(worker: _Worker) -> Any:  # int, PartNote or an exception
@@ -106,7 +120,9 @@ def _received(worker: _Worker) -> Any:  # int, PartNote or an exception
 
 def _work(job: Job, pipe: "Connection[Any, Any]") -> None:
     """What a process does: converts one part after the other, until there are no more or nobody listens."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who is interrupted is the one who asked for the work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller is interrupted, and stops this process
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while (part := pipe.recv()) is not None:
             pipe.send(_outcome(job, part, pipe.send))

@@ -101,6 +101,28 @@ def test_killed_conversion_continues(tmp_path: Path, workers: int) -> None:
     assert work_of(tmp_path) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="Windows has no groups of processes")
+@pytest.mark.parametrize("share", [0, 0.3], ids=["while workers start", "while they work"])
+def test_an_interrupt_from_the_keyboard_is_for_the_caller_alone(tmp_path: Path, share: float) -> None:
+    """Ctrl-C reaches all processes of a terminal: workers say nothing, and what they were writing is not cut short."""
+    code = (
+        "import pathlib, os, signal, sys\n"
+        "from tests.convert.test_resume import converted\n"
+        "def stop(done, total):\n"
+        f"    if done >= {share} * total:\n"
+        "        os.killpg(0, signal.SIGINT)\n"
+        "if __name__ == '__main__':\n"
+        "    try: converted(pathlib.Path(sys.argv[1]), workers=2, tell=stop)\n"
+        "    except KeyboardInterrupt: print('interrupted')\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    env = {**os.environ, "PYTHONPATH": str(Path(rlds_kit.__file__).parent.parent)}
+    command = [sys.executable, script, tmp_path]
+    done = subprocess.run(command, env=env, check=False, capture_output=True, text=True, start_new_session=True)
+    assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
+
+
 def cut_short(root: Path) -> list[Path]:
     """Leaves a conversion that stopped when four parts were done, for want of room; returns their notes."""
     with pytest.raises(OSError, match="No space left"):

@@ -50,6 +50,27 @@ def test_says_what_the_dataset_says_of_itself(tmp_path: Path) -> None:
     assert content["conformsTo"] == "http://mlcommons.org/croissant/1.1"
 
 
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        ("bool", "sc:Boolean"),
+        *((f"int{bits}", f"cr:Int{bits}") for bits in (8, 16, 32, 64)),
+        *((f"uint{bits}", f"cr:UInt{bits}") for bits in (8, 16, 32, 64)),
+        *((f"float{bits}", f"cr:Float{bits}") for bits in (16, 32, 64)),
+    ],
+)
+def test_every_dtype_has_its_name(tmp_path: Path, dtype: str, expected: str) -> None:
+    """As section "Data types" of Croissant 1.1 has them."""
+    with (
+        EpisodeWriter(tmp_path / "d", specs.Dict({"x": specs.Array((2,), dtype)})) as writer,
+        writer.episode() as episode,
+    ):
+        episode.start(np.float32(0), x=np.zeros(2, dtype))
+        episode.step(0, 1.0, np.float32(1), x=np.zeros(2, dtype), terminated=True)
+    fields = {each["name"]: each for each in croissant_of(tmp_path / "d")["recordSet"][0]["field"]}
+    assert fields["x"]["dataType"] == expected
+
+
 def test_types_and_shapes(tmp_path: Path) -> None:
     """Numbers keep their type; what varies in length is -1; scalars are no arrays."""
     spec = specs.Dict({"observation": specs.Array((None, 2), np.float16), "action": specs.Array((), np.uint16)})
