@@ -93,7 +93,7 @@ def _started(job: Job) -> _Worker:
 
 @contextlib.contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Has Ctrl-C wait. A process that is started here waits with it until `_work` ignores it; Windows has no such mask."""
+    """Delays Ctrl-C, in a process that is started here until `_work` ignores it. Windows has no such mask."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
