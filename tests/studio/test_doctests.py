@@ -6,7 +6,7 @@ import importlib
 import pytest
 
 MODULES = (
-    *("accounts.anonymous", "accounts.links", "accounts.permissions", "accounts.rate_limit", "accounts.secret"),
+    *("accounts.anonymous", "accounts.links", "accounts.permissions", "accounts.secret", "rate_limit"),
     *("accounts.signing", "database.engine", "environments.catalogue", "environments.schema", "settings"),
 )
 

@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-MODULES = ("clock", "frames_out", "latency", "protocol", "rate_limit")
+MODULES = ("clock", "frames_out", "latency", "protocol")
 
 
 @pytest.mark.parametrize("name", [*(f"play.{module}" for module in MODULES), "frames.png"])

@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-MODULES = ["compare.report", "compare.values", "replay.rebuilt", "cli.replay"]
+MODULES = ["tools.compare.report", "tools.compare.values", "tools.replay.rebuilt", "cli.replay"]
 
 
 @pytest.mark.parametrize("name", MODULES)
