@@ -118,7 +118,7 @@ def test_an_interrupt_from_the_keyboard_is_for_the_caller_alone(tmp_path: Path, 
     script = tmp_path / "script.py"
     script.write_text(code)
     env = {**os.environ, "PYTHONPATH": str(Path(rlds_kit.__file__).parent.parent)}
-    command = [sys.executable, script, tmp_path]
+    command = [sys.executable, str(script), str(tmp_path)]
     done = subprocess.run(command, env=env, check=False, capture_output=True, text=True, start_new_session=True)
     assert (done.stdout, done.stderr, done.returncode) == ("interrupted\n", "", 0)
 
