@@ -32,11 +32,13 @@ class Cut(NamedTuple):
       names: whether names have reached the disk that were not synced, as they were at that moment.
       tail: what becomes of bytes that were added to a file and not synced: "lost", "half", "zeros" or "there". A file
         that was written anew, and not synced, is empty where they are not "there".
+      top: whether `names` is also true of the names in the uppermost directory.
     """
 
     name: str
     names: bool
     tail: str
+    top: bool = True
 
 
 CUTS: Final = (
@@ -45,6 +47,7 @@ CUTS: Final = (
     Cut("names and half of the bytes", names=True, tail="half"),
     Cut("names and zeros", names=True, tail="zeros"),
     Cut("bytes without names", names=False, tail="there"),
+    Cut("names of other directories", names=True, tail="there", top=False),
     Cut("everything", names=True, tail="there"),
 )
 HARSHEST: Final = CUTS[0]
@@ -127,7 +130,7 @@ class Disk:
             return
         if path:
             found[path] = None
-        if not cut.names:
+        if not cut.names or not (path or cut.top):
             for name, number in self._names.get(_number(descriptor), {}).items():
                 self._collect(found, os.path.join(path, name), self._held[number], cut)  # noqa: PTH118
             return

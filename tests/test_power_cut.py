@@ -14,13 +14,17 @@ import pytest
 import rlds_kit
 from rlds_kit import layers
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.whole_file import make_directory, whole_file, write_json
 from rlds_kit.convert.part_note import note_path, part_path, read_note
 from rlds_kit.convert.parts import Part
 from rlds_kit.logger import EnvLogger, EpisodeWriter, GymnasiumLogger, VectorLogger
+from rlds_kit.spec import value
+from rlds_kit.storage.directory import _describe
 from rlds_kit.storage.whole_directory import new_directory
 from rlds_kit.tools import edit
 from rlds_kit.tools.publish import publish
+from rlds_kit.tools.publish.folder import Folder
 from rlds_kit.tools.upkeep.lineage import note
 from rlds_kit.tools.upkeep.rechunk import rechunk
 from rlds_kit.tools.upkeep.repair import repair
@@ -103,6 +107,39 @@ def test_a_whole_file(tmp_path: Path, content: bytes | None) -> None:
             temporary.write_bytes(bytes(10_000))
 
     assert_whole(story_of(tmp_path, write), "new/file")
+
+
+def test_a_directory_that_another_process_made_just_now(tmp_path: Path) -> None:
+    """It may not be durable yet, and what is written in there has to be."""
+
+    def write() -> None:
+        (tmp_path / "new").mkdir()
+        make_directory(tmp_path / "new")
+        with whole_file(tmp_path / "new" / "file") as temporary:
+            temporary.write_bytes(bytes(10_000))
+
+    assert_whole(story_of(tmp_path, write), "new/file")
+
+
+def test_a_description_that_another_process_wrote_just_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes second does not record under a name that may be gone after a power cut."""
+    header = pb.ShardHeader(environment=value.encode({}), metadata=value.encode({}))
+
+    def describe() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr("rlds_kit.base.whole_file.sync_directory", lambda _: None)  # the first one is not so far yet
+            assert _describe(tmp_path, specs.Dict({}), {}, header)
+        assert not _describe(tmp_path, specs.Dict({}), {}, header)
+
+    assert_whole(story_of(tmp_path, describe), "dataset.json")
+
+
+def test_a_file_that_is_taken_out_of_a_publication(tmp_path: Path) -> None:
+    """It does not come back."""
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "old").write_bytes(b"old")
+    story = story_of(tmp_path, lambda: Folder(tmp_path).remove("shards/old"))
+    assert [files(tree) for tree in story.after] == [{}] * len(story.after)
 
 
 def test_a_whole_file_that_replaces_nothing(tmp_path: Path) -> None:
