@@ -9,6 +9,8 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
 from rlds_kit.riegeli import blocks
+from rlds_kit.riegeli.recovery import ChunkDamage, Resume
+from rlds_kit.storage import resync
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -133,3 +135,64 @@ def test_whatever_chunk_is_wrecked_the_others_are_found(tmp_path: Path, closed: 
         assert len(found.episodes) == 1
         damaged = [(region.begin, region.end) for region in found.damage]
         assert damaged == [(begin, end)], number
+
+
+class _Counted:
+    """A shard that counts the bytes that are read of it."""
+
+    def __init__(self, path: Path) -> None:
+        self._file, self.bytes = ShardFile(path), 0
+
+    def size(self) -> int:
+        return self._file.size()
+
+    def reaches(self, position: int) -> bool:
+        return self._file.reaches(position)
+
+    def read(self, position: int, size: int) -> bytes:
+        data = self._file.read(position, size)
+        self.bytes += len(data)
+        return data
+
+
+def _places(path: Path) -> list[tuple[int, int]]:
+    """Begin and end of every block of the only episode."""
+    (episode,) = survey(ShardFile(path)).episodes.values()
+    return [(block.position, block.end) for block in episode.blocks]
+
+
+@pytest.mark.parametrize("left", ["header", "frame", "footer"])
+def test_what_is_left_of_a_chunk_or_of_the_footer_says_where_to_go_on(tmp_path: Path, left: str) -> None:
+    """Its own header, the length of its record, or the places in the footer: no byte is searched for the next chunk."""
+    path = _chunks_of_all_sizes(tmp_path / "d", closed=False)
+    places = _places(path)
+    raw = path.read_bytes()
+    known = [begin for begin, _ in places] if left == "footer" else []
+    for begin, end in places[:-1]:
+        data = bytearray(raw)
+        spared = {"header": (begin, begin + 40), "frame": (begin + 40, end), "footer": (begin, begin)}[left]
+        boundaries = range(begin + -begin % blocks.BLOCK_SIZE, end, blocks.BLOCK_SIZE)
+        if any(each < begin + 100 for each in boundaries):
+            continue  # the header stands behind that of a block, or is in two parts
+        for at in range(begin, end):
+            is_block_header = any(each <= at < each + blocks.BLOCK_HEADER_SIZE for each in boundaries)
+            if not (spared[0] <= at < spared[1] or is_block_header):
+                data[at] ^= 0xA5
+        path.write_bytes(data)
+        source = _Counted(path)
+        damage = ChunkDamage("", begin, Resume.find(begin + 1))
+        assert resync.next_chunk(source, damage, known) == end
+        assert source.bytes < 500
+
+
+def test_a_place_in_the_footer_counts_only_if_a_chunk_begins_there(tmp_path: Path) -> None:
+    """Of two damaged chunks in a row none is taken for a whole one, and none before the damage."""
+    path = _chunks_of_all_sizes(tmp_path / "d", closed=False)
+    places = _places(path)
+    (first, middle), (_, last) = places[6:8]
+    data = bytearray(path.read_bytes())
+    for at in (*range(first, first + 60), *range(middle, middle + 40)):
+        data[at] ^= 0xA5
+    path.write_bytes(data)
+    damage = ChunkDamage("", first, Resume.find(first + 1))
+    assert resync.next_chunk(ShardFile(path), damage, [begin for begin, _ in places]) == last
