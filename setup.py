@@ -88,7 +88,7 @@ extras["tfds"] = [
 ]
 extras["beam"] = [*extras["tfds"], "apache-beam>=2.72,<3"]
 extras["ray"] = [*extras["tfds"], "ray>=2.50"]
-extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30", "mlcroissant>=1.1"]
+extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30"]
 extras["all"] = sorted({requirement for requirements in extras.values() for requirement in requirements})
 extras["dev"] = [  # seconds to install: checks of style, and the tests of the core
     "hypothesis>=6.131",
@@ -113,6 +113,7 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "ipykernel",  # notebooks are executed by the tests
     "minari>=0.5.4",  # its own storage writes and reads what conversions are tested with
     "ml_dtypes",
+    "mlcroissant>=1.1",  # reads the Croissant metadata that we write, and `tfds build` imports it
     "mpe2",  # environments of PettingZoo
     "nbclient",
     "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
