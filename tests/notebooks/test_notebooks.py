@@ -54,7 +54,7 @@ def test_cells_have_names_for_ids(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")  # those of Jupyter; a notebook's own stay in its kernel
 def test_notebook_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every cell runs in a new kernel of this interpreter, and every cell that draws shows an image."""
-    for library in ("ale_py", "matplotlib", "mlcroissant", "tensorflow_datasets"):
+    for library in ("ale_py", "matplotlib", "huggingface_hub", "tensorflow_datasets"):
         pytest.importorskip(library, reason="needs the extras `atari`, `plot`, `publish` and `tfds`")
     monkeypatch.setenv("PYTHONPATH", str(Path(rlds_kit.__file__).parents[1]))
     for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "TFDS_DATA_DIR"):
