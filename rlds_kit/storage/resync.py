@@ -14,7 +14,7 @@ from rlds_kit.riegeli.chunk import ChunkHeader
 from rlds_kit.riegeli.chunk_reader import Truncation, read_header
 from rlds_kit.riegeli.codec import Codec
 from rlds_kit.riegeli.errors import DamagedError
-from rlds_kit.riegeli.recovery import ChunkDamage, Resume, resume_position
+from rlds_kit.riegeli.recovery import ChunkDamage
 from rlds_kit.riegeli.source import Source
 
 SEARCH_BYTES: Final = 1 << 20
@@ -40,7 +40,7 @@ def next_chunk(source: Source, damage: ChunkDamage, known: Sequence[int] = ()) -
         if position > damage.begin and _header(source, position) is not None:
             return position
     framed_end = _framed_end(source, damage.begin)
-    return _search(source, damage.begin, damage.resume) if framed_end is None else framed_end
+    return _search(source, damage.begin) if framed_end is None else framed_end
 
 
 def _own_end(source: Source, position: int) -> int | None:
@@ -77,10 +77,8 @@ def _framed_end(source: Source, position: int) -> int | None:
     return end if end == source.size() or _header(source, end) is not None else None
 
 
-def _search(source: Source, begin: int, resume: Resume) -> int:
+def _search(source: Source, begin: int) -> int:
     limit, after = _next_landmark(source, begin)
-    if limit is None:
-        limit = after = resume_position(source, resume)
     position = begin + 1
     while position < min(limit, begin + SEARCH_BYTES):
         header = _header(source, position) if _looks_like_header(source, position) else None
@@ -93,8 +91,8 @@ def _search(source: Source, begin: int, resume: Resume) -> int:
     return limit if limit > begin else after
 
 
-def _next_landmark(source: Source, begin: int) -> tuple[int | None, int]:
-    """Where the chunk that covers the next intact block header begins, and where it ends; None: there is none."""
+def _next_landmark(source: Source, begin: int) -> tuple[int, int]:
+    """Where the chunk that covers the next intact block header begins and ends; without one both are the file's end."""
     boundary = begin + -begin % blocks.BLOCK_SIZE
     while source.reaches(boundary + blocks.BLOCK_HEADER_SIZE):
         distances = blocks.parse_block_header(source.read(boundary, blocks.BLOCK_HEADER_SIZE))
@@ -102,7 +100,7 @@ def _next_landmark(source: Source, begin: int) -> tuple[int | None, int]:
             # A chunk that begins where the damage does is the damaged one: what is known of it is its end.
             return boundary - distances[0], min(boundary + distances[1], source.size())
         boundary += blocks.BLOCK_SIZE
-    return None, source.size()
+    return source.size(), source.size()
 
 
 def _looks_like_header(source: Source, position: int) -> bool:

@@ -168,7 +168,7 @@ def test_what_is_left_of_a_chunk_or_of_the_footer_says_where_to_go_on(tmp_path: 
     places = _places(path)
     raw = path.read_bytes()
     known = [begin for begin, _ in places] if left == "footer" else []
-    for begin, end in places[:-1]:
+    for begin, end in places if left == "frame" else places[:-1]:
         data = bytearray(raw)
         spared = {"header": (begin, begin + 40), "frame": (begin + 40, end), "footer": (begin, begin)}[left]
         boundaries = range(begin + -begin % blocks.BLOCK_SIZE, end, blocks.BLOCK_SIZE)
@@ -196,3 +196,78 @@ def test_a_place_in_the_footer_counts_only_if_a_chunk_begins_there(tmp_path: Pat
     path.write_bytes(data)
     damage = ChunkDamage("", first, Resume.find(first + 1))
     assert resync.next_chunk(ShardFile(path), damage, [begin for begin, _ in places]) == last
+
+
+def _with_sizes(path: Path, number: int, *, codec: int = 0, sizes: bytes) -> tuple[bytearray, int, int]:
+    """The file with a damaged header, and other sizes of the records in the chunk; where that begins and ends."""
+    begin, end = _places(path)[number]
+    data = bytearray(path.read_bytes())
+    for at in range(begin, begin + 40):
+        data[at] ^= 0xA5
+    data[begin + 40] = codec
+    data[begin + 41 : begin + 41 + len(sizes)] = sizes
+    return data, begin, end
+
+
+@pytest.mark.parametrize("how", ["no chunk there", "another codec", "another length", "beyond all files"])
+def test_a_length_that_was_damaged_too_is_not_believed(tmp_path: Path, how: str) -> None:
+    """It may lead over whole chunks, into the middle of one, or to where no file goes."""
+    path = _chunks_of_all_sizes(tmp_path / "d", closed=False)
+    places = _places(path)
+    number = next(n for n, (begin, end) in enumerate(places) if begin % blocks.BLOCK_SIZE > 100 and end - begin < 500)
+    begin, end = places[number]
+    over_next = places[number + 1][1] - begin - 40 - 4  # to the end of the chunk after it
+    assert over_next < 1 << 14
+    assert places[number + 1][1] // blocks.BLOCK_SIZE == begin // blocks.BLOCK_SIZE
+    size = bytes((over_next & 0x7F | 0x80, over_next >> 7))
+    codec, sizes = {
+        "no chunk there": (0, b"\x02" + bytes((size[0] ^ 1, size[1]))),
+        "another codec": (ord("z"), b"\x02" + size),
+        "another length": (0, b"\x07" + size),
+        "beyond all files": (0, b"\x0a" + b"\xff" * 9 + b"\x01"),
+    }[how]
+    data, begin, end = _with_sizes(path, number, codec=codec, sizes=sizes)
+    path.write_bytes(data)
+    assert resync.next_chunk(ShardFile(path), ChunkDamage("", begin, Resume.find(begin + 1))) == end
+
+
+def test_a_length_is_believed_where_it_leads_to_a_chunk(tmp_path: Path) -> None:
+    """The same size as in the test before, without a contradiction: this is what must not be believed there."""
+    path = _chunks_of_all_sizes(tmp_path / "d", closed=False)
+    places = _places(path)
+    number = next(n for n, (begin, end) in enumerate(places) if begin % blocks.BLOCK_SIZE > 100 and end - begin < 500)
+    over_next = places[number + 1][1] - places[number][0] - 40 - 4
+    data, begin, _ = _with_sizes(path, number, sizes=b"\x02" + bytes((over_next & 0x7F | 0x80, over_next >> 7)))
+    path.write_bytes(data)
+    assert resync.next_chunk(ShardFile(path), ChunkDamage("", begin, Resume.find(begin + 1))) == places[number + 1][1]
+
+
+def test_the_next_chunk_is_behind_the_damage_and_in_the_file(tmp_path: Path) -> None:
+    """Also where a header is whole and its chunk is not."""
+    path = _chunks_of_all_sizes(tmp_path / "d", closed=False)
+    begin, end = _places(path)[-1]
+    path.write_bytes(path.read_bytes()[: end - 3])
+    assert resync.next_chunk(ShardFile(path), ChunkDamage("", begin, Resume.find(begin + 1))) == end - 3
+
+
+def test_chunks_in_a_value_are_no_chunks_of_the_file(tmp_path: Path) -> None:
+    """They lead nowhere: a part of a shard may have been recorded as a value, without its beginning."""
+    part = _chunks_of_all_sizes(tmp_path / "inner", closed=False)
+    (begin, _), (_, end) = _places(part)[:2]
+    episode = _record_bytes(tmp_path / "d", bytes(200) + part.read_bytes()[begin:end] + bytes(200), b"after it")
+    path = shard(tmp_path / "d")
+    (found,) = survey(ShardFile(path)).episodes.values()
+    first, second = found.blocks
+    damage(path, first.position, 100)
+    assert resync.next_chunk(ShardFile(path), ChunkDamage("", first.position, Resume.find(0))) == second.position
+    assert [each.id for each in rlds_kit.open(tmp_path / "d").episodes] == [episode.id]
+
+
+def test_a_search_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is left of the file, not all of it is read byte by byte."""
+    monkeypatch.setattr(resync, "SEARCH_BYTES", 1000)
+    path = _chunks_of_all_sizes(tmp_path / "d", closed=False)
+    path.write_bytes(path.read_bytes()[:100] + random.Random(0).randbytes(50_000))
+    source = _Counted(path)
+    assert resync.next_chunk(source, ChunkDamage("", 100, Resume.find(101))) == path.stat().st_size
+    assert source.bytes < 1000 * 100
