@@ -252,10 +252,12 @@ def test_the_next_chunk_is_behind_the_damage_and_in_the_file(tmp_path: Path) -> 
 
 def test_chunks_in_a_value_are_no_chunks_of_the_file(tmp_path: Path) -> None:
     """They lead nowhere: a part of a shard may have been recorded as a value, without its beginning."""
-    part = _chunks_of_all_sizes(tmp_path / "inner", closed=False)
-    (begin, _), (_, end) = _places(part)[:2]
-    episode = _record_bytes(tmp_path / "d", bytes(200) + part.read_bytes()[begin:end] + bytes(200), b"after it")
+    rng = random.Random(0)
+    _record_bytes(tmp_path / "inner", *(rng.randbytes(20_000) for _ in range(2)))  # does not compress
+    part = rng.randbytes(64) + shard(tmp_path / "inner").read_bytes()[64:] + rng.randbytes(64)
+    episode = _record_bytes(tmp_path / "d", part, b"after it")
     path = shard(tmp_path / "d")
+    assert part in path.read_bytes()
     (found,) = survey(ShardFile(path)).episodes.values()
     first, second = found.blocks
     damage(path, first.position, 100)
