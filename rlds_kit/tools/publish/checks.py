@@ -16,7 +16,7 @@ from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.tools.publish.about import About
 from rlds_kit.tools.publish.errors import Problem
 from rlds_kit.tools.publish.personal import PersonalData, personal_data
-from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.finding import Finding
 from rlds_kit.tools.upkeep.survey import survey
 from rlds_kit.tools.upkeep.verify import VerifyReport, verify
 

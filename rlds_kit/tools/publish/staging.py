@@ -22,7 +22,7 @@ from rlds_kit.tools.publish.croissant import croissant
 from rlds_kit.tools.publish.destination import CARD, CROISSANT, Item
 from rlds_kit.tools.publish.facts import facts
 from rlds_kit.tools.publish.pictures import pictures
-from rlds_kit.tools.upkeep.copying import copy_description
+from rlds_kit.tools.upkeep.description_copy import copy_description
 from rlds_kit.tools.upkeep.verify import VerifyReport
 
 PICTURES = "card"

@@ -25,11 +25,11 @@ from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.storage.whole_directory import new_directory
 from rlds_kit.tools.upkeep.closing import note_closed
-from rlds_kit.tools.upkeep.copying import copy_description
+from rlds_kit.tools.upkeep.description_copy import copy_description
 from rlds_kit.tools.upkeep.episode_blocks import blocks_of
+from rlds_kit.tools.upkeep.finding import require_dataset, uuid_of
 from rlds_kit.tools.upkeep.lineage import lineage, note
 from rlds_kit.tools.upkeep.regroup import regrouped
-from rlds_kit.tools.upkeep.report import require_dataset, uuid_of
 from rlds_kit.tools.upkeep.source import read_source
 
 BLOCK_BYTES: Final = 32 << 20

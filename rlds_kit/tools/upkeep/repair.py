@@ -22,10 +22,10 @@ from rlds_kit.storage.sightings import SightedEpisode
 from rlds_kit.storage.whole_directory import new_directory
 from rlds_kit.tools.upkeep import salvage
 from rlds_kit.tools.upkeep.closing import note_closed
-from rlds_kit.tools.upkeep.copying import copy_description
+from rlds_kit.tools.upkeep.description_copy import copy_description
+from rlds_kit.tools.upkeep.finding import require_dataset, uuid_of
 from rlds_kit.tools.upkeep.repair_episode import EpisodeCopy, Loss
 from rlds_kit.tools.upkeep.repair_layers import repair_layers
-from rlds_kit.tools.upkeep.report import require_dataset, uuid_of
 from rlds_kit.tools.upkeep.salvage import Plan
 from rlds_kit.tools.upkeep.survey import Survey, survey
 

@@ -19,7 +19,7 @@ from rlds_kit.storage.contents import ShardContents, contents
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.tools.upkeep.episode_blocks import columns_of, headers_of
-from rlds_kit.tools.upkeep.report import require_dataset
+from rlds_kit.tools.upkeep.finding import require_dataset
 
 OPEN = "open"
 """The ending of an episode that is being recorded."""

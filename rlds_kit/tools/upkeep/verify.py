@@ -18,7 +18,7 @@ from rlds_kit.tools.upkeep.check_episode import check_episode
 from rlds_kit.tools.upkeep.check_layers import layer_problems
 from rlds_kit.tools.upkeep.check_manifests import accept, manifest_finding, manifest_losses
 from rlds_kit.tools.upkeep.check_shard import amended_fields, declared_fields, shard_notes, shard_problems
-from rlds_kit.tools.upkeep.report import Finding, require_dataset, uuid_of
+from rlds_kit.tools.upkeep.finding import Finding, require_dataset, uuid_of
 from rlds_kit.tools.upkeep.survey import Survey, survey
 
 NEWEST_DESCRIPTION: Final = 1

@@ -25,7 +25,7 @@ from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.finding import Finding
 from rlds_kit.tools.upkeep.survey import survey
 from rlds_kit.tools.upkeep.verify import VerifyReport, verify
 from tests.tools.upkeep.mending import (
