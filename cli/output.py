@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.finding import Finding
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 

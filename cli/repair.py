@@ -5,7 +5,7 @@ import click
 from rlds_kit.base.progress import progress_bar
 from rlds_kit.base.quantities import count_text
 from rlds_kit.cli.output import json_option, print_json, show, table
-from rlds_kit.tools.upkeep.repair import Report, repair
+from rlds_kit.tools.upkeep.repair import RepairReport, repair
 
 
 @click.command("repair")
@@ -35,7 +35,7 @@ def repair_command(ctx: click.Context, dataset: str, copy: str, *, as_json: bool
     ctx.exit(1 if report.losses else 0)
 
 
-def _print(report: Report) -> None:
+def _print(report: RepairReport) -> None:
     rows = [(each.shard, str(each.episode or ""), each.message) for each in report.losses]
     if rows:
         show("lost:", table("shard", "episode", "what", rows=rows))

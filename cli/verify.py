@@ -6,7 +6,7 @@ from rlds_kit.base.progress import progress_bar
 from rlds_kit.base.quantities import count_text, size_text
 from rlds_kit.cli.output import findings_table, json_option, print_json, show
 from rlds_kit.dataset.location import directory_of
-from rlds_kit.tools.upkeep.verify import Report, verify
+from rlds_kit.tools.upkeep.verify import VerifyReport, verify
 
 
 @click.command("verify")
@@ -42,11 +42,11 @@ def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, accept_miss
     ctx.exit(0 if report.ok else 1)
 
 
-def _fields(report: Report) -> dict[str, object]:
+def _fields(report: VerifyReport) -> dict[str, object]:
     return {name: getattr(report, name) for name in report.__slots__}
 
 
-def _print(report: Report, *, quiet: bool) -> None:
+def _print(report: VerifyReport, *, quiet: bool) -> None:
     if report.problems:
         show(f"{count_text(len(report.problems), 'problem')}:", findings_table(report.problems))
     if report.accepted:

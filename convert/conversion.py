@@ -26,14 +26,12 @@ from rlds_kit.remote.path import RemotePath
 from rlds_kit.storage import whole_directory
 from rlds_kit.storage.directory import is_dataset
 
-__all__ = ["Report", "convert"]
-
 VERSION: Final = 2
 """Of the conversion, noted in what it makes."""
 OURS: Final = "rlds_kit"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What `convert` did.
 
@@ -222,16 +220,16 @@ def _report(
     for note in notes:
         losses.update(note.losses)
     return Report(
-        source.path,
-        source.format,
-        path,
-        wanted.name,
-        sum(len(note.contents) for note in notes),
-        sum(note.steps for note in notes),
-        tuple(Loss(field, reason, values) for (field, reason), values in sorted(losses.items())),
-        dict(source.reader.lossy),
-        xxhash.xxh3_128(b"".join(each for note in notes for each in note.contents)).hexdigest(),
-        sum(len(note.contents) for note in kept.values()),
+        source=source.path,
+        source_format=source.format,
+        destination=path,
+        destination_format=wanted.name,
+        episodes=sum(len(note.contents) for note in notes),
+        steps=sum(note.steps for note in notes),
+        losses=tuple(Loss(field, reason, values) for (field, reason), values in sorted(losses.items())),
+        lossy_at_the_source=dict(source.reader.lossy),
+        content_digest=xxhash.xxh3_128(b"".join(each for note in notes for each in note.contents)).hexdigest(),
+        episodes_kept=sum(len(note.contents) for note in kept.values()),
     )
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 import rlds_kit
 from rlds_kit import riegeli
 from rlds_kit.logger import GymnasiumLogger
-from rlds_kit.tools.upkeep.verify import verify
+from rlds_kit.tools.upkeep import verify
 
 ENVIRONMENT: Final = "ALE/SpaceInvaders-v5"
 DIRECTORY: Final = Path("data/demo-space-invaders")

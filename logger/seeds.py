@@ -29,6 +29,6 @@ class SeedSource:
         numbers = [abs(int(number)) for number in (seed if isinstance(seed, Iterable) else [seed])]
         self._random = np.random.default_rng(np.random.SeedSequence(numbers, spawn_key=_BRANCH))
 
-    def draw(self, room: int = 1) -> int:
-        """A seed in [0, 2**31) that can be counted up `room - 1` times without leaving that range."""
-        return int(self._random.integers(_LARGEST - room + 1))
+    def draw(self, count: int = 1) -> int:
+        """A seed in [0, 2**31) that can be the first of `count` neighbouring ones in that interval."""
+        return int(self._random.integers(_LARGEST - count + 1))

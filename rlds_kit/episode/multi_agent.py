@@ -24,16 +24,6 @@ from rlds_kit.base.step import (
 from rlds_kit.episode.episode import Episode
 from rlds_kit.storage.leaf import escape
 
-__all__ = [
-    "AgentEpisode",
-    "AgentTransitions",
-    "JointTransitions",
-    "agent_episode",
-    "agent_transitions",
-    "agents_of",
-    "joint_transitions",
-]
-
 
 @dataclass(frozen=True)
 class AgentEpisode:

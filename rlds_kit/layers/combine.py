@@ -87,8 +87,8 @@ def votes(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, n
     values, weights = np.zeros((len(sources), length, *_shape(annotations))), np.zeros((len(sources), length))
     for each in annotations:  # in order of time: later ones paint over earlier ones
         span = slice(0, length) if each.steps is None else slice(each.steps.start, each.steps.stop)
-        room = values[sources[each.source], span]
-        room[...] = _numbers(each)[: len(room)] if each.is_stacked else _numbers(each)
+        target = values[sources[each.source], span]
+        target[...] = _numbers(each)[: len(target)] if each.is_stacked else _numbers(each)
         weights[sources[each.source], span] = each.confidence
     steps = np.flatnonzero((weights > 0).any(axis=0))
     weights = weights[:, steps]

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.loader.rooms import Rooms
+from rlds_kit.loader.memory import ReusableMemory
 
 ALIGNMENT: Final = 64
 """Bytes: of a cache line, and of the widest registers."""
@@ -18,7 +18,7 @@ Threads look before they take memory, so a bit more may be.
 """
 
 
-_rooms = Rooms()
+_memory = ReusableMemory()
 
 
 def is_little_lent(share: float = 1.0) -> bool:
@@ -30,7 +30,7 @@ def is_little_lent(share: float = 1.0) -> bool:
     >>> is_little_lent()
     True
     """
-    return _rooms.lent_bytes < LENT_BYTES * share
+    return _memory.lent_bytes < LENT_BYTES * share
 
 
 def aligned(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
@@ -41,7 +41,7 @@ def aligned(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     """
     size = math.prod(shape) * dtype.itemsize
     if size >= LARGE_BYTES:
-        return _rooms.array(size).view(dtype).reshape(shape)
-    room = np.empty(size + ALIGNMENT - 1, np.uint8)
-    begin = -room.__array_interface__["data"][0] % ALIGNMENT
-    return room[begin : begin + size].view(dtype).reshape(shape)
+        return _memory.array(size).view(dtype).reshape(shape)
+    buffer = np.empty(size + ALIGNMENT - 1, np.uint8)
+    begin = -buffer.__array_interface__["data"][0] % ALIGNMENT
+    return buffer[begin : begin + size].view(dtype).reshape(shape)

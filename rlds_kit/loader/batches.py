@@ -51,7 +51,7 @@ class Batches(Iterable[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         epoch, done = self.start
         self._latest = _Loop(epoch, done, done)
-        self._kept = self._kept or self._samples.samples.kept(self._options.room_to_keep)
+        self._kept = self._kept or self._samples.samples.kept(self._options.kept_bytes)
         return self._run(self._latest, self._samples, self._kept)
 
     def _run(self, loop: "_Loop", samples: Ordered, kept: Kept) -> Iterator[Batch]:

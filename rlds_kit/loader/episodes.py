@@ -253,7 +253,7 @@ class EpisodeNumbers:
         return type(self)(self.source.named(names))
 
     def kept(self, limit: int) -> Kept:
-        """Numbers take no room."""
+        """Numbers take no memory."""
         return Kept(self.source, {}, limit)
 
     def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:

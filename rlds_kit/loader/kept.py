@@ -19,7 +19,7 @@ class Kept:
       limit: how many bytes to keep at most.
 
     Attributes:
-      leaves: what is kept: the smallest, as many as there is room for.
+      leaves: what is kept: the smallest, as many as there is memory for.
     """
 
     def __init__(self, source: Source, layouts: Mapping[str, tuple[Leaf, ...]], limit: int) -> None:

@@ -198,7 +198,7 @@ class MixedBatches(Iterable[Batch]):
     def _keep(self) -> Sequence[Kept]:
         """What each dataset's samples keep, from loop to loop."""
         if self._kept is None:
-            self._kept = [part.samples.kept(self._options.room_to_keep) for part in self._parts]
+            self._kept = [part.samples.kept(self._options.kept_bytes) for part in self._parts]
         return self._kept
 
     def _batch(self, readers: Sequence[ReadAhead], chosen: np.ndarray) -> Batch:

@@ -53,14 +53,14 @@ class Options:
         return self.threads or min(4, os.cpu_count() or 1)
 
     @property
-    def room(self) -> int:
+    def step_bytes(self) -> int:
         """Bytes of decoded steps to hold."""
         return self.memory or MEMORY
 
     @property
-    def room_to_keep(self) -> int:
+    def kept_bytes(self) -> int:
         """Bytes for small fields, beside these."""
-        return self.room // KEPT_SHARE
+        return self.step_bytes // KEPT_SHARE
 
     def span(self, size: int) -> tuple[int, int]:
         """Positions `[begin, end)` of an epoch that are this shard's."""
@@ -94,7 +94,7 @@ class Weights:
 
 def piece_limit(options: Options, weights: Weights) -> int:
     """The most samples of a piece."""
-    rows = weights.rows(options.room)
+    rows = weights.rows(options.step_bytes)
     if options.shuffle == "global":
         return max(1, rows // weights.rows_per_sample)
     return max(1, (rows - weights.rows_per_sample) // weights.rows_between)
@@ -107,7 +107,7 @@ def order(options: Options, weights: Weights) -> Order:
             return InOrder(weights.samples)
         case "global":
             return GlobalOrder(weights.samples, options.seed)
-    rows = weights.rows(options.room)
+    rows = weights.rows(options.step_bytes)
     steps = min(max(rows // 24, RUN_STEPS[0]), RUN_STEPS[1])
     run = max(1, steps // weights.rows_between)
     mix = max(1, rows // (run * weights.rows_between + weights.rows_per_sample))

@@ -28,7 +28,7 @@ Nest: TypeAlias = Any
 RUN_BYTES = 4 << 20
 """About what is decoded at once by one thread."""
 _ROUND: Final = 512
-"""Steps: the room of a pool is a multiple of it."""
+"""Steps: the capacity of a pool is a multiple of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Run:
 
     Attributes:
       episode: its index in the source.
-      begin: first step that there is room for.
+      begin: first step that there is memory for.
       end: one past the last of these.
       last: the last step that is wanted.
     """
@@ -54,7 +54,7 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self._bytes: dict[str, np.ndarray] = {}
 
-    def room(self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    def array(self, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """An array with anything in it, valid until the next call for the same leaf."""
         size = math.prod(shape) * dtype.itemsize
         if path not in self._bytes or self._bytes[path].size < size:
@@ -66,14 +66,14 @@ _scratch = _Scratch()
 
 
 class Pool:
-    """Room for the values of chosen steps, which `load` fills run by run, from any thread.
+    """Memory for the values of chosen steps, which `load` fills run by run, from any thread.
 
     Args:
       source: where the steps are.
       layouts: the fields.
       steps: for every field the numbers, among all steps of the source, of those to read; in any order and shape.
       memory: of pools that are not needed any more.
-      kept: values that need no room, because they stay when the pool is gone.
+      kept: values that need no memory here, because they stay when the pool is gone.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class Pool:
         first, last = np.searchsorted(self._dense_steps[path], (begin, begin + shape[0])).tolist()
         if last - first == shape[0]:
             return self._values[leaf][first:last]
-        return _scratch.room(path, shape, dtype)
+        return _scratch.array(path, shape, dtype)
 
     def _put(self, leaf: Leaf, where: slice, values: np.ndarray) -> None:
         there = self._values[leaf][where]
@@ -315,7 +315,7 @@ def _runs(rows: np.ndarray, entry: EpisodeEntry, limit: int) -> list[tuple[int, 
     found = []
     for first, last in zip([0, *cuts.tolist()], [*(cuts - 1).tolist(), len(rows) - 1], strict=True):
         begin, end = int(rows[first]), int(rows[last]) + 1
-        if end - begin > last - first + 1:  # there are steps between: room for whole blocks spares a copy of each
+        if end - begin > last - first + 1:  # there are steps between: memory for whole blocks spares a copy of each
             begin, end = int(entry.first_row[blocks[first]]), int(entry.end_row[blocks[last]])
         found.append((begin, end, int(rows[last])))
     return found

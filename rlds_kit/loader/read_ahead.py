@@ -25,7 +25,7 @@ class Readable(Protocol):
         """What to keep of small fields in so many bytes; nothing is read yet."""
 
     def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
-        """Room for what samples need, in memory that others gave back if there is some; nothing is loaded yet."""
+        """An empty pool for what samples need, in memory that others gave back if there is some."""
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Samples from a pool in which all that they need is loaded."""

@@ -152,7 +152,7 @@ class Samples(Sequence[Batch]):
         return Kept(self.source, self._layouts, limit)
 
     def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
-        """Room for what samples need, in memory that others gave back if there is some; nothing is loaded yet."""
+        """An empty pool for what samples need, in memory that others gave back if there is some."""
         needs = self.kind.needs(self._place(items), tuple(self._layouts))
         return Pool(self.source, self._layouts, needs, memory, kept)
 

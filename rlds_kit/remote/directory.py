@@ -82,7 +82,7 @@ class RemoteDirectory:
         self._disk_here: Any = None  # a DiskCache
 
     @property
-    def room(self) -> int:
+    def cache_limit(self) -> int:
         """Bytes that can be kept."""
         from rlds_kit.remote.disk_cache import limit_of
 

@@ -28,7 +28,7 @@ LIMIT_VARIABLE: Final = "RLDS_KIT_CACHE_BYTES"
 """Environment variable: how many bytes the cache may take."""
 LIMIT: Final = 4 << 30
 MAX_ENTRIES: Final = 8192
-"""Files, whatever they weigh: to make room they are all looked at."""
+"""Files, whatever they weigh: to free bytes they are all looked at."""
 HASHED_BYTES: Final = 64 << 10
 """The most that is hashed together, and read to have any of it."""
 SUFFIX: Final = ".ranges"
@@ -143,7 +143,7 @@ class DiskCache:
     def _write(self, entry: Path, head: bytes, cut: Sequence[tuple[int, bytes]], size: int) -> None:
         entry.parent.mkdir(parents=True, exist_ok=True)
         partial = entry.with_suffix(".partial")
-        with self._exclusive():  # so that no two processes take the same room
+        with self._exclusive():  # so that no two processes take the same free bytes
             self._make_room(size)
             try:
                 with partial.open("wb") as file:

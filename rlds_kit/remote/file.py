@@ -71,10 +71,10 @@ class RemoteFile(io.RawIOBase):
         self._directory.fetch(Want(self._name, begin, end) for begin, end in ranges)
 
     def fetch_all(self) -> None:
-        """Brings the whole file near, if there is room for it, and shows how far that has come."""
+        """Brings the whole file near, if the caches can hold it, and shows how far that has come."""
         from rlds_kit.base.progress import progress_bar
 
-        if self._size > self._directory.room:
+        if self._size > self._directory.cache_limit:
             return
         with progress_bar(f"fetching {self._name}, which was not closed", hidden=False) as progress:
             for begin in range(0, self._size, GROUP_BYTES):

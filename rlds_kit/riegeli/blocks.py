@@ -171,15 +171,15 @@ def unframe(raw: Buffer, begin: int) -> bytes:
     return b"".join((view[skipped:first_boundary], *rest))
 
 
-def scattered(room: memoryview, begin: int, end: int) -> Iterator[memoryview]:
-    """Yield where to read the file bytes `[begin, end)` to: their payload fills `room`, block headers go aside."""
+def scattered(buffer: memoryview, begin: int, end: int) -> Iterator[memoryview]:
+    """Yield where to read the file bytes `[begin, end)` to: their payload fills `buffer`, block headers go aside."""
     aside, done = memoryview(bytearray(BLOCK_HEADER_SIZE)), 0
     while begin < end:
         within = begin % BLOCK_SIZE
         if within < BLOCK_HEADER_SIZE:
             piece = aside[: min(BLOCK_HEADER_SIZE - within, end - begin)]
         else:
-            piece = room[done : done + min(BLOCK_SIZE - within, end - begin)]
+            piece = buffer[done : done + min(BLOCK_SIZE - within, end - begin)]
             done += len(piece)
         yield piece
         begin += len(piece)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rlds_kit.spec.tree import Any, Array, Bytes, Dict, Graph, List, OneOf, Optional, Sequence, Spec, Text, Tuple
 
-ROOM = 40
+MAX_CHARACTERS = 40
 """Most characters of a value that a message shows."""
 
 
@@ -76,4 +76,4 @@ def _dtype_text(dtype: np.dtype[np.generic]) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= ROOM else text[: ROOM - 3] + "..."
+    return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 3] + "..."

@@ -1,5 +1,5 @@
-/* The filters of filters.h for Python. Buffers hold whole rows; `room` is how many bytes the array has that `rows` are a
- * part of. */
+/* The filters of filters.h for Python. Buffers hold whole rows; `array_bytes` is how many bytes the array has that `rows`
+ * are a part of. */
 
 #include "filters.h"
 
@@ -11,11 +11,11 @@ static int check_sizes(Py_ssize_t length, Py_ssize_t count, Py_ssize_t width) {
 
 /* Filters of rows that are each made of the row before. */
 
-typedef Py_ssize_t (*RoomFor)(Py_ssize_t, Py_ssize_t);
+typedef Py_ssize_t (*MostBytes)(Py_ssize_t, Py_ssize_t);
 typedef uint8_t *(*Encode)(const uint8_t *, Py_ssize_t, Py_ssize_t, const uint8_t *, uint8_t *);
 typedef int (*Decode)(const uint8_t *, Py_ssize_t, Py_ssize_t, Py_ssize_t, uint8_t *, uint8_t *);
 
-static PyObject *encode_with(Encode encode, RoomFor room_for, PyObject *args) {
+static PyObject *encode_with(Encode encode, MostBytes most_bytes, PyObject *args) {
   Py_buffer rows;
   Py_ssize_t count;
   if (!PyArg_ParseTuple(args, "y*n", &rows, &count)) return NULL;
@@ -23,7 +23,7 @@ static PyObject *encode_with(Encode encode, RoomFor room_for, PyObject *args) {
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
   if (check_sizes(rows.len, count, width)) {
     /* Memory that is not written to costs nothing, and the result is copied out of it because it is small. */
-    uint8_t *stored = malloc((size_t)room_for(count, width)), *end = stored;
+    uint8_t *stored = malloc((size_t)most_bytes(count, width)), *end = stored;
     uint8_t *zeros = calloc((size_t)width, 1);
     if (stored && zeros) {
       Py_BEGIN_ALLOW_THREADS
@@ -42,13 +42,13 @@ static PyObject *encode_with(Encode encode, RoomFor room_for, PyObject *args) {
 
 static PyObject *decode_with(Decode decode, const char *wrong, PyObject *args) {
   Py_buffer stored, rows;
-  Py_ssize_t count, room;
-  if (!PyArg_ParseTuple(args, "y*w*nn", &stored, &rows, &count, &room)) return NULL;
+  Py_ssize_t count, array_bytes;
+  if (!PyArg_ParseTuple(args, "y*w*nn", &stored, &rows, &count, &array_bytes)) return NULL;
   int is_right = 0;
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
   if (check_sizes(rows.len, count, width)) {
     Py_BEGIN_ALLOW_THREADS
-    uint8_t *row = is_past_cache_better(rows.buf, rows.len, width, room) ? malloc((size_t)width) : NULL;
+    uint8_t *row = is_past_cache_better(rows.buf, rows.len, width, array_bytes) ? malloc((size_t)width) : NULL;
     is_right = decode(stored.buf, stored.len, count, width, rows.buf, row);
     free(row);
     Py_END_ALLOW_THREADS
@@ -62,7 +62,7 @@ static PyObject *decode_with(Decode decode, const char *wrong, PyObject *args) {
 
 static PyObject *sparse_xor(PyObject *self, PyObject *args) {
   (void)self;
-  return encode_with(encode_sparse, room_for_sparse, args);
+  return encode_with(encode_sparse, most_bytes_sparse, args);
 }
 
 static PyObject *unsparse_xor(PyObject *self, PyObject *args) {
@@ -72,7 +72,7 @@ static PyObject *unsparse_xor(PyObject *self, PyObject *args) {
 
 static PyObject *runs(PyObject *self, PyObject *args) {
   (void)self;
-  return encode_with(encode_runs, room_for_runs, args);
+  return encode_with(encode_runs, most_bytes_runs, args);
 }
 
 static PyObject *unruns(PyObject *self, PyObject *args) {
@@ -153,7 +153,7 @@ static PyObject *split(PyObject *self, PyObject *args) {
   int noise;
   if (!PyArg_ParseTuple(args, "y*i", &left, &noise)) return NULL;
   PyObject *result = NULL;
-  uint8_t *numbers = malloc((size_t)room_for_split(left.len));
+  uint8_t *numbers = malloc((size_t)most_bytes_split(left.len));
   if (noise < 0 || noise > MOST_NOISE) {
     PyErr_Format(PyExc_ValueError, "expected 0 to %d bits of noise, got %d", MOST_NOISE, noise);
   } else if (!numbers) {
@@ -190,10 +190,10 @@ static int join_images(const Image *image, const uint8_t *modes, Numbers *from, 
 static PyObject *unpredict_split(PyObject *self, PyObject *args) {
   (void)self;
   Py_buffer stored, rows;
-  Py_ssize_t stored_count, count, room;
+  Py_ssize_t stored_count, count, array_bytes;
   Image image;
   if (!PyArg_ParseTuple(args, "y*nw*nnnnn", &stored, &stored_count, &rows, &count, &image.lines, &image.width,
-                        &image.pixel, &room))
+                        &image.pixel, &array_bytes))
     return NULL;
   int is_right = 0;
   uint8_t *left = NULL;
@@ -207,7 +207,7 @@ static PyObject *unpredict_split(PyObject *self, PyObject *args) {
       Numbers from;
       Py_ssize_t modes = stored_count * image.lines;
       Py_BEGIN_ALLOW_THREADS
-      const Sink to = {rows.buf, is_past_cache_better(rows.buf, rows.len, size, room) ? left + size : NULL};
+      const Sink to = {rows.buf, is_past_cache_better(rows.buf, rows.len, size, array_bytes) ? left + size : NULL};
       is_right = stored.len >= modes &&
                  open_numbers(&from, (uint8_t *)stored.buf + modes, stored.len - modes, stored_count * size) &&
                  join_images(&image, stored.buf, &from, count, left, &to);
@@ -238,7 +238,7 @@ static PyMethodDef methods[] = {
 static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_native", "C twins of filters.py, predict.py, runs.py and split.py.", 0, methods, slots, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_native", "C twins of filters.py, noise_split.py, predict.py and runs.py.", 0, methods, slots, NULL, NULL,
     NULL,
 };
 

@@ -162,7 +162,7 @@ class EpisodeReader:
                 if column.offset in cached:
                     stack.add(cached[column.offset])
                 else:
-                    fresh.append((column, stack, stack.room_for(column)))
+                    fresh.append((column, stack, stack.rows_for(column)))
             if fresh:
                 self._stack(position, block, fresh, until)
         return found
@@ -174,15 +174,15 @@ class EpisodeReader:
         fresh: Sequence[tuple[ColumnLayout, Stack, Rows | None]],
         until: int,
     ) -> None:
-        """Reads columns into their room, or adds them to their stack if they have none."""
+        """Reads columns into the rows of their stack, or adds them to it where they must be copied."""
         place, others = self._file.place(position), dict[int, Column]()
         payload = self._payload(position, block, [column for column, _, _ in fresh])
-        for column, stack, room in fresh:
-            if room is None:
+        for column, stack, rows in fresh:
+            if rows is None:
                 others[column.offset] = read = columns.decode(column, payload(column), place)
                 stack.add(read)
             else:
-                columns.decode_into(column, payload(column), place, room, until - column.first_row)
+                columns.decode_into(column, payload(column), place, rows, until - column.first_row)
         if others:
             self._cache.add(position, others)
 

@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage import filters, runs, split
+from rlds_kit.storage import filters, noise_split, runs
 from rlds_kit.storage.column_layout import MOST_FILTERED
 from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress
 from rlds_kit.storage.filters import Shape
@@ -86,7 +86,7 @@ def _readable(choice: Choice, rows: Rows, shape: Shape) -> Choice:
         case pb.XOR_RUNS if rows.shape[1] < runs.WIDE:
             return choice._replace(filter=pb.SPARSE_XOR)
         case pb.PREDICT_SPLIT:
-            most = len(rows) * lines_of(shape).height + split.at_most(rows.size)
+            most = len(rows) * lines_of(shape).height + noise_split.at_most(rows.size)
             return choice if most <= MOST_FILTERED * rows.size else choice._replace(filter=pb.PREDICT)
     return choice
 

@@ -1,5 +1,5 @@
-/* The filters that run over every byte of every frame. filters.py, predict.py, runs.py and split.py beside this file have
- * the same functions in NumPy; tests compare them. docs/format.md, "Filters".
+/* The filters that run over every byte of every frame. filters.py, noise_split.py, predict.py and runs.py beside this file
+ * have the same functions in NumPy; tests compare them. docs/format.md, "Filters".
  *
  * Decoding trusts nothing: the payload comes from files that anyone may have made. */
 
@@ -22,7 +22,7 @@
 /* Stores that leave the cache to others: past_cache.c */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count);
-int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t room);
+int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes);
 
 /* Rows that are each made of the row before: row_by_row.c */
 
@@ -32,14 +32,14 @@ int decode_rows(DecodeRow decode, void *from, Py_ssize_t count, Py_ssize_t width
 
 /* SPARSE_XOR: sparse_xor.c */
 
-Py_ssize_t room_for_sparse(Py_ssize_t count, Py_ssize_t width);
+Py_ssize_t most_bytes_sparse(Py_ssize_t count, Py_ssize_t width);
 uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
 int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
                   uint8_t *row);
 
 /* XOR_RUNS: runs.c */
 
-Py_ssize_t room_for_runs(Py_ssize_t count, Py_ssize_t width);
+Py_ssize_t most_bytes_runs(Py_ssize_t count, Py_ssize_t width);
 uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
 int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row);
 
@@ -60,7 +60,7 @@ typedef struct {
 void encode_images(const Image *image, const uint8_t *rows, Py_ssize_t count, uint8_t *modes, uint8_t *left);
 int decode_image(const Image *image, const uint8_t *modes, const uint8_t *left, Py_ssize_t row, const Sink *to);
 
-/* What PREDICT_SPLIT does with what is left of images: split.c */
+/* What PREDICT_SPLIT does with what is left of images: noise_split.c */
 
 #define MOST_NOISE 6
 
@@ -73,7 +73,7 @@ typedef struct {
   Py_ssize_t exception;               /* the first number in the next gap */
 } Numbers;
 
-Py_ssize_t room_for_split(Py_ssize_t total);
+Py_ssize_t most_bytes_split(Py_ssize_t total);
 const uint8_t *begin_split(const uint8_t *left, Py_ssize_t total, int *noise, uint8_t *numbers, const uint8_t **end);
 Py_ssize_t size_of_fields(Py_ssize_t total, int noise);
 void fill_fields(const uint8_t *numbers, Py_ssize_t total, int noise, uint8_t *to);

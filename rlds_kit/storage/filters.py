@@ -10,9 +10,9 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage import predict, runs, split
+from rlds_kit.storage import noise_split, predict, runs
 from rlds_kit.storage.native import native
-from rlds_kit.storage.rows import Rows, Stored, room_of
+from rlds_kit.storage.rows import Rows, Stored, array_bytes
 from rlds_kit.storage.xor import unxor, xor
 
 Parts: TypeAlias = tuple[np.ndarray, ...]
@@ -45,7 +45,7 @@ def unsparse_xor(stored: Stored, out: Rows) -> None:
       ValueError: the bitmap and the values do not fit together.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unsparse_xor(stored, out, len(out), room_of(out))
+        native.unsparse_xor(stored, out, len(out), array_bytes(out))
     else:
         unsparse_xor_twin(stored, out)
 
@@ -96,7 +96,7 @@ def predict_split(rows: Rows, shape: Shape) -> Parts:
     """`predict`, then `split` of what is left."""
     stored = predict.predict(rows, shape)
     modes, left = np.split(stored, [stored.size - rows.size])
-    exceptions, high, noise = split.split(left)
+    exceptions, high, noise = noise_split.split(left)
     return np.concatenate((modes, exceptions)), high, noise
 
 
@@ -113,7 +113,7 @@ def unpredict_split(stored: Stored, count: int, shape: Shape, out: Rows) -> None
       ValueError: it did not make this of so many rows.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unpredict_split(stored, count, out, len(out), *predict.lines_of(shape), room_of(out))
+        native.unpredict_split(stored, count, out, len(out), *predict.lines_of(shape), array_bytes(out))
     else:
         unpredict_split_twin(stored, count, shape, out)
 
@@ -122,7 +122,7 @@ def unpredict_split_twin(stored: Stored, count: int, shape: Shape, out: Rows) ->
     """`unpredict_split` in NumPy."""
     height = predict.lines_of(shape).height
     left = np.empty(out.size, np.uint8)
-    split.unsplit(stored[count * height :], count * out.shape[1], left)
+    noise_split.unsplit(stored[count * height :], count * out.shape[1], left)
     predict.unpredict_twin(stored[: len(out) * height], left.reshape(out.shape), shape, out)
 
 

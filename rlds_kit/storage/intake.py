@@ -75,7 +75,7 @@ class Intake:
         self._bytes_since_sync += nbytes
 
     def after_row(self) -> None:
-        """Waits for room and for what the policy promises of each step. The monitor must be held."""
+        """Waits for free memory and for what the policy promises of each step. The monitor must be held."""
         if self._thread.held_bytes >= self._memory_limit:
             self._make_room()
         each_bytes = self.policy.each_bytes

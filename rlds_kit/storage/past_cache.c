@@ -16,11 +16,11 @@ void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
   _mm_sfence(); /* other threads see it from here on */
 }
 
-/* Whether that is likely to be faster for `size` bytes of rows that are a part of a room. Not in a small room, which the
- * cache holds until somebody reads it. Not in memory that nobody touched yet: the system clears it, which brings it into
- * the cache. The last page stands for all: rows are written from the first to the last. */
-int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t room) {
-  if (room < LARGE || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;
+/* Whether that is likely to be faster for `size` bytes of rows that are a part of an array of `array_bytes`. Not in a small
+ * array, which the cache holds until somebody reads it. Not in memory that nobody touched yet: the system clears it, which
+ * brings it into the cache. The last page stands for all: rows are written from the first to the last. */
+int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes) {
+  if (array_bytes < LARGE || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;
   uintptr_t last = (uintptr_t)rows + (uintptr_t)size - 1, page = (uintptr_t)sysconf(_SC_PAGESIZE);
   unsigned char is_there = 0;
   return mincore((void *)(last - last % page), 1, &is_there) == 0 && is_there & 1;
@@ -28,8 +28,8 @@ int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width,
 #else
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) { memcpy(to, from, (size_t)count); }
 
-int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t room) {
-  (void)rows, (void)size, (void)width, (void)room;
+int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes) {
+  (void)rows, (void)size, (void)width, (void)array_bytes;
   return 0;
 }
 #endif

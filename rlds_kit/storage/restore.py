@@ -96,7 +96,7 @@ class Stack:
         self._present[rows] = True
         self._after = max(self._after, int(rows[-1]) + 1)
 
-    def room_for(self, column: ColumnLayout) -> Rows | None:
+    def rows_for(self, column: ColumnLayout) -> Rows | None:
         """Where to decode a column to, so that it need not be copied: `[count, bytes]`; None where it must be.
 
         What is wanted of it must be written, or the stack not be used.

@@ -10,7 +10,7 @@ Stored: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
 """What a filter makes of rows."""
 
 
-def room_of(rows: Rows) -> int:
+def array_bytes(rows: Rows) -> int:
     """Bytes of the array that rows are a part of: with many, what is written first is in no cache when all is read."""
     while isinstance(rows.base, np.ndarray):
         rows = rows.base

@@ -56,7 +56,7 @@ static Py_ssize_t most_of_places(Py_ssize_t count, Py_ssize_t width) {
   return count * (4 + 4 * (width / 3 + 1 + 2 * (width / MOST)));
 }
 
-Py_ssize_t room_for_runs(Py_ssize_t count, Py_ssize_t width) { return most_of_places(count, width) + count * width; }
+Py_ssize_t most_bytes_runs(Py_ssize_t count, Py_ssize_t width) { return most_of_places(count, width) + count * width; }
 
 /* The number of pairs of every row, the pairs, and the bytes of all runs; returns their end. `zeros` stands before the first
  * row. `to` has the room for them. */

@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 
 from rlds_kit.storage.native import native
-from rlds_kit.storage.rows import Rows, Stored, room_of
+from rlds_kit.storage.rows import Rows, Stored, array_bytes
 from rlds_kit.storage.xor import unxor, xor
 
 WIDE: Final = 32
 """Bytes of a row from which on it is tried. Of rows below 20 it may make more than readers allow, twice as many."""
 _APART: Final = 2
-"""So many equal bytes end a run: fewer take no more room in it than the next run's place."""
+"""So many equal bytes end a run: fewer take no more bytes in it than the next run's place."""
 _MOST: Final = (1 << 16) - 1
 """Of a gap and of a length."""
 
@@ -53,7 +53,7 @@ def unruns(stored: Stored, out: Rows) -> None:
       ValueError: it did not make this of such rows.
     """
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unruns(stored, out, len(out), room_of(out))
+        native.unruns(stored, out, len(out), array_bytes(out))
     else:
         unruns_twin(stored, out)
 

@@ -77,9 +77,9 @@ class ShardFile:
     def payload(self, begin: int, end: int, size: int) -> bytes | memoryview:
         """The payload among the file bytes `[begin, end)`, `size` bytes; fewer only at the end of the file."""
         if self.remote is None and hasattr(os, "preadv") and blocks.BLOCK_SIZE < end - begin < _LARGE_READ:
-            room = np.empty(size, np.uint8).data
-            if os.preadv(self._descriptor, [*blocks.scattered(room, begin, end)], begin) == end - begin:
-                return room
+            buffer = np.empty(size, np.uint8).data
+            if os.preadv(self._descriptor, [*blocks.scattered(buffer, begin, end)], begin) == end - begin:
+                return buffer
         return blocks.unframe(self.read(begin, end - begin), begin)
 
     def sound(self, read: Callable[[], T], is_sound: Callable[[T], bool] = lambda _: True) -> T:

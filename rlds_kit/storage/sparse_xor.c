@@ -38,7 +38,7 @@ static inline uint8_t *encode_byte(const uint8_t *row, const uint8_t *previous, 
 }
 
 /* One byte more than the worst case, as one is written before it is known whether it counts. */
-Py_ssize_t room_for_sparse(Py_ssize_t count, Py_ssize_t width) { return count * ((width + 7) / 8) + count * width + 1; }
+Py_ssize_t most_bytes_sparse(Py_ssize_t count, Py_ssize_t width) { return count * ((width + 7) / 8) + count * width + 1; }
 
 /* The bitmap of every row, each in whole bytes, and then the values; returns their end. `zeros` stands before the first
  * row. `to` has the room for them. */

@@ -9,7 +9,7 @@ import pytest
 
 from rlds_kit.base.progress import progress_bar
 from rlds_kit.cli.output import plain, table
-from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.finding import Finding
 
 
 def test_anything_becomes_json() -> None:

@@ -16,7 +16,7 @@ import rlds_kit
 from rlds_kit import spec as specs
 from rlds_kit.loader.aligned import ALIGNMENT, aligned
 from rlds_kit.loader.episodes import WholeEpisodes, equal_stretches
-from rlds_kit.loader.rooms import Rooms
+from rlds_kit.loader.memory import ReusableMemory
 from rlds_kit.loader.step_arrays import StepArrays
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.storage.policy import FlushPolicy
@@ -104,14 +104,14 @@ def test_step_that_is_kept_does_not_keep_its_episode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: int, most: int
 ) -> None:
     """What a shuffle holds is what its steps weigh, however large the episodes are, and for large frames a bit more."""
-    rooms = Rooms(0)
-    monkeypatch.setattr("rlds_kit.loader.aligned._rooms", rooms)
+    memory = ReusableMemory(0)
+    monkeypatch.setattr("rlds_kit.loader.aligned._memory", memory)
     monkeypatch.setattr("rlds_kit.loader.aligned.LENT_BYTES", most)
     episodes = _frames(tmp_path, lengths=(1 << 20 >> 2 * (side.bit_length() - 1),) * 16, side=side).as_tf_dataset()
     kept = [step["observation"] for episode in episodes for step in episode["steps"].take(1)]
     gc.collect()
     assert len(kept) == 16
-    assert most <= rooms.lent_bytes <= most + (5 << 20)  # a few episodes of 1 MiB are read ahead
+    assert most <= memory.lent_bytes <= most + (5 << 20)  # a few episodes of 1 MiB are read ahead
 
 
 @pytest.mark.parametrize("are_small", [False, pytest.param(True, marks=pytest.mark.thorough)])
@@ -120,14 +120,14 @@ def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int, least: int, are_small: bool
 ) -> None:
     """A shuffle of episodes, large or small, holds about half of what may be lent; the steps are the same."""
-    rooms = Rooms(0)
-    monkeypatch.setattr("rlds_kit.loader.aligned._rooms", rooms)
+    memory = ReusableMemory(0)
+    monkeypatch.setattr("rlds_kit.loader.aligned._memory", memory)
     monkeypatch.setattr("rlds_kit.loader.aligned.LENT_BYTES", lent)
     monkeypatch.setattr("rlds_kit.loader.episodes.STRETCH_BYTES", 1 << 20)
     monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
     kept = list(_frames(tmp_path, lengths=(150,) * 16, side=128).as_tf_dataset())
     gc.collect()
-    assert least <= rooms.lent_bytes <= min(lent // 2, 16 << 20) + (3 << 20)
+    assert least <= memory.lent_bytes <= min(lent // 2, 16 << 20) + (3 << 20)
     for episode in kept:
         assert [int(step["observation"][0, 0]) for step in episode["steps"]] == list(range(150))
 

@@ -25,8 +25,8 @@ def test_seeds_differ_without_a_given_one() -> None:
 
 def test_seeds_leave_room_for_counting_up() -> None:
     """A vector environment adds the index of each sub-environment; 31 bits must do."""
-    room = 2**31 - 1
-    assert {SeedSource().draw(room) for _ in range(20)} <= {0, 1}
+    count = 2**31 - 1
+    assert {SeedSource().draw(count) for _ in range(20)} <= {0, 1}
 
 
 def test_stream_is_not_that_of_the_environment() -> None:

@@ -27,7 +27,7 @@ from rlds_kit.tools.edit import filter as filtered
 from rlds_kit.tools.edit import merge
 from rlds_kit.tools.publish.errors import PublishError
 from rlds_kit.tools.publish.publishing import publish
-from rlds_kit.tools.upkeep import report
+from rlds_kit.tools.upkeep import finding
 from rlds_kit.tools.upkeep.rechunk import rechunk
 from rlds_kit.tools.upkeep.repair import repair
 from rlds_kit.tools.upkeep.statistics import statistics
@@ -258,4 +258,4 @@ def test_paths_behave_like_paths(memory: str) -> None:
         assert stream.seek(-2, os.SEEK_END) == file.stat().st_size - 2
         assert stream.read() == file.read_bytes()[-2:]
     assert sorted(path.iterdir()) == sorted(path.rglob("*")) == sorted(path.glob("*"))
-    assert report.require_dataset(path) is path
+    assert finding.require_dataset(path) is path

@@ -114,12 +114,12 @@ def test_impossible_distances_are_damage(distances: tuple[int, int]) -> None:
 
 @given(st.integers(0, 3 * BLOCK), st.integers(1, 3 * BLOCK), st.integers(0, 2**32))
 def test_bytes_read_to_where_scattered_says_are_the_payload(begin: int, size: int, seed: int) -> None:
-    """From anywhere, also inside a block header: what `unframe` copies lies in the room without a copy."""
+    """From anywhere, also inside a block header: what `unframe` copies lies in the buffer without a copy."""
     raw = random.Random(seed).randbytes(size)
     payload = blocks.unframe(raw, begin)
-    room, at = bytearray(len(payload)), 0
-    for view in blocks.scattered(memoryview(room), begin, begin + size):
+    buffer, at = bytearray(len(payload)), 0
+    for view in blocks.scattered(memoryview(buffer), begin, begin + size):
         view[:] = raw[at : at + len(view)]
         at += len(view)
     assert at == size
-    assert room == payload
+    assert buffer == payload

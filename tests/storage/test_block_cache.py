@@ -31,7 +31,7 @@ def test_no_more_columns_than_there_is_room_for(column: Column) -> None:
 
 
 def test_a_column_that_would_drop_most_others_is_not_kept() -> None:
-    """One that takes over a quarter of the room is read again when it is wanted again."""
+    """One that takes over a quarter of the limit is read again when it is wanted again."""
     store = ColumnStore(limit=3 * weight(DENSE))
     store.add_columns(("shard", 0), {0: DENSE})
     assert not store.columns(("shard", 0))

@@ -21,8 +21,8 @@ from rlds_kit.storage import contents as shard_contents
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix
+from rlds_kit.tools.upkeep.finding import Finding
 from rlds_kit.tools.upkeep.repair import repair
-from rlds_kit.tools.upkeep.report import Finding
 from rlds_kit.tools.upkeep.verify import verify
 from tests.storage.truth import REFUSALS, Given, GivingRecorder, Step, by_id, same
 

@@ -78,8 +78,8 @@ def test_many_rows_are_undone_in_memory_that_was_used_before(width: int, seed: i
     rows = np.repeat(rng.integers(0, 256, (1, width), np.uint8), 600, axis=0)
     rows[rng.integers(0, 600, 50), rng.integers(0, width, 50)] += 1
     stored = filters.sparse_xor(rows)
-    room = np.full(offset + rows.size, 7, np.uint8)
-    out: Rows = room[offset:].reshape(600, width)
+    array = np.full(offset + rows.size, 7, np.uint8)
+    out: Rows = array[offset:].reshape(600, width)
     filters.unsparse_xor(stored, out)
     assert np.array_equal(out, rows)
     for other in (stored[:-1], np.concatenate((stored, [np.uint8(1)]))):

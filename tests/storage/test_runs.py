@@ -191,8 +191,8 @@ def test_many_rows_are_undone_in_memory_that_was_used_before(offset: int) -> Non
     for row in range(600):
         rows[row:, row * 5 : row * 5 + 30] += 1
     stored = runs.runs(rows)
-    room = np.full(offset + rows.size, 7, np.uint8)
-    out: Rows = room[offset:].reshape(rows.shape)
+    array = np.full(offset + rows.size, 7, np.uint8)
+    out: Rows = array[offset:].reshape(rows.shape)
     runs.unruns(stored, out)
     assert np.array_equal(out, rows)
     with pytest.raises(ValueError, match="do not fit together"):

@@ -29,6 +29,7 @@ from rlds_kit.tfds_builders.atari_agents import (
     recording,
     scripted,
     train,
+    training,
 )
 from rlds_kit.tfds_builders.atari_agents.atari_agents_dataset_builder import AtariAgentsConfig, Builder
 from rlds_kit.tfds_builders.atari_agents.games import GAMES, env_id, make_env
@@ -203,8 +204,8 @@ def assert_beats_random(game: str, player: policy.Policy, max_steps: int | None 
 @pytest.mark.thorough
 def test_training_is_repeatable(tmp_path: Path) -> None:
     """The same arguments train the same policy, and a checkpoint plays as the policy that was saved."""
-    short = train.Training(cross_entropy.Search(population=3, elite=1, generations=2), steps=20)
-    one, two = (train.train("pong", short, seed=5) for _ in range(2))
+    short = training.Training(cross_entropy.Search(population=3, elite=1, generations=2), steps=20)
+    one, two = (training.train_policy("pong", short, seed=5) for _ in range(2))
     np.testing.assert_array_equal(one.weights, two.weights)
     one.save(tmp_path / "pong.npz")
     with np.load(tmp_path / "pong.npz") as stored:
@@ -229,7 +230,18 @@ def test_training_beats_random(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [atari_agents_dataset_builder, cross_entropy, evaluate, games, linear_policy, policy, recording, scripted, train],
+    [
+        atari_agents_dataset_builder,
+        cross_entropy,
+        evaluate,
+        games,
+        linear_policy,
+        policy,
+        recording,
+        scripted,
+        train,
+        training,
+    ],
 )
 def test_docstring_examples_run(module: Any) -> None:
     """The examples in docstrings do what they show."""

@@ -9,8 +9,8 @@ from typing import Any, Final
 from rlds_kit.base.extras import needs
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.executor import Run, Task
+from rlds_kit.tfds_builders.shards.finished_shard import read_info
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
-from rlds_kit.tfds_builders.shards.whole_file import read_info
 
 REFUSED: Final = {
     "DaskRunner": "it computes only the last output of a pipeline and drops the others without an error",

@@ -17,10 +17,10 @@ from rlds_kit.loader.last_step import LastStep
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.executor import Run, Task
 from rlds_kit.tfds_builders.shards.finish import LOCK, finish, move, require_own
+from rlds_kit.tfds_builders.shards.finished_shard import remove_temporary
 from rlds_kit.tfds_builders.shards.plan import TARGET_BYTES, plan
 from rlds_kit.tfds_builders.shards.processes import on_processes
 from rlds_kit.tfds_builders.shards.spec import Format, ShardInfo, ShardSpec
-from rlds_kit.tfds_builders.shards.whole_file import remove_temporary
 from rlds_kit.tfds_builders.shards.work import work
 
 BUILDING: Final = ".building"

@@ -9,12 +9,12 @@ from rlds_kit.storage.manifest import PATTERN as MANIFESTS
 from rlds_kit.storage.whole_directory import put
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.executor import Run
+from rlds_kit.tfds_builders.shards.finished_shard import info_path, remove_temporary
 from rlds_kit.tfds_builders.shards.sources import Sources
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
-from rlds_kit.tfds_builders.shards.whole_file import info_path, remove_temporary
 from rlds_kit.tfds_builders.shards.work import check
 from rlds_kit.tools.upkeep.closing import note_closed
-from rlds_kit.tools.upkeep.copying import copy_description
+from rlds_kit.tools.upkeep.description_copy import copy_description
 
 LOCK: Final = ".lock"
 """In the directory of an unfinished build; whoever works on the build holds a lock on it."""

@@ -9,14 +9,14 @@ from rlds_kit.base.whole_file import whole_file
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.tfds_builders.shards import copy_blocks
 from rlds_kit.tfds_builders.shards.errors import BuildError
-from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, EpisodeRef, ShardInfo, ShardSpec
-from rlds_kit.tfds_builders.shards.whole_file import (
+from rlds_kit.tfds_builders.shards.finished_shard import (
     file_digest,
     finished,
     info_path,
     read_info,
     write_info,
 )
+from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, EpisodeRef, ShardInfo, ShardSpec
 
 
 def work(spec: ShardSpec) -> ShardInfo:

@@ -146,7 +146,7 @@ def _of_arrays(a: np.ndarray, b: np.ndarray, one: object, other: object, path: s
 
 
 def _shown(a: np.ndarray, b: np.ndarray, one: object, other: object, differ: np.ndarray) -> tuple[object, object]:
-    """Arrays as they are if there is room for them; else the first element that differs."""
+    """Arrays as they are if there is memory for them; else the first element that differs."""
     if not a.ndim or (a.size <= _SMALL and not any(short(each).endswith(_CUT) for each in (one, other))):
         return one, other
     first = int(np.argmax(differ))

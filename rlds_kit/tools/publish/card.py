@@ -10,8 +10,8 @@ from rlds_kit.tools.plot.panel import number_text
 from rlds_kit.tools.publish.facts import QUANTILES, Distribution, Facts
 from rlds_kit.tools.publish.fields import Field
 from rlds_kit.tools.publish.front_matter import front_matter, slug
+from rlds_kit.tools.publish.known_limits import limits
 from rlds_kit.tools.publish.licence import licence_of
-from rlds_kit.tools.publish.limits import limits
 
 CAPTIONS: Final = {
     "frames.png": "Moments of the longest episode",

@@ -16,9 +16,9 @@ from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.tools.publish.about import About
 from rlds_kit.tools.publish.errors import Problem
 from rlds_kit.tools.publish.personal import PersonalData, personal_data
-from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.finding import Finding
 from rlds_kit.tools.upkeep.survey import survey
-from rlds_kit.tools.upkeep.verify import Report, verify
+from rlds_kit.tools.upkeep.verify import VerifyReport, verify
 
 Stages = Callable[[str], AbstractContextManager[Progress | None]]
 """Begins a stage of the work by its name, and gives what is to be told of its bytes."""
@@ -29,7 +29,7 @@ _OPEN: Final = "open"
 
 def problems_of(
     dataset: Dataset, about: About, allowed: Collection[str], stages: Stages
-) -> tuple[list[Problem], Report]:
+) -> tuple[list[Problem], VerifyReport]:
     """Checks a dataset.
 
     Args:
@@ -60,7 +60,7 @@ def _of(finding: Finding) -> str:
     return ": ".join(part for part in (finding.place, finding.message) if part)
 
 
-def _recording(report: Report) -> Iterator[Problem]:
+def _recording(report: VerifyReport) -> Iterator[Problem]:
     for note in report.notes:
         if note.rule == _OPEN:
             yield Problem("recording", _of(note), "close the recorder and publish again")

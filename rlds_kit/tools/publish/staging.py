@@ -22,13 +22,15 @@ from rlds_kit.tools.publish.croissant import croissant
 from rlds_kit.tools.publish.destination import CARD, CROISSANT, Item
 from rlds_kit.tools.publish.facts import facts
 from rlds_kit.tools.publish.pictures import pictures
-from rlds_kit.tools.upkeep.copying import copy_description
-from rlds_kit.tools.upkeep.verify import Report
+from rlds_kit.tools.upkeep.description_copy import copy_description
+from rlds_kit.tools.upkeep.verify import VerifyReport
 
 PICTURES = "card"
 
 
-def stage(dataset: Dataset, about: About, address: str, report: Report, folder: Path, stages: Stages) -> list[Item]:
+def stage(
+    dataset: Dataset, about: About, address: str, report: VerifyReport, folder: Path, stages: Stages
+) -> list[Item]:
     """Writes what is published besides the data.
 
     Args:

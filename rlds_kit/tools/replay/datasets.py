@@ -12,7 +12,7 @@ from rlds_kit.base.reset_chain import ResetChain
 from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.episode.episode import Episode
 from rlds_kit.tools.replay.courses import Course, courses_of
-from rlds_kit.tools.replay.episodes import Played, gap, play
+from rlds_kit.tools.replay.playback import Played, gap, play
 from rlds_kit.tools.replay.rebuilt import doubts, rebuilt
 from rlds_kit.tools.replay.report import Outcome, Report
 

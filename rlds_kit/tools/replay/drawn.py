@@ -8,7 +8,7 @@ import numpy as np
 from rlds_kit.base.environment import NotRebuiltError
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.episode.episode import Episode
-from rlds_kit.tools.replay.episodes import FLAG_NAMES, Played, gap, played
+from rlds_kit.tools.replay.playback import FLAG_NAMES, Played, gap, played
 from rlds_kit.tools.replay.rebuilt import rebuilt
 
 MODE: Final = "rgb_array"

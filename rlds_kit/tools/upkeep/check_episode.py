@@ -22,8 +22,8 @@ from rlds_kit.storage.sightings import SightedBlock, SightedEpisode
 from rlds_kit.tools.upkeep import repaired
 from rlds_kit.tools.upkeep.check_rows import RowFinding, Rows
 from rlds_kit.tools.upkeep.check_spec import Misfit, by_field, misfits
+from rlds_kit.tools.upkeep.finding import Finding, uuid_of
 from rlds_kit.tools.upkeep.repaired import Span
-from rlds_kit.tools.upkeep.report import Finding, uuid_of
 
 _LIMITS: Final = frozenset(("bounds", "charset"))
 _TAG_BYTES: Final = 1

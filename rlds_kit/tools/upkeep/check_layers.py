@@ -7,7 +7,7 @@ from rlds_kit.base.errors import FormatError
 from rlds_kit.layers.folder import LAYERS, layer_files, layer_names
 from rlds_kit.layers.layer import Layer
 from rlds_kit.layers.layer_file import read_file
-from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.finding import Finding
 
 
 def layer_problems(dataset: Path, digests: Mapping[bytes, bytes]) -> Iterator[Finding]:

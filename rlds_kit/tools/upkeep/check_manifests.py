@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rlds_kit.storage.manifest import Accepted, Lost, Manifests, is_accepted, losses, write
 from rlds_kit.tools.upkeep.closing import digest_in
-from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.finding import Finding
 
 
 def manifest_losses(dataset: Path, said: Manifests, damaged: Collection[str]) -> list[Lost]:

@@ -10,7 +10,7 @@ from rlds_kit.base.errors import FormatError
 from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.storage.episode_entry import EpisodeEntry, from_index
 from rlds_kit.storage.sightings import SightedEpisode
-from rlds_kit.tools.upkeep.report import Finding, uuid_of
+from rlds_kit.tools.upkeep.finding import Finding, uuid_of
 from rlds_kit.tools.upkeep.survey import Survey
 
 

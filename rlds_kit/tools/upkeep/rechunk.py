@@ -25,21 +25,19 @@ from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.storage.whole_directory import new_directory
 from rlds_kit.tools.upkeep.closing import note_closed
-from rlds_kit.tools.upkeep.copying import copy_description
+from rlds_kit.tools.upkeep.description_copy import copy_description
 from rlds_kit.tools.upkeep.episode_blocks import blocks_of
+from rlds_kit.tools.upkeep.finding import require_dataset, uuid_of
 from rlds_kit.tools.upkeep.lineage import lineage, note
 from rlds_kit.tools.upkeep.regroup import regrouped
-from rlds_kit.tools.upkeep.report import require_dataset, uuid_of
 from rlds_kit.tools.upkeep.source import read_source
-
-__all__ = ["Report", "rechunk"]
 
 BLOCK_BYTES: Final = 32 << 20
 """More before compression is in no block, however many rows were asked for: a reader holds a block in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RechunkReport:
     """What `rechunk` did.
 
     Attributes:
@@ -73,7 +71,7 @@ def rechunk(
     block_bytes: int = BLOCK_BYTES,
     max_shard_bytes: int = MAX_SHARD_BYTES,
     progress: Progress | None = None,
-) -> Report:
+) -> RechunkReport:
     """Copies a dataset into blocks of `block_rows` steps. Discarded episodes are gone for good.
 
     Everything else stays: ids, metadata, every value and its type, layers. The content digest of each episode is
@@ -116,16 +114,16 @@ def rechunk(
         carry([path], made, work.moved)
         note_closed(made)
         note(made, lineage("rechunk", {"block_rows": block_rows, "block_bytes": block_bytes}, [read]))
-    return Report(
-        path,
-        Path(destination),
-        tuple(work.left_out),
-        len(work.digests),
-        work.steps,
-        work.blocks_before,
-        work.blocks,
-        before,
-        after,
+    return RechunkReport(
+        source=path,
+        destination=Path(destination),
+        left_out=tuple(work.left_out),
+        episodes=len(work.digests),
+        steps=work.steps,
+        blocks_before=work.blocks_before,
+        blocks=work.blocks,
+        bytes_before=before,
+        bytes=after,
     )
 
 

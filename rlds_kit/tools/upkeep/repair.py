@@ -22,16 +22,16 @@ from rlds_kit.storage.sightings import SightedEpisode
 from rlds_kit.storage.whole_directory import new_directory
 from rlds_kit.tools.upkeep import salvage
 from rlds_kit.tools.upkeep.closing import note_closed
-from rlds_kit.tools.upkeep.copying import copy_description
+from rlds_kit.tools.upkeep.description_copy import copy_description
+from rlds_kit.tools.upkeep.finding import require_dataset, uuid_of
 from rlds_kit.tools.upkeep.repair_episode import EpisodeCopy, Loss
 from rlds_kit.tools.upkeep.repair_layers import repair_layers
-from rlds_kit.tools.upkeep.report import require_dataset, uuid_of
 from rlds_kit.tools.upkeep.salvage import Plan
 from rlds_kit.tools.upkeep.survey import Survey, survey
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairReport:
     """What `repair` did.
 
     Attributes:
@@ -69,7 +69,7 @@ class _Work:
 
 def repair(
     source: str | os.PathLike[str], destination: str | os.PathLike[str], progress: Progress | None = None
-) -> Report:
+) -> RepairReport:
     """Copies everything of a dataset that is good; the original is not touched.
 
     Blocks that are intact are copied as they are. Every step of the copy equals the original's, or lacks fields that
@@ -108,7 +108,15 @@ def repair(
         work.losses += repair_layers(path, made, work.plans)
         note_closed(made)
     losses, left_out = tuple(work.losses), tuple(work.left_out)
-    return Report(path, Path(destination), losses, left_out, len(work.headers), len(work.copied), work.steps)
+    return RepairReport(
+        source=path,
+        destination=Path(destination),
+        losses=losses,
+        left_out=left_out,
+        shards=len(work.headers),
+        episodes=len(work.copied),
+        steps=work.steps,
+    )
 
 
 def _repair_shard(work: _Work, source: Path, file: ShardFile, meter: Meter) -> None:

@@ -15,8 +15,8 @@ from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.storage.sightings import SightedEpisode
 from rlds_kit.tools.upkeep import repaired, salvage
+from rlds_kit.tools.upkeep.finding import uuid_of
 from rlds_kit.tools.upkeep.repaired import Repaired, Span
-from rlds_kit.tools.upkeep.report import uuid_of
 from rlds_kit.tools.upkeep.salvage import Plan
 from rlds_kit.tools.upkeep.survey import Survey
 

@@ -19,7 +19,7 @@ from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.manifest import require_all
 from rlds_kit.storage.open_files import OpenFiles
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.tools.upkeep.report import require_dataset, uuid_of
+from rlds_kit.tools.upkeep.finding import require_dataset, uuid_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

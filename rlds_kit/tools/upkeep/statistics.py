@@ -19,7 +19,7 @@ from rlds_kit.storage.contents import ShardContents, contents
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.tools.upkeep.episode_blocks import columns_of, headers_of
-from rlds_kit.tools.upkeep.report import require_dataset
+from rlds_kit.tools.upkeep.finding import require_dataset
 
 OPEN = "open"
 """The ending of an episode that is being recorded."""
@@ -47,7 +47,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldStatistics:
+class FieldSize:
     """One leaf of the steps.
 
     Attributes:
@@ -95,7 +95,7 @@ class Statistics:
     bytes_per_step: float | None
     blocks: int
     steps_per_block: float | None
-    fields: tuple[FieldStatistics, ...]
+    fields: tuple[FieldSize, ...]
 
 
 @dataclass(slots=True)
@@ -213,5 +213,5 @@ def _returns(file: ShardFile, entry: EpisodeEntry) -> dict[str, float]:
     return totals
 
 
-def _field_statistics(path: str, counts: _Field) -> FieldStatistics:
-    return FieldStatistics(path, tuple(counts.types), counts.values, counts.bytes, counts.decoded_bytes)
+def _field_statistics(path: str, counts: _Field) -> FieldSize:
+    return FieldSize(path, tuple(counts.types), counts.values, counts.bytes, counts.decoded_bytes)

@@ -18,7 +18,7 @@ from rlds_kit.storage.block import parse_whole_prefix
 from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.sightings import SightedBlock, SightedEpisode, Sightings
-from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.finding import Finding
 
 
 @dataclass(slots=True)

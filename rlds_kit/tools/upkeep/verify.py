@@ -18,17 +18,15 @@ from rlds_kit.tools.upkeep.check_episode import check_episode
 from rlds_kit.tools.upkeep.check_layers import layer_problems
 from rlds_kit.tools.upkeep.check_manifests import accept, manifest_finding, manifest_losses
 from rlds_kit.tools.upkeep.check_shard import amended_fields, declared_fields, shard_notes, shard_problems
-from rlds_kit.tools.upkeep.report import Finding, require_dataset, uuid_of
+from rlds_kit.tools.upkeep.finding import Finding, require_dataset, uuid_of
 from rlds_kit.tools.upkeep.survey import Survey, survey
-
-__all__ = ["Report", "verify"]
 
 NEWEST_DESCRIPTION: Final = 1
 """The version of `dataset.json` that this release writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyReport:
     """What `verify` found.
 
     Attributes:
@@ -70,7 +68,7 @@ class _Collected:
 
 def verify(
     directory: str | os.PathLike[str], progress: Progress | None = None, *, accept_missing: bool = False
-) -> Report:
+) -> VerifyReport:
     """Reads all of a dataset and lists everything that is wrong with it.
 
     Args:
@@ -108,15 +106,15 @@ def verify(
         accept(path, lost)
     else:
         collected.problems += findings
-    return Report(
-        path,
-        tuple(collected.problems),
-        tuple(collected.notes),
-        len(shards),
-        len(collected.homes),
-        collected.steps,
-        sum(sizes),
-        tuple(findings) if accept_missing else (),
+    return VerifyReport(
+        directory=path,
+        problems=tuple(collected.problems),
+        notes=tuple(collected.notes),
+        shards=len(shards),
+        episodes=len(collected.homes),
+        steps=collected.steps,
+        bytes=sum(sizes),
+        accepted=tuple(findings) if accept_missing else (),
     )
 
 

@@ -18,7 +18,7 @@ from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.sightings import SightedEpisode
-from rlds_kit.tools.upkeep.repair import Report, repair
+from rlds_kit.tools.upkeep.repair import RepairReport, repair
 from rlds_kit.tools.upkeep.repair_episode import Loss
 from rlds_kit.tools.upkeep.survey import Survey, survey
 from rlds_kit.tools.upkeep.verify import verify
@@ -48,12 +48,12 @@ def look(directory: Path) -> tuple[Path, Survey, SightedEpisode]:
     return path, found, next(iter(found.episodes.values()))
 
 
-def what(report: Report) -> list[tuple[str, int | None, int | None]]:
+def what(report: RepairReport) -> list[tuple[str, int | None, int | None]]:
     """The losses in short."""
     return [(loss.what, loss.first, loss.end) for loss in report.losses]
 
 
-def repaired(source: Path) -> tuple[Report, Path]:
+def repaired(source: Path) -> tuple[RepairReport, Path]:
     """Repairs a dataset and verifies the copy."""
     copy = source.with_name("copy")
     report = repair(source, copy)

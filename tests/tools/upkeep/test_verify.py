@@ -25,9 +25,9 @@ from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.storage.shard_writer import ShardWriter
-from rlds_kit.tools.upkeep.report import Finding
+from rlds_kit.tools.upkeep.finding import Finding
 from rlds_kit.tools.upkeep.survey import survey
-from rlds_kit.tools.upkeep.verify import Report, verify
+from rlds_kit.tools.upkeep.verify import VerifyReport, verify
 from tests.tools.upkeep.mending import (
     BLOCKS_OF_4,
     DECLARED,
@@ -49,7 +49,7 @@ def rules(findings: Sequence[Finding]) -> set[str]:
     return {finding.rule for finding in findings}
 
 
-def only(report: Report, rule: str) -> Finding:
+def only(report: VerifyReport, rule: str) -> Finding:
     """The first problem of a rule."""
     return next(problem for problem in report.problems if problem.rule == rule)
 
@@ -89,7 +89,7 @@ class Handmade:
         self.writer.close()
 
 
-def verify_handmade(directory: Path, *columns: Column, rows: int, declared: specs.Dict = SMALL) -> Report:
+def verify_handmade(directory: Path, *columns: Column, rows: int, declared: specs.Dict = SMALL) -> VerifyReport:
     """Verifies an episode of one block; its digest is wrong on purpose and not looked at."""
     made = Handmade(directory, declared)
     made.start()

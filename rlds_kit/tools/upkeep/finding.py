@@ -1,4 +1,4 @@
-"""What a look at a whole dataset found: words that `verify`, `repair` and `rechunk` share."""
+"""What a look at a whole dataset found, one thing each: `verify`, `repair` and `rechunk` share it."""
 
 import os
 import uuid

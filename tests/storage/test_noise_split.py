@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import filters, split
+from rlds_kit.storage import filters, noise_split
 from rlds_kit.storage.block_parts import cut
 from rlds_kit.storage.column_layout import MOST_FILTERED, layout_of
 from rlds_kit.storage.compression import NOISE_LEVEL
@@ -32,7 +32,7 @@ UNDO = (filters.unpredict_split, filters.unpredict_split_twin)
 
 
 @st.composite
-def numbers(draw: st.DrawFn) -> split.Numbers:
+def numbers(draw: st.DrawFn) -> noise_split.Numbers:
     """Noise of any strength around zero, with some that are far off."""
     random = np.random.default_rng(draw(st.integers(0, 1 << 32)))
     count = draw(st.integers(0, 40) | st.sampled_from([63, 64, 65, 254, 255, 256, 257, 511, 700, 3000]))
@@ -56,31 +56,31 @@ def _stored(frames: np.ndarray) -> Stored:
     return np.concatenate(filters.predict_split(as_rows(frames), frames.shape[1:]))
 
 
-@given(numbers(), st.integers(0, split.MOST_NOISE), st.data())
-def test_numbers_come_back(left: split.Numbers, noise: int, data: st.DataObject) -> None:
+@given(numbers(), st.integers(0, noise_split.MOST_NOISE), st.data())
+def test_numbers_come_back(left: noise_split.Numbers, noise: int, data: st.DataObject) -> None:
     """All or the first of them, however many bits are said to be noise; what is given does not change."""
     before = left.copy()
-    stored = split.split_twin(left, noise)
+    stored = noise_split.split_twin(left, noise)
     first = np.empty(data.draw(st.integers(0, left.size)), np.uint8)
-    split.unsplit(stored, left.size, first)
+    noise_split.unsplit(stored, left.size, first)
     assert first.tolist() == left[: first.size].tolist()
     assert left.tolist() == before.tolist()
 
 
 @given(numbers())
-def test_both_implementations_write_the_same(left: split.Numbers) -> None:
+def test_both_implementations_write_the_same(left: noise_split.Numbers) -> None:
     """The same bits of noise and the same exceptions, in parts that are as long as they must be."""
-    parts = split.split(left)
+    parts = noise_split.split(left)
     stored = np.concatenate(parts)
     noise = int(stored[0])
-    assert stored.tolist() == split.split_twin(left, split.noise_of(left)).tolist()
+    assert stored.tolist() == noise_split.split_twin(left, noise_split.noise_of(left)).tolist()
     assert [part.size for part in parts[1:]] == [2 * -(-left.size // 8), noise * -(-left.size // 8)]
 
 
-@given(numbers(), st.integers(0, split.MOST_NOISE))
-def test_few_numbers_are_exceptions(left: split.Numbers, noise: int) -> None:
+@given(numbers(), st.integers(0, noise_split.MOST_NOISE))
+def test_few_numbers_are_exceptions(left: noise_split.Numbers, noise: int) -> None:
     """So that no column is larger than readers expect at most, whatever is guessed from some of the numbers."""
-    assert split.split_twin(left, noise).size <= split.at_most(left.size)
+    assert noise_split.split_twin(left, noise).size <= noise_split.at_most(left.size)
 
 
 @pytest.mark.parametrize("deviation", [0.3, 0.5, 0.7, 1, 2, 3, 4, 6, 8, 16, 40])
@@ -91,12 +91,12 @@ def test_the_guess_is_a_good_one(deviation: float) -> None:
     compress = zstandard.ZstdCompressor(level=NOISE_LEVEL).compress
 
     def size(noise: int) -> int:
-        stored = split.split_twin(left, noise)
+        stored = noise_split.split_twin(left, noise)
         low = stored.size - int(stored[0]) * (left.size // 8)
         high = low - 2 * (left.size // 8)
         return sum(len(compress(part.tobytes())) for part in (stored[:high], stored[high:low], stored[low:]))
 
-    assert size(split.noise_of(left)) < 1.05 * min(map(size, range(split.MOST_NOISE + 1)))
+    assert size(noise_split.noise_of(left)) < 1.05 * min(map(size, range(noise_split.MOST_NOISE + 1)))
 
 
 @given(images(), st.data())
@@ -116,12 +116,12 @@ def test_images_come_back(frames: np.ndarray, data: st.DataObject) -> None:
 def test_rows_of_a_large_array_come_back(width: int, offset: int) -> None:
     """They are written past the cache, unless they or their memory are of odd sizes; what is beside them stays."""
     frames = np.random.default_rng(0).integers(0, 30, (9, 50, width), np.uint8)
-    room = np.full(4 << 20, 7, np.uint8)
-    out = room[offset : offset + frames.size].reshape(9, -1)
+    array = np.full(4 << 20, 7, np.uint8)
+    out = array[offset : offset + frames.size].reshape(9, -1)
     filters.unpredict_split(_stored(frames), 9, frames.shape[1:], out)
     assert np.array_equal(out, as_rows(frames))
-    assert (room[:offset] == 7).all()
-    assert (room[offset + frames.size :] == 7).all()
+    assert (array[:offset] == 7).all()
+    assert (array[offset + frames.size :] == 7).all()
 
 
 def test_rows_with_gaps_between_them_come_back() -> None:
@@ -182,7 +182,7 @@ def test_a_column_of_images_comes_back(frames: np.ndarray, data: st.DataObject) 
     begin = data.draw(st.integers(0, len(frames)))
     for piece in (column, *cut([column], set(), None, begin), *cut([column], set(), begin, None)):
         rows = as_rows(piece.values)
-        if len(rows) * lines_of(frames.shape[1:]).height + split.at_most(rows.size) > MOST_FILTERED * rows.size:
+        if len(rows) * lines_of(frames.shape[1:]).height + noise_split.at_most(rows.size) > MOST_FILTERED * rows.size:
             continue
         assert_comes_back(piece, SPLIT_PREDICTION)
 
@@ -212,4 +212,4 @@ def test_images_of_tiny_lines_are_not_split() -> None:
 
 
 def test_docstring_examples() -> None:
-    assert doctest.testmod(split).failed == 0
+    assert doctest.testmod(noise_split).failed == 0

@@ -209,10 +209,10 @@ static uint8_t *fill_field(const uint8_t *numbers, Py_ssize_t length, int shift,
 }
 
 /* Bytes that `begin_split` needs: zigzag numbers, values of exceptions, and the beginning of what is stored. */
-Py_ssize_t room_for_split(Py_ssize_t total) { return 8 * length_of(total) + 3 * (total / FEW) + total / LONG_GAP + 2; }
+Py_ssize_t most_bytes_split(Py_ssize_t total) { return 8 * length_of(total) + 3 * (total / FEW) + total / LONG_GAP + 2; }
 
 /* Makes zigzag numbers, takes more bits for noise if there would be many exceptions, and returns the beginning of what is
- * stored: these bits and the exceptions, up to `end`. All of that is in `numbers`, which has `room_for_split`. */
+ * stored: these bits and the exceptions, up to `end`. All of that is in `numbers`, which has `most_bytes_split`. */
 const uint8_t *begin_split(const uint8_t *left, Py_ssize_t total, int *noise, uint8_t *numbers, const uint8_t **end) {
   Py_ssize_t all = 8 * length_of(total);
   memcpy(numbers, left, (size_t)total);

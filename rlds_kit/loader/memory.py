@@ -16,7 +16,7 @@ LARGEST: Final = 4
 """Times what is asked for, which memory that is used again may have."""
 
 
-class Rooms:
+class ReusableMemory:
     """Memory for large arrays. Safe to use from several threads, and where the process forks.
 
     Args:
@@ -35,12 +35,12 @@ class Rooms:
         # Few kinds of sizes, at most an eighth too large, so that what is given back fits others.
         step = 1 << max(0, size.bit_length() - 4)
         needed = -(-size // step) * step
-        room = self._take(needed)
-        array = np.frombuffer(room, np.uint8, size)
-        self._lent[id(room)] = needed
-        if len(room) > needed:
-            self._spare[id(room)] = len(room) - needed
-        weakref.finalize(array, self._give, room).atexit = False
+        memory = self._take(needed)
+        array = np.frombuffer(memory, np.uint8, size)
+        self._lent[id(memory)] = needed
+        if len(memory) > needed:
+            self._spare[id(memory)] = len(memory) - needed
+        weakref.finalize(array, self._give, memory).atexit = False
         return array
 
     @property
@@ -56,7 +56,7 @@ class Rooms:
     @property
     def free_bytes(self) -> int:
         """What nobody uses now."""
-        return sum(size * len(rooms) for size, rooms in self._free.copy().items())
+        return sum(size * len(memories) for size, memories in self._free.copy().items())
 
     def _take(self, needed: int) -> mmap.mmap:
         """The smallest that fits: episodes differ in length, and so do their arrays."""
@@ -66,20 +66,20 @@ class Rooms:
                 return self._free[size].pop()  # no lock: another process may be forked while a thread holds it
         return _fresh(needed)
 
-    def _give(self, room: mmap.mmap) -> None:
+    def _give(self, memory: mmap.mmap) -> None:
         """Takes memory back, in place of sizes that nobody gave back lately."""
-        del self._lent[id(room)]
-        self._spare.pop(id(room), None)
-        mine = self._free.pop(len(room), [])
-        mine.append(room)
-        self._free[len(room)] = mine
+        del self._lent[id(memory)]
+        self._spare.pop(id(memory), None)
+        mine = self._free.pop(len(memory), [])
+        mine.append(memory)
+        self._free[len(memory)] = mine
         over = self.free_bytes + self.spare_bytes - self._limit
         for size in [*self._free]:
             if over <= 0:
                 break
-            rooms = self._free.get(size, [])
-            count = min(len(rooms), -(-over // size))
-            del rooms[:count]
+            memories = self._free.get(size, [])
+            count = min(len(memories), -(-over // size))
+            del memories[:count]
             over -= count * size
 
 
@@ -87,8 +87,8 @@ def _fresh(size: int) -> mmap.mmap:
     """Memory from the system, which begins at a page."""
     if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
         return mmap.mmap(-1, size)
-    room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared, a fork would write into it
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared, a fork would write into it
     if hasattr(mmap, "MADV_HUGEPAGE"):
         with contextlib.suppress(OSError):  # a kernel may be built without
-            room.madvise(mmap.MADV_HUGEPAGE)
-    return room
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
