@@ -197,7 +197,8 @@ def settings(made: dict[str, str]) -> str:
             lines.append(line)
             continue
         indent, prefix = found[1], found[2]
-        for place in sorted(place for place in made.keys() - named if place.startswith(prefix)):
+        found_places = (place for place in made.keys() - named if place.startswith(prefix))
+        for place in sorted(found_places, key=lambda place: place.removesuffix(".md")):
             if prefix.startswith("reference/"):
                 words = place.removeprefix(prefix).removesuffix(".md")
             else:
