@@ -16,7 +16,7 @@ SOURCES := setup.py pyproject.toml rlds_kit/_version.py $(CONSTRAINTS) $(wildcar
 KEY := $(shell { pwd; $(PYTHON) -VV; cat $(SOURCES); } 2>&1 | cksum | cut -d ' ' -f 1)
 RUN := .venv/bin/python
 
-.PHONY: help demo test test-all lint bench clean
+.PHONY: help demo test test-all lint docs bench clean
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile
@@ -37,11 +37,17 @@ lint: .venv/$(KEY).dev  ## check style, format, types and floors
 	$(RUN) -m mypy
 	.venv/bin/lint-imports --no-cache
 
+docs: .venv/$(KEY).dev  ## build the documentation site in site/; a broken link or anchor fails
+	rm -rf build/.cache build/site site
+	$(RUN) docs/website.py build/docs
+	.venv/bin/zensical build --strict --config-file build/mkdocs.yml
+	mv build/site site
+
 bench: .venv/$(KEY).dev  ## measure recording against its peers, side by side
 	$(RUN) benchmarks/record.py
 
 clean:  ## remove .venv and everything else that the verbs and tools made
-	rm -rf .venv build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache rlds_kit/*/_*.so studio/frames/_*.so
+	rm -rf .venv build dist site *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache rlds_kit/*/_*.so studio/frames/_*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/$(KEY).demo:

@@ -101,9 +101,16 @@ extras["dev"] = [  # seconds to install: checks of style, and the tests of the c
     "types-protobuf",
 ]
 extras["trainers"] = ["stable-baselines3>=2.4"]  # a recorded training must end with the weights of an unrecorded one
+extras["docs"] = [  # the documentation site: `make docs`; ruff wraps its signatures
+    "mkdocstrings-python>=2.0.11",
+    "pymdown-extensions>=10.21",
+    "ruff>=0.12",
+    "zensical>=0.0.73",
+]
 extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     *extras["all"],
     *extras["dev"],
+    *extras["docs"],
     *extras["trainers"],
     "auditwheel>=6; sys_platform == 'linux'",
     "build",
