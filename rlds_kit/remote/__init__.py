@@ -1,1 +1,1 @@
-"""Datasets that are elsewhere: any file system of fsspec, read in ranges through a cache on disk, never written."""
+"""Remote datasets: reads any file system of fsspec with range requests and a disk cache; never writes."""
