@@ -97,8 +97,7 @@ class Episode:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The labels of the episode or any of its steps, in all layers; sorted. Raises the same errors as
-        `annotations`."""
+        """The labels of the episode or any of its steps, in all layers; sorted. Errors as in `annotations`."""
         return tuple(sorted({each.value for each in self.annotations() if each.kind is Kind.TAG}))
 
     @property

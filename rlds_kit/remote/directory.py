@@ -74,8 +74,7 @@ class RemoteDirectory:
         return f"RemoteDirectory({self.address.shown()!r})"
 
     def renew(self) -> None:
-        """Resets the caches with new locks; also called in a forked child, where locks may be held and connections are
-        gone."""
+        """Resets the caches with new locks; also called in a forked child, whose copies may be held."""
         self._lock = threading.Lock()
         self._held = Held()
         self._fresh: set[str] = set()

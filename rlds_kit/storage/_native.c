@@ -1,15 +1,16 @@
-/* The filters of filters.h for Python. Buffers hold whole rows; `room` is how many bytes the array has that `rows` are a
- * part of. */
+/* Python bindings of the filters in filters.h. Buffers contain whole rows; `room` is the size in bytes of the whole
+ * array to which `rows` belong. */
 
 #include "filters.h"
 
 static int check_sizes(Py_ssize_t length, Py_ssize_t count, Py_ssize_t width) {
+  /* Divides instead of multiplying: count * width may overflow. */
   if (count > 0 && width > 0 && length / count == width && length % count == 0) return 1;
   PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd bytes, got %zd bytes", count, width, length);
   return 0;
 }
 
-/* Filters of rows that are each made of the row before. */
+/* Filters that encode each row relative to the previous row. */
 
 typedef Py_ssize_t (*RoomFor)(Py_ssize_t, Py_ssize_t);
 typedef uint8_t *(*Encode)(const uint8_t *, Py_ssize_t, Py_ssize_t, const uint8_t *, uint8_t *);
@@ -22,7 +23,8 @@ static PyObject *encode_with(Encode encode, RoomFor room_for, PyObject *args) {
   PyObject *result = NULL;
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
   if (check_sizes(rows.len, count, width)) {
-    /* Memory that is not written to costs nothing, and the result is copied out of it because it is small. */
+    /* Allocates for the worst case: pages that are never written take no memory. The result is small, so copying it
+     * into an object of the right size is cheap. */
     uint8_t *stored = malloc((size_t)room_for(count, width)), *end = stored;
     uint8_t *zeros = calloc((size_t)width, 1);
     if (stored && zeros) {
@@ -80,7 +82,7 @@ static PyObject *unruns(PyObject *self, PyObject *args) {
   return decode_with(decode_runs, "runs and their bytes do not fit together", args);
 }
 
-/* Checks what is said of images, and gets them scratch; the caller frees that. */
+/* Validates the layout of images, and allocates scratch memory, which the caller frees. */
 static int open_images(Image *image, Py_ssize_t length, Py_ssize_t count) {
   Py_ssize_t lines = image->lines, width = image->width, pixel = image->pixel;
   image->scratch = NULL;
@@ -90,7 +92,7 @@ static int open_images(Image *image, Py_ssize_t length, Py_ssize_t count) {
                  lines, width, pixel, length);
     return 0;
   }
-  image->scratch = calloc((size_t)width, 3);
+  image->scratch = calloc((size_t)width, 3); /* two lines of scratch, then a line of zeros; calloc checks the product */
   image->zeros = image->scratch + 2 * width;
   if (!image->scratch) PyErr_NoMemory();
   return image->scratch != NULL;
@@ -153,7 +155,7 @@ static PyObject *split(PyObject *self, PyObject *args) {
   int noise;
   if (!PyArg_ParseTuple(args, "y*i", &left, &noise)) return NULL;
   PyObject *result = NULL;
-  uint8_t *numbers = malloc((size_t)room_for_split(left.len));
+  uint8_t *numbers = malloc((size_t)room_for_split(left.len)); /* freed below, also after errors */
   if (noise < 0 || noise > MOST_NOISE) {
     PyErr_Format(PyExc_ValueError, "expected 0 to %d bits of noise, got %d", MOST_NOISE, noise);
   } else if (!numbers) {
@@ -177,7 +179,7 @@ static PyObject *split(PyObject *self, PyObject *args) {
   return result;
 }
 
-/* Image by image, so that what is joined stays in the cache. */
+/* Image by image, so that joined residuals are still in the cache when they are decoded. */
 static int join_images(const Image *image, const uint8_t *modes, Numbers *from, Py_ssize_t count, uint8_t *left,
                        const Sink *to) {
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -199,9 +201,10 @@ static PyObject *unpredict_split(PyObject *self, PyObject *args) {
   uint8_t *left = NULL;
   if (open_images(&image, rows.len, count)) {
     Py_ssize_t size = rows.len / count;
+    /* The second condition prevents an overflow of stored_count * size below. */
     if (stored_count < count || stored_count > PY_SSIZE_T_MAX / 2 / size) {
       PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd or more", count, stored_count);
-    } else if (!(left = malloc((size_t)(3 * size)))) {
+    } else if (!(left = malloc((size_t)(3 * size)))) { /* residuals of one image, then a ring of two images */
       PyErr_NoMemory();
     } else {
       Numbers from;
