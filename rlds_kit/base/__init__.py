@@ -1,4 +1,4 @@
-"""What every floor above needs and nothing else: errors, the names of a step, files that appear whole, progress."""
+"""Code that all higher floors share: errors, the field names of a step, atomic file writes, progress."""
 
 import importlib
 from typing import TYPE_CHECKING, Any, Final

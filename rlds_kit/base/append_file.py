@@ -1,4 +1,4 @@
-"""A new file that only grows, whole chunk by whole chunk."""
+"""An append-only file: each append writes a whole chunk or leaves the file unchanged."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ from rlds_kit.base import lock
 
 
 class FileGoneError(OSError):
-    """A file was deleted, moved or replaced while it was written: nobody will find in it what was written."""
+    """A file was deleted, moved or replaced during writing, so its path does not lead to the written data."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(errno.ENOENT, "the file was deleted, moved or replaced while it was written", str(path))
@@ -36,7 +36,7 @@ class AppendFile:
         self._was_gone = False
 
     def append(self, data: bytes) -> None:
-        """Writes all of `data`, or leaves the file as it was.
+        """Appends all of `data`, or leaves the file unchanged.
 
         Raises:
           OSError: the disk is full, or gone.
@@ -51,7 +51,7 @@ class AppendFile:
         self.position += len(data)
 
     def sync(self) -> None:
-        """Returns when everything written, and the file's entry in its directory, would survive a power cut.
+        """Returns when all written data, and the file's entry in its directory, would survive a power failure.
 
         Raises:
           FileGoneError: the file is no longer at its path.
@@ -64,28 +64,28 @@ class AppendFile:
             self._directory_is_durable = True
 
     def require_there(self) -> None:
-        """Makes sure that the file can be found, which the system does not tell who only writes to it.
+        """Checks that the path still leads to this file; writing to a deleted file raises no error.
 
         Raises:
           FileGoneError: it is no longer at its path.
         """
-        # Its number is not compared: some network file systems change it. An unlinked file may be held under another
-        # name (NFS), so that its links alone say nothing.
+        # The inode number is not compared: some network file systems change it. NFS may keep an unlinked file under
+        # another name, so the link count alone is not sufficient.
         if not _is_there(self.path) or (self._has_links and not os.fstat(self._file.fileno()).st_nlink):
             self._was_gone = True
             raise FileGoneError(self.path)
 
     @property
     def is_gone(self) -> bool:
-        """Whether nobody will find it, also after it was closed."""
+        """Whether the path no longer leads to this file; also works after it was closed."""
         return self._was_gone or not _is_there(self.path)
 
     def close(self) -> None:
-        """Closes the file and drops the lock."""
+        """Closes the file and releases the lock."""
         self._file.close()
 
     def _roll_back(self) -> None:
-        # Best effort: a reader skips a torn chunk at the end of a file, but a clean end is better.
+        # Best effort: readers skip an incomplete chunk at the end of a file, but a clean end is better.
         try:
             self._file.truncate(self.position)
             self._file.seek(self.position)
@@ -104,7 +104,7 @@ def _is_there(path: Path) -> bool:
 
 
 def sync_directory(path: Path) -> None:
-    """Makes the names in a directory durable; where directories cannot be opened (Windows) the system does it."""
+    """Makes the names in a directory durable; on Windows, where directories cannot be opened, the system does this."""
     if os.name == "nt":
         return
     descriptor = os.open(path, os.O_RDONLY)

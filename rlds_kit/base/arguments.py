@@ -1,11 +1,11 @@
-"""What callers pass: numbers of any integer type, and nothing else."""
+"""Validates arguments: integers of any type, positive numbers, offsets of chunks."""
 
 import operator
 from collections.abc import Iterable, Mapping
 
 
 def integer(name: str, value: object) -> int:
-    """The value as Python's own int, so that a saved state and an order do not depend on which type it had.
+    """The value as Python's int, so that a saved state and an order do not depend on its type.
 
     Raises:
       TypeError: it is no integer.
@@ -14,8 +14,8 @@ def integer(name: str, value: object) -> int:
     3
     """
     try:
-        if not isinstance(value, bool):  # a mask of booleans is meant to be something else
-            return int(operator.index(value))  # type: ignore[arg-type]  # whether it has __index__ is the question
+        if not isinstance(value, bool):  # bool has __index__, but a mask is not an index
+            return int(operator.index(value))  # type: ignore[arg-type]  # raises TypeError without __index__
     except TypeError:
         pass
     raise TypeError(f"expected {name} to be an integer, got {value!r}")

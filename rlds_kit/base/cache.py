@@ -1,7 +1,7 @@
-"""Datasets of ours that were made from others, each made once.
+"""A cache of converted datasets: each is converted once and reused.
 
-A process that makes one holds a lock on it, which the system drops if the process dies; others wait and then find the
-dataset there.
+The process that converts a dataset holds a lock, which the operating system releases if the process dies; other
+processes wait and then use the result.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from rlds_kit.base import lock
 from rlds_kit.base.errors import RldsKitError
 
 DIRECTORY: Final = "RLDS_KIT_CACHE"
-"""Environment variable that says where the cache is."""
+"""Environment variable with the directory of the cache."""
 DEFAULT: Final = "~/.cache/rlds_kit"
 _WAIT_SECONDS: Final = 0.2
 
@@ -25,16 +25,16 @@ class CacheError(RldsKitError, OSError):
 
 
 def cache_directory() -> Path:
-    """Where the cache is: as `RLDS_KIT_CACHE` says, or ~/.cache/rlds_kit."""
+    """The directory of the cache: `RLDS_KIT_CACHE`, or ~/.cache/rlds_kit."""
     return Path(os.environ.get(DIRECTORY) or DEFAULT).expanduser().absolute()
 
 
 def made_once(key: str, make: Callable[[Path], object]) -> Path:
-    """A directory of the cache, which is made if it is not there.
+    """Returns a directory of the cache, and creates it if it does not exist.
 
     Args:
-      key: its name, another one for other content.
-      make: makes it at the path that it is given, as a whole or not at all.
+      key: its name; must differ for different content.
+      make: creates it at the path that it is called with, completely or not at all.
 
     Raises:
       CacheError: the cache cannot be written.
@@ -51,7 +51,7 @@ def made_once(key: str, make: Callable[[Path], object]) -> Path:
 
 
 def _lock_file(root: Path, key: str) -> Path:
-    """The file to lock; it is there, and so is its directory."""
+    """The file to lock; creates it and its directory."""
     path = root / f".{key}.lock"
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def _lock_file(root: Path, key: str) -> Path:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Waits until nobody else holds the lock. Its file stays: somebody may be waiting for it."""
+    """Waits until the lock is free. The lock file is not removed: another process may be waiting for it."""
     with path.open("ab") as file:
         while True:
             try:

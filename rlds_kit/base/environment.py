@@ -1,8 +1,8 @@
 """Makes a recorded environment again.
 
-A dataset may come from anybody, and Gymnasium imports and calls what an `EnvSpec` names. So nothing is called but what
-this process knows already: registered environments by their registered entry point, and wrapper classes of Gymnasium
-and of modules that the program has imported.
+A dataset may come from an untrusted source, and Gymnasium imports and calls whatever an `EnvSpec` names. So only code
+that is already known to this process is called: registered environments by their registered entry point, and wrapper
+classes of Gymnasium and of modules that the program has imported.
 """
 
 import importlib
@@ -53,13 +53,13 @@ def make(environment: Mapping[str, Any], **kwargs: Any) -> Any:
 
 
 def register(identifier: str) -> None:
-    """Imports the package whose import registers its environments, where the id names it."""
+    """Imports a package that registers its environments on import, if the id has its prefix."""
     if identifier.startswith("ALE/") and identifier not in gymnasium.registry:
         gymnasium.register_envs(importlib.import_module("ale_py"))
 
 
 def require_form(environment: Mapping[str, Any]) -> None:
-    """Refuses a description that nobody at Gymnasium made.
+    """Validates the form of Gymnasium's description of an environment.
 
     Raises:
       NotRebuiltError: a part of it is no dict, or no list of them.
@@ -84,7 +84,7 @@ def _require_registered(identifier: str, spec: Mapping[str, Any]) -> None:
 
 
 def _wrapper_class(described: Mapping[str, Any]) -> type[gymnasium.Wrapper[Any, Any, Any, Any]]:
-    """The class of a wrapper, if it is known here."""
+    """The class of a wrapper, if its module is already imported."""
     place = str(described.get("entry_point"))
     module, _, name = place.partition(":")
     if not (module in sys.modules or module.startswith("gymnasium.wrappers.")):
@@ -99,5 +99,5 @@ def _wrapper_class(described: Mapping[str, Any]) -> type[gymnasium.Wrapper[Any, 
 
 
 def _writes_files(wrapper: type) -> bool:
-    """Whether a wrapper writes into the directory that it was recorded with, over what is there."""
+    """Whether a wrapper would write into its recorded directory and overwrite files there."""
     return issubclass(wrapper, gymnasium.wrappers.RecordVideo)

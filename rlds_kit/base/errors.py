@@ -1,10 +1,10 @@
-"""What can go wrong, one class a cause; every message says what was expected, what came, where, and what to do."""
+"""Exceptions, one class for each cause; every message says what was expected, what came, where, and how to fix it."""
 
 from rlds_kit import riegeli
 
 
 class RldsKitError(Exception):
-    """Every error that rlds_kit itself raises."""
+    """Base class of all errors that rlds_kit raises."""
 
 
 class UnsupportedTypeError(RldsKitError, TypeError):
@@ -21,11 +21,11 @@ class UnsupportedTypeError(RldsKitError, TypeError):
 
 
 class SpecError(RldsKitError, ValueError):
-    """A value of a declared field does not fit its spec."""
+    """A value of a declared field does not match its spec."""
 
 
 class FormatError(RldsKitError, ValueError):
-    """A file is not what it should be, or is of a newer major version."""
+    """A file does not have the expected format, or has a newer major version."""
 
 
 class DamagedError(RldsKitError, riegeli.errors.DamagedError):
@@ -33,20 +33,20 @@ class DamagedError(RldsKitError, riegeli.errors.DamagedError):
 
 
 class DamageWarning(UserWarning):
-    """Opening went over damaged bytes; episodes that were wholly in them are not listed."""
+    """Opening a dataset skipped damaged bytes; episodes that were completely inside them are not listed."""
 
 
 class LossWarning(DamageWarning):
-    """Opening missed files that their writers had completed, or parts of them: a copy broke off, for instance."""
+    """Files that their writers had closed are missing or incomplete, for example because a copy was interrupted."""
 
 
 class RecordingError(RldsKitError, RuntimeError):
-    """Recording stopped; the message says how many steps are kept and how many are lost."""
+    """Recording stopped; the message has the numbers of stored and lost steps."""
 
 
 class DatasetExistsError(RldsKitError, FileExistsError):
-    """A dataset is already there and the mode does not allow it."""
+    """A dataset already exists and the mode does not allow that."""
 
 
 class NotADatasetError(RldsKitError, FileNotFoundError):
-    """A path holds no dataset."""
+    """There is no dataset at a path."""

@@ -1,4 +1,4 @@
-"""What is said when a framework is not installed."""
+"""The error for optional packages that are not installed."""
 
 import contextlib
 from collections.abc import Iterator
@@ -8,15 +8,15 @@ from rlds_kit.install import how_to_install
 
 
 class MissingExtraError(RldsKitError, ImportError):
-    """A framework is not installed; the message names the line that installs it."""
+    """An optional package is not installed; the message has the command that installs it."""
 
 
 @contextlib.contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Says how to install what an import inside this context does not find.
+    """Converts an ImportError inside this context to an error with the command that installs the package.
 
     Raises:
-      MissingExtraError: it is not there.
+      MissingExtraError: the package is not installed.
 
     >>> with needs("tf"):
     ...     import missing

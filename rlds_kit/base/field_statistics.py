@@ -1,4 +1,4 @@
-"""Count, mean, spread, bounds and quantiles of a field, for each of its elements, in a form that can be merged.
+"""Mergeable statistics of a field: count, mean, variance, bounds and quantiles of each of its elements.
 
 Means and sums of squared deviations of two parts are combined as in Chan, Golub and LeVeque, "Updating Formulae and a
 Pairwise Algorithm for Computing Sample Variances", 1979. Everything is computed in float64, so no
@@ -16,17 +16,18 @@ import numpy.typing as npt
 from rlds_kit.base.quantile_sketch import Floats, Integers, QuantileSketch
 
 _BLOCK: Final = 64
-"""Rows of bytes that are summed in float32. Exact, for 64 * 255**2 is below 2**24, and small enough for the cache."""
+"""Rows of bytes that are summed in float32. Exact, because 64 * 255**2 is below 2**24, and small enough for the
+cache."""
 _MAX_VALUES: Final = 2**19
-"""Values that are looked at together, for the same reason. Larger arrays are halved: nothing is lost by merging."""
+"""Values that are processed together, to fit into the cache. Larger arrays are halved; merging loses no precision."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldStatistics:
-    """What is known of the values of a field, element by element. The shape `[...]` is that of one value.
+    """Statistics of the values of a field, element by element. The shape `[...]` is that of one value.
 
-    NaN is left out, element by element, and counted. Infinities are not: they are among the quantiles, and make mean
-    and standard deviation infinite or NaN. Integers beyond 2**53 are rounded to float64.
+    NaN is left out, element by element, and counted. Infinities are included: they are among the quantiles, and make
+    mean and standard deviation infinite or NaN. Integers beyond 2**53 are rounded to float64.
 
     Attributes:
       count: `[...]` int64, values without NaN.
@@ -35,7 +36,7 @@ class FieldStatistics:
       squares: `[...]` float64, sum of squared deviations from the mean.
       min: `[...]` float64, exact; NaN where there are no values.
       max: `[...]` float64, exact; NaN where there are no values.
-      sketches: of each element in C order, from which quantiles are estimated; None if they were not asked for.
+      sketches: of each element in C order, from which quantiles are estimated; None if they were not requested.
 
     >>> rewards = FieldStatistics.of(np.array([1, 2, 6], np.uint8))
     >>> rewards.mean.item(), rewards.max.item(), rewards.quantile(0.5).item()
@@ -56,7 +57,7 @@ class FieldStatistics:
 
         Args:
           values: one row for each value; there may be none.
-          quantiles: whether to keep what quantiles need: up to 64 KiB for each element.
+          quantiles: whether to store the data for quantiles: up to 64 KiB for each element.
 
         Raises:
           TypeError: the values are not real numbers.
@@ -102,7 +103,7 @@ class FieldStatistics:
           `[*S, ...]` float64; NaN where there are no values.
 
         Raises:
-          ValueError: quantiles were not asked for when the statistics were made, or a level is outside of [0, 1].
+          ValueError: quantiles were not requested when the statistics were made, or a level is outside of [0, 1].
         """
         each = [sketch.quantile(level) for sketch in self._require_sketches()]
         shape = np.shape(level)
@@ -113,10 +114,10 @@ class FieldStatistics:
     def relative_error(self) -> Floats:
         """`[...]` float64, the largest error of a quantile as a fraction of its magnitude.
 
-        `QuantileSketch.quantile` says it exactly.
+        See `QuantileSketch.quantile` for the exact bound.
 
         Raises:
-          ValueError: quantiles were not asked for when the statistics were made.
+          ValueError: quantiles were not requested when the statistics were made.
         """
         return np.array([sketch.relative_error for sketch in self._require_sketches()]).reshape(self.shape)
 
@@ -145,7 +146,7 @@ class FieldStatistics:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold. Numbers that are not finite are text."""
+        """The statistics as values for JSON. Numbers that are not finite are text."""
         return {
             "shape": list(self.shape),
             **{name: _to_list(getattr(self, name)) for name in _INTEGERS + _FLOATS},
@@ -154,7 +155,7 @@ class FieldStatistics:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The statistics that `to_json` described, bit for bit."""
+        """Restores the statistics from the result of `to_json`, bit for bit."""
         shape, sketches = tuple(value["shape"]), value["sketches"]
         count, nan_count = (np.array(value[name], np.int64).reshape(shape) for name in _INTEGERS)
         floats = (np.array([float(number) for number in value[name]], np.float64).reshape(shape) for name in _FLOATS)
@@ -188,7 +189,7 @@ def _moments(columns: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
         deviation = columns - mean[:, np.newaxis]
         if has_nan:
             deviation[is_nan] = 0
-        # The mean is rounded. What that did to it, and to the squares, is made good.
+        # The mean is rounded: this corrects the rounding error of the mean, and of the squares.
         rounding = deviation.sum(1) / count
         squares = np.einsum("dn,dn->d", deviation, deviation) - count * rounding**2
         mean = np.where(np.isfinite(rounding), mean + rounding, mean)
@@ -198,7 +199,7 @@ def _moments(columns: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
 
 
 def _moments_of_bytes(columns: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
-    """The same of one-byte integers or bools, whose sums are exact integers: several times faster, for images."""
+    """The same for one-byte integers or bools, whose sums are exact integers: several times faster, for images."""
     columns = columns.view(np.uint8) if columns.dtype == bool else columns
     size, number = columns.shape
     total, total_of_squares = np.zeros(size, np.int64), np.zeros(size, np.int64)

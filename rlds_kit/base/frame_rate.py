@@ -1,4 +1,4 @@
-"""How many frames a second the steps of a dataset are."""
+"""The frame rate of a dataset, in steps per second."""
 
 import math
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ from gymnasium.envs.registration import load_env_creator
 from rlds_kit.base.environment import register
 
 DEFAULT: Final = 30.0
-"""Where nothing is known."""
+"""The rate if nothing is known."""
 
 
 def known_rate(metadata: Mapping[str, Any], environment: Mapping[str, Any]) -> float | None:
-    """The rate that metadata name, or what the recorded Gymnasium environment is shown at; None if nothing says it.
+    """The rate in the metadata, or the render rate of the recorded Gymnasium environment; None if neither is known.
 
     Args:
-      metadata: of the dataset: `fps`, `render_fps`, or what LeRobot's `meta/info.json` said.
-      environment: as recorded. Only what is registered with Gymnasium is looked at; it is not made.
+      metadata: of the dataset: `fps`, `render_fps`, or the rate in LeRobot's `meta/info.json`.
+      environment: as recorded. It is only looked up in Gymnasium's registry, not made.
 
     >>> known_rate({"fps": 10}, {}), known_rate({}, {"id": "CartPole-v1"})
     (10.0, 50.0)
@@ -32,7 +32,7 @@ def known_rate(metadata: Mapping[str, Any], environment: Mapping[str, Any]) -> f
 
 
 def _rendered(identifier: str) -> Any:
-    """What the class of a registered environment says; None if there is none."""
+    """The render rate of the class of a registered environment; None if there is none."""
     if not identifier:
         return None
     try:

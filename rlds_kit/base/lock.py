@@ -1,4 +1,4 @@
-"""Who is writing a shard: a lock that the system drops when its holder dies, however it dies."""
+"""File locks that mark a shard as being written; the operating system releases them when the process ends."""
 
 import errno
 import os
@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 NO_LOCKS: Final = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
-"""What a file system that has no locks says: some network and FUSE mounts, NFS without its lock service."""
+"""Error numbers of file systems without locks: some network and FUSE mounts, NFS without its lock service."""
 
 if sys.platform == "win32":
     import msvcrt
 
     _LOCK_BYTE: Final = 1 << 62
-    """Far beyond any data: Windows also denies reading what is locked."""
+    """Far beyond any data, because Windows also denies reading of locked bytes."""
 
     def acquire(descriptor: int) -> bool:
         """Locks an open shard for its writer."""
@@ -42,8 +42,8 @@ else:
     import fcntl
 
     def acquire(descriptor: int) -> bool:
-        """Locks an open shard for its writer; returns False where the file system has no locks."""
-        # Waiting is right: the file is new, so only a reader that looks at it in passing can hold a lock.
+        """Locks an open shard for its writer; returns False if the file system has no locks."""
+        # Blocking is safe: the file is new, so only a reader that tests the lock can hold it, for a moment.
         return _flock(descriptor, fcntl.LOCK_EX)
 
     def is_held(path: Path, *, unknown: bool = False) -> bool:
@@ -51,7 +51,7 @@ else:
 
         Args:
           path: of the shard.
-          unknown: what to return where the file system has no locks.
+          unknown: the result if the file system has no locks.
         """
         # flock, not lockf: a POSIX record lock would be lost when this very process closes a reader of the file.
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""Where a converted dataset says that it comes from: `metadata["source"]`."""
+"""The origin of a converted dataset: `metadata["source"]`."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,14 +6,14 @@ from typing import Any, Final
 SOURCE: Final = "source"
 """The key in the metadata of a dataset."""
 LOSSY: Final = "lossy_at_the_source"
-"""What was lost before, when the source was made, by field."""
+"""Losses in the source itself, from before the conversion, by field."""
 BEFORE: Final = "before"
-"""What the source itself had under the key: where it comes from in turn, or anything that somebody recorded."""
+"""The source's own value under the key: its origin in turn, or any value that was recorded."""
 _FORMAT: Final = "format"
 
 
 def origin_of(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a conversion noted; empty where there was none, or where somebody else uses the key.
+    """The entry that a conversion added; empty if there was none, or if the key has another use.
 
     >>> origin_of({"source": "our laboratory"})
     {}
@@ -24,12 +24,12 @@ def origin_of(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def lossy_of(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """What was lost before the conversion, by field."""
+    """Losses in the source from before the conversion, by field."""
     return {str(name): str(how) for name, how in origin_of(metadata).get(LOSSY, {}).items()}
 
 
 def without_origin(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata as they were before all conversions.
+    """The metadata from before all conversions.
 
     >>> origin = {"format": "minari", "lossy_at_the_source": {}, "before": "our laboratory"}
     >>> without_origin({"a": 1, "source": origin})

@@ -1,4 +1,4 @@
-"""How far long work is: what it calls, how bytes add up over files, and the bar in a terminal."""
+"""Progress of long operations: the callback, a counter of bytes over several files, and a bar for the terminal."""
 
 import contextlib
 import sys
@@ -6,29 +6,29 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called now and then with the bytes that are done and the bytes there are."""
+"""A callback that gets the bytes done so far and the total bytes."""
 
 
 class Meter:
-    """Adds up the bytes of one file after the other for a `Progress`."""
+    """Sums the bytes of consecutive files for a `Progress` callback."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self._total, self._before = progress, total, 0
 
     def at(self, position: int) -> None:
-        """So many bytes of the present file are done."""
+        """Reports the bytes done of the current file."""
         if self._progress is not None:
             self._progress(min(self._before + position, self._total), self._total)
 
     def next_file(self, size: int) -> None:
-        """A file of so many bytes is done."""
+        """Reports that a file of this size is done."""
         self._before += size
         self.at(0)
 
 
 @contextlib.contextmanager
 def progress_bar(label: str, *, hidden: bool) -> Iterator[Progress | None]:
-    """A bar of bytes on standard error while work goes on; none where nobody looks."""
+    """Shows a progress bar on standard error, if that is a terminal."""
     if hidden or not sys.stderr.isatty():
         yield None
         return

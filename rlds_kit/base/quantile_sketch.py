@@ -4,11 +4,11 @@ Numbers are counted in buckets. The bits of a float64, read as an integer, grow 
 number is that integer without its `shift` lowest bits, and its complement for a negative number. All numbers of one
 bucket then share sign, exponent and the first `52 - shift` bits of the fraction: buckets of equal width in each power
 of two, as in HdrHistogram. `shift` is the smallest that leaves at most `MAX_BUCKETS` buckets; it starts at 0, where
-every number has a bucket of its own, and grows with the data. That is the uniform collapse of
-"UDDSketch: Accurate Tracking of Quantiles in Data Streams" (Epicoco et al., IEEE Access, 2020), and the guarantee is
-that of "DDSketch" (Masson, Rim and Lee, VLDB 2019, section 2): an error relative to the quantile itself.
+every number has its own bucket, and grows with the data. That is the uniform collapse of "UDDSketch: Accurate Tracking
+of Quantiles in Data Streams" (Epicoco et al., IEEE Access, 2020), and the guarantee is that of "DDSketch" (Masson, Rim
+and Lee, VLDB 2019, section 2): an error relative to the quantile itself.
 
-The sketch is a function of the multiset of numbers. Order and grouping play no part, and merging two sketches gives
+The sketch depends only on the multiset of numbers, not on their order or grouping, and merging two sketches gives
 exactly the sketch of the union.
 """
 
@@ -23,7 +23,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 MAX_BUCKETS: Final = 4096
-"""Two signs by 2048 exponents: as many as always suffice, whatever the numbers."""
+"""Two signs times 2048 exponents: always sufficient, for any numbers."""
 _FRACTION_BITS: Final = 52
 _MAGNITUDE: Final = np.int64(2**63 - 1)
 
@@ -34,8 +34,8 @@ class QuantileSketch:
 
     Attributes:
       shift: bits that are left out of the keys.
-      keys: `[B]` int64, of the buckets that hold something, ascending.
-      counts: `[B]` int64, how many numbers each bucket holds.
+      keys: `[B]` int64, of the buckets that are not empty, ascending.
+      counts: `[B]` int64, the number of values in each bucket.
       min: the smallest number; NaN if there are none.
       max: the largest number; NaN if there are none.
 
@@ -106,11 +106,11 @@ class QuantileSketch:
         rank = levels * (self.count - 1)
         below = np.floor(rank)
         low, high, part = self._at_rank(below), self._at_rank(np.ceil(rank)), rank - below
-        with np.errstate(invalid="ignore"):  # no part of infinity, which is not used
+        with np.errstate(invalid="ignore"):  # 0 * infinity, in elements that are not used
             return np.where(low == high, low, low * (1 - part) + high * part)
 
     def to_json(self) -> dict[str, Any]:
-        """As what JSON can hold."""
+        """The sketch as values for JSON."""
         return {
             "shift": self.shift,
             "keys": self.keys.tolist(),
@@ -121,7 +121,7 @@ class QuantileSketch:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """The sketch that `to_json` described, bit for bit."""
+        """Restores the sketch from the result of `to_json`, bit for bit."""
         keys, counts = (np.array(value[name], np.int64) for name in ("keys", "counts"))
         return cls(int(value["shift"]), keys, counts, float(value["min"]), float(value["max"]))
 
@@ -133,7 +133,7 @@ class QuantileSketch:
 
 
 def _in_buckets(shift: int, keys: Integers, counts: Integers | None) -> tuple[int, Integers, Integers]:
-    """Sorted keys, each counted once if there are no counts, in as few larger buckets as are allowed."""
+    """Merges sorted keys, each counted once if there are no counts, into at most `MAX_BUCKETS` larger buckets."""
     collapse = _needed_collapse(keys)
     keys = keys >> collapse
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))

@@ -1,8 +1,8 @@
-"""How the random numbers of an episode follow from a seed: an entry in the episode's provenance.
+"""The provenance entry that records how the random state of an episode is derived from a seed.
 
-An environment that is reset without a seed goes on with the random numbers that it has. They follow from its last seed
-and from everything that was done since. So an episode records which environment it comes from, the last seed of that
-one, and how often it was reset and stepped since: to play it again, the episodes since that seed are played in order.
+An environment that is reset without a seed continues with its current random state, which is determined by its last
+seed and by all resets and steps since. So an episode records its environment instance, the last seed of that instance,
+and the numbers of resets and steps since: to replay it, all episodes since that seed are replayed in order.
 """
 
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ RESET_CHAIN: Final = "reset_chain"
 
 @dataclass(frozen=True, slots=True)
 class ResetChain:
-    """Where an episode stands in what one environment did since it was seeded.
+    """The position of an episode in the sequence of resets and steps of one environment since its last seed.
 
     Attributes:
       instance: identifies the environment instance, a sub-environment of its own included.
       seeded_reset: which reset of the instance had the seed, counted from 1.
-      seed: that it had.
+      seed: of that reset.
       resets: since then; 0: the episode began with the seed.
       steps: of the environment since then, before this episode, recorded or not.
     """
@@ -33,7 +33,7 @@ class ResetChain:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What all episodes of one chain share."""
+        """Identifies the chain: equal for all its episodes."""
         return self.instance, self.seeded_reset
 
     def provenance(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class ResetChain:
 
 
 def chain_of(provenance: Mapping[str, Any]) -> ResetChain | None:
-    """The chain that an episode belongs to; None if there is none, or it is not of this form.
+    """The chain of an episode; None if there is none, or the entry has another form.
 
     >>> chain_of(ResetChain("a", 1, 7, 2, 60).provenance())
     ResetChain(instance='a', seeded_reset=1, seed=7, resets=2, steps=60)

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 MANDATORY_STEP_FIELDS: Final = frozenset([IS_FIRST, IS_LAST])
-"""What every step of a valid dataset has."""
+"""The mandatory fields of a step."""
 CORE_STEP_FIELDS: Final = frozenset([OBSERVATION, ACTION, REWARD, DISCOUNT, IS_FIRST, IS_LAST, IS_TERMINAL])
 """The fields of a step that RLDS names. All but the mandatory ones are optional."""
 ALIGNMENT: Final = "alignment"
@@ -89,10 +89,10 @@ def build_step(
     """Puts the fields of a step, or of a batch of steps, into a dict. Fields that are None are left out.
 
     Args:
-      observation: what the agent saw.
-      action: what it did then; meaningless on the last step.
-      reward: what it got for that; meaningless on the last step.
-      discount: of the value that follows; meaningless on the last step.
+      observation: of the agent.
+      action: in response to the observation; undefined on the last step.
+      reward: for the action; undefined on the last step.
+      discount: of the value that follows; undefined on the last step.
       is_terminal: bool, whether the observation is of a terminal state.
       is_first: bool, whether the episode begins here.
       is_last: bool, whether the episode ends here.
@@ -133,13 +133,13 @@ def build_episode(steps: Any, metadata: Mapping[str, Any]) -> Episode:
 
 
 def is_valid_rlds_dataset(dataset: Any) -> bool:
-    """Says whether a `tf.data.Dataset` has the structure of RLDS.
+    """Returns whether a `tf.data.Dataset` has the structure of RLDS.
 
     That is a dataset of episodes, which are dicts with a dataset `steps`, of dicts that have at least `is_first` and
-    `is_last`. Only the structure is looked at, so no data is read and the dataset may be empty.
+    `is_last`. Only the structure is checked, so no data is read and the dataset may be empty.
 
     Raises:
-      TypeError: `dataset` is no `tf.data.Dataset`.
+      TypeError: `dataset` is not a `tf.data.Dataset`.
     """
     try:
         episode = dataset.element_spec

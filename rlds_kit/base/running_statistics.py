@@ -1,4 +1,4 @@
-"""Statistics of episodes, gathered from a stream of their steps in one pass and bounded memory."""
+"""Statistics of episodes, computed from a stream of their steps in one pass and bounded memory."""
 
 import itertools
 import json
@@ -15,7 +15,8 @@ from rlds_kit.base.quantile_sketch import Integers
 from rlds_kit.base.step import ACTED_FIELDS, OBSERVATION, REWARD
 
 QUANTILE_ELEMENTS: Final = 256
-"""Quantiles are kept of fields with at most as many elements. Each element may take 64 KiB, so images get none."""
+"""Quantiles are computed for fields with at most this many elements. Each element may take 64 KiB, so images have
+none."""
 _VERSION: Final = 1
 
 _T = TypeVar("_T")
@@ -39,7 +40,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpisodeStatistics:
-    """What is known of the values in a set of episodes.
+    """Statistics of the values in a set of episodes.
 
     Attributes:
       fields: by path, such as "observation/position".
@@ -92,7 +93,7 @@ class EpisodeStatistics:
         )
 
     def to_json(self) -> str:
-        """As one line of JSON, to be kept beside a dataset."""
+        """The statistics as one line of JSON, to be stored beside a dataset."""
         content = {
             "version": _VERSION,
             "fields": _each(FieldStatistics.to_json, self.fields),
@@ -103,7 +104,7 @@ class EpisodeStatistics:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The statistics that `to_json` described, bit for bit.
+        """Restores the statistics from the result of `to_json`, bit for bit.
 
         Raises:
           ValueError: the text is not what `to_json` writes, or was written by a newer version.
@@ -122,14 +123,14 @@ class EpisodeStatistics:
 
 
 def gather_statistics(parts: Iterable[Rows], *, quantile_elements: int = QUANTILE_ELEMENTS) -> EpisodeStatistics:
-    """Gathers the statistics of episodes from their steps.
+    """Computes the statistics of episodes from their steps.
 
     Action, reward and discount are undefined on the last step of an episode and where the next step was left out, and
     an observation where `observation_valid` is False. Such values are not counted.
 
     Args:
       parts: the steps of all episodes, in order, in parts of any size.
-      quantile_elements: quantiles are kept of fields with at most as many elements.
+      quantile_elements: quantiles are computed for fields with at most this many elements.
 
     Raises:
       ValueError: there are no steps.
@@ -152,7 +153,7 @@ class _Gathered:
     returns: dict[str, list[npt.NDArray[np.float64]]] = field(default_factory=dict)
 
     def add(self, rows: Rows, is_acted: npt.NDArray[np.bool_]) -> None:
-        """Counts rows, some of which led to the next."""
+        """Adds rows, in which an action may lead to the next row."""
         starts = _starts(rows.episode)
         self.episodes.append(rows.episode[starts])
         self.lengths.append(np.diff(starts, append=len(rows.episode)))
@@ -166,7 +167,7 @@ class _Gathered:
                 self.returns.setdefault(path, []).append(np.add.reduceat(rewards, starts))
 
     def result(self) -> EpisodeStatistics:
-        """The statistics of all that was added; an episode that came in parts is put together."""
+        """The statistics of all added rows; an episode that came in several parts is counted once."""
         if not self.episodes:
             raise ValueError("expected episodes with steps, got none: there is nothing to make statistics of")
         starts = _starts(np.concatenate(self.episodes))
@@ -189,7 +190,7 @@ class _Gathered:
 
 
 def _is_acted(rows: Rows, following: Rows | None) -> npt.NDArray[np.bool_]:
-    """Whether the action of a step led to the step after it, `[N]`; the rows that follow tell of the last one."""
+    """Whether the action of each step led to the step after it, `[N]`; for the last row, `following` decides."""
     last = len(rows.episode) - 1
     is_acted = _joins(rows, slice(0, last), rows, slice(1, None))
     at_end = _joins(rows, slice(last, None), following, slice(0, 1)) if following is not None else np.zeros(1, bool)

@@ -1,4 +1,4 @@
-"""Which part of a split an episode belongs to: a matter of its id alone."""
+"""Splits of datasets by a hash of each episode's id."""
 
 import bisect
 import itertools
@@ -19,8 +19,8 @@ _ID: Final = 0x726C6473  # "rlds": the second half of the key, beside the seed
 def part_of(episode_id: str | bytes | int | uuid.UUID, fractions: Mapping[str, float], seed: int = 0) -> str:
     """The part of a split that an episode belongs to.
 
-    It follows from the id, the fractions and the seed, so it is the same on every machine and in every copy, merge and
-    order of the episodes, and no other episode has a say in it. The id is hashed with SipHash-2-4 (`siphash`), and the
+    It depends only on the id, the fractions and the seed, so it is the same on every machine and in every copy, merge
+    and order of the episodes, and independent of other episodes. The id is hashed with SipHash-2-4 (`siphash`), and the
     parts are neighbouring ranges of the hash: when a fraction grows at the cost of a later one, no episode leaves it.
 
     Args:

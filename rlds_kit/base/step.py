@@ -1,4 +1,4 @@
-"""The words of the data model: the fields of a step, and how an episode ends.
+"""The terms of the data model: the fields of a step, and how an episode ends.
 
 The names are those of RLDS (https://github.com/google-research/rlds#dataset-format).
 """
@@ -15,25 +15,25 @@ IS_LAST: Final = "is_last"
 IS_TERMINAL: Final = "is_terminal"
 
 STEP_INDEX: Final = "step_index"
-"""Number of the step in the environment's own count; recorded where a scheduler leaves rows out."""
+"""Number of the step among all steps of the environment; recorded where a scheduler leaves rows out."""
 TIME_NS: Final = "time_ns"
-"""Nanoseconds since the episode started, of a clock that never goes back."""
+"""Nanoseconds since the episode started, of a monotonic clock."""
 INFO: Final = "info"
-"""What a Gymnasium environment returned beside the observation."""
+"""The info dict that a Gymnasium environment returned with the observation."""
 
 TERMINATED: Final = "terminated"
 """With several agents: which of them terminated by the step's action."""
 TRUNCATED: Final = "truncated"
-"""With several agents: which of them were cut off after the step's action."""
+"""With several agents: which of them were truncated after the step's action."""
 STATE: Final = "state"
 """With several agents: the global state."""
 AGENT_SELECTION: Final = "agent_selection"
 """With agents that act in turn: whose turn the step is."""
 CUMULATIVE_REWARD: Final = "cumulative_reward"
-"""With agents that act in turn: what the agent whose turn it is got since its turn before."""
+"""With agents that act in turn: the reward of the agent whose turn it is, since its previous turn."""
 
 DECLARED_FIELDS: Final = (OBSERVATION, ACTION, REWARD, DISCOUNT)
-"""Fields that a spec describes in advance and every step must fit."""
+"""Fields that a spec declares in advance."""
 ACTED_FIELDS: Final = (ACTION, REWARD, DISCOUNT)
 """Fields that belong to the action of a step: undefined on the last step and across a gap."""
 FLAGS: Final = (IS_FIRST, IS_LAST, IS_TERMINAL)
@@ -54,7 +54,7 @@ class EpisodeEnd(enum.Enum):
     INTERRUPTED = "interrupted"
     """The caller reset or closed in the middle."""
     INCOMPLETE = "incomplete"
-    """No end was written and the writer is gone. Only a reader decides this."""
+    """No end was written and the writer no longer runs. Only readers assign this."""
 
     @property
     def is_terminal(self) -> bool:

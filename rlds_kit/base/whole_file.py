@@ -1,7 +1,7 @@
-"""Files that are there whole or not at all, and names that survive a power cut.
+"""Atomic and durable file writes: a file exists completely or not at all, also after a power failure.
 
-A file that is renamed before its bytes are on disk may be empty after a power cut, and its name is lost unless the
-directory is on disk, too. So whatever gets its name by a rename gets it here.
+A file that is renamed before its bytes are on disk may be empty after a power failure, and its name is lost unless the
+directory is on disk, too. So all renames of new files and directories go through this module.
 """
 
 import contextlib
@@ -16,22 +16,22 @@ from rlds_kit.base import lock
 from rlds_kit.base.append_file import sync_directory
 
 TEMPORARY: Final = ".tmp"
-"""At the end of the name of a file that is not whole yet, unless its writer has another name for it."""
+"""Suffix of a file that is not complete yet, unless its writer uses another name."""
 
 
 @contextlib.contextmanager
 def whole_file(path: Path, temporary: Path | None = None, *, replace: bool = True) -> Iterator[Path]:
-    """Gives a temporary path to write to; makes it durable and gives it its name, or leaves nothing.
+    """Yields a temporary path to write to; then syncs and renames it, or removes it after an error.
 
     Any number of processes may write the same file at once, unless they share a temporary one.
 
     Args:
       path: of the file.
       temporary: in the same directory; None: a hidden one that no other writer has.
-      replace: whether a file that is there is replaced.
+      replace: whether to replace an existing file.
 
     Raises:
-      FileExistsError: something is at `path`, and it is not to be replaced.
+      FileExistsError: `path` exists, and is not to be replaced.
       OSError: the file cannot be written.
 
     >>> with whole_file(Path("data/notes.txt")) as temporary:  # doctest: +SKIP
@@ -46,17 +46,17 @@ def whole_file(path: Path, temporary: Path | None = None, *, replace: bool = Tru
 
 
 def write_json(path: Path, content: Any) -> None:  # JSON
-    """Writes a file of JSON, whole or not at all."""
+    """Writes a JSON file atomically."""
     with whole_file(path) as temporary:
         temporary.write_text(json.dumps(content), "utf-8")
 
 
 def give_name(temporary: Path, path: Path, *, replace: bool = True) -> None:
-    """Makes a file that nobody writes any more durable, then gives it its name, durably.
+    """Syncs a finished file, renames it, and syncs the directory.
 
     Raises:
-      FileExistsError: something is at `path`, and it is not to be replaced. Of any number of processes that give a file
-        the same name at once, all but one get it.
+      FileExistsError: `path` exists, and is not to be replaced. If several processes use the same name at once, all but
+      one get this error.
       OSError: the system refuses.
     """
     sync_file(temporary)
@@ -68,8 +68,8 @@ def give_name(temporary: Path, path: Path, *, replace: bool = True) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Returns when the bytes of a file would survive a power cut."""
-    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)  # Windows syncs what it may write
+    """Returns when the bytes of a file would survive a power failure."""
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)  # Windows needs write access
     try:
         os.fsync(descriptor)
     finally:
@@ -77,7 +77,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_tree(directory: Path) -> None:
-    """Returns when a directory and everything below it would survive a power cut."""
+    """Returns when a directory and everything below it would survive a power failure."""
     for folder, _, files in os.walk(directory, topdown=False):
         for name in files:
             path = Path(folder, name)
@@ -87,11 +87,11 @@ def sync_tree(directory: Path) -> None:
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:
-    """Makes a directory and those above it, durably. Does nothing where it is there.
+    """Creates a directory and its parents durably. Does nothing if it exists.
 
     Args:
       path: of the directory.
-      mode: who may use it; those above it are made as the system has them.
+      mode: its permissions; parents get the default ones.
 
     Raises:
       OSError: it cannot be made.
@@ -106,23 +106,24 @@ def make_directory(path: Path, mode: int = 0o777) -> None:
 
 
 def _link(temporary: Path, path: Path) -> None:
-    """Gives a file a second name, which must be free: one step of the system, so that one of many succeeds."""
+    """Adds a hard link under a name that must be free: atomic, so exactly one of several processes succeeds."""
     try:
         path.hardlink_to(temporary)
     except FileExistsError:
-        if not path.samefile(temporary):  # else a network disk did it, lost its answer, and tried again
+        if not path.samefile(temporary):  # else a network file system created the link, lost the reply, and retried
             raise
     except OSError:  # a file system without hard links
         _move(temporary, path)
 
 
 def _move(temporary: Path, path: Path) -> None:
-    """Renames a file to a name that must be free; where renaming replaces what is there, under a lock."""
+    """Renames a file to a name that must be free; on systems where renaming replaces files, under a lock."""
     if os.name == "nt":  # does not replace
         temporary.rename(path)
         return
-    # The file itself is locked, empty until it is replaced: a killed process leaves an empty file, which is taken for
-    # none. Where there are no locks either, whoever creates it has it, and one that a killed process left has to go.
+    # The target itself is created empty and locked until it is replaced: a killed process leaves an empty file, which
+    # counts as none. Without locks, the process that creates the file wins, and an empty file of a killed process must
+    # be removed by hand.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor, is_new = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666), True

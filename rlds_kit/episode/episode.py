@@ -31,10 +31,10 @@ _ENDS: Final = {
 
 
 class Episode:
-    """An episode, or consecutive steps of one (`episode[10:20]`). Nothing is read before it is asked for.
+    """An episode, or consecutive steps of one (`episode[10:20]`). Data are read when they are accessed.
 
     `episode["reward"]` is a stacked array, `episode["observation"]` a nest of them; `episode[3]` and `episode.steps[3]`
-    are single steps with every value of the type that was recorded. Action, reward and discount of the last step, and
+    are single steps in which every value has the recorded type. Action, reward and discount of the last step, and
     of a step after which steps were left out, are undefined: zeros of their spec, and False in `mask`.
     """
 
@@ -59,7 +59,7 @@ class Episode:
 
     @property
     def id(self) -> uuid.UUID:
-        """Identifies the episode for ever, also in copies and merges of its dataset."""
+        """Identifies the episode permanently, also in copies and merges of its dataset."""
         return uuid.UUID(bytes=self._entry.episode_id)
 
     @property
@@ -72,7 +72,7 @@ class Episode:
 
     @property
     def rows(self) -> range:
-        """Which steps of the episode these are, counted from its start: all, but of a slice."""
+        """The numbers of these steps, counted from the start of the episode: all, unless this is a slice."""
         return self._rows
 
     @property
@@ -81,10 +81,10 @@ class Episode:
         return self._rows == range(self._entry.rows)
 
     def annotations(self, *names: str) -> tuple[Annotation, ...]:
-        """What was said of the episode later, in order of time; of a slice, what is about one of its steps.
+        """The annotations of the episode, in order of time; for a slice, those of its steps.
 
         Args:
-          *names: layers; none: all there are.
+          *names: of layers; default: all.
 
         Raises:
           KeyError: there is no such layer.
@@ -97,7 +97,7 @@ class Episode:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The labels that the episode, or one of its steps, has in some layer; sorted. Errors are `annotations`'s."""
+        """The labels of the episode or any of its steps, in all layers; sorted. Errors as in `annotations`."""
         return tuple(sorted({each.value for each in self.annotations() if each.kind is Kind.TAG}))
 
     @property
@@ -116,22 +116,22 @@ class Episode:
 
     @property
     def terminated(self) -> bool:
-        """Gymnasium's flag of the last step, as it was."""
+        """Gymnasium's flag of the last step, as recorded."""
         end = self._reader().end()
         return end is not None and end.terminated
 
     @property
     def truncated(self) -> bool:
-        """Gymnasium's flag of the last step, as it was; it may be set together with `terminated`."""
+        """Gymnasium's flag of the last step, as recorded; it may be set together with `terminated`."""
         end = self._reader().end()
         return end is not None and end.truncated
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The caller's: what was given at the start, then what was given at the end.
+        """Metadata from the caller: from the start of the episode, updated with those from its end.
 
         Raises:
-          DamagedError: the record that holds it is damaged.
+          DamagedError: the record that contains it is damaged.
         """
         reader = self._reader()
         metadata = value.decode_stored_dict(reader.start().metadata, "metadata of the start", reader.place)
@@ -212,9 +212,10 @@ class Episode:
 
         Raises:
           KeyError: no step has the field, or it was not selected.
-          SpecError: values of a declared field are not what was declared, and no array holds all of them exactly.
+          SpecError: values of a declared field do not match the declaration, and no array can represent all of them
+          exactly.
           IndexError: there is no such step.
-          DamagedError: what is asked for is damaged.
+          DamagedError: the requested data are damaged.
         """
         if isinstance(key, str):
             return self._stacked(key)[0]
@@ -228,7 +229,7 @@ class Episode:
         return Steps(self)
 
     def mask(self, name: str) -> np.ndarray:
-        """`[length]` bool: which steps have a value for a field.
+        """`[length]` bool, True for steps that have a value of a field.
 
         Raises:
           KeyError: no step has the field.
@@ -267,14 +268,14 @@ class Episode:
         return stacked, present
 
     def _path(self, name: str) -> str:
-        """Where a field lies. A name with a slash is a path into a nest, unless it is a field's own name."""
+        """The path of a field. A name with a slash is a path into a nest, unless a field has this name."""
         own = leaves.escape(name)
         if "/" not in name or name in self._declared.fields:
             return own
         return own if any(leaves.elements(path)[0] == own for path in self._headers()) else name
 
     def _selected_below(self, path: str) -> list[str]:
-        """What is selected of the field at a path: parts of it, or all."""
+        """The selected parts of the field at a path, or all of it."""
         parts = [self._path(name) for name in self._selected or () if "/" in name]
         return [part for part in parts if part.startswith(f"{path}/")] or [path]
 
@@ -321,7 +322,7 @@ class Steps(Sequence[Step]):
 
         Raises:
           IndexError: there is no such step.
-          DamagedError: what is asked for is damaged.
+          DamagedError: the requested data are damaged.
         """
         rows = self._episode._rows  # noqa: SLF001  the two classes are one view
         if isinstance(index, slice):

@@ -9,7 +9,7 @@ from rlds_kit.episode.episode import Episode, Step
 
 
 class Episodes(Sequence[Episode]):
-    """The episodes of a dataset; a slice is again one of these. Iterators are independent of each other."""
+    """The episodes of a dataset, as a sequence; slices have the same type. Iterators are independent of each other."""
 
     def __init__(self, episode: Callable[[int], Episode], order: np.ndarray) -> None:
         self._episode, self._order = episode, order

@@ -1,4 +1,4 @@
-"""Episodes of several agents, seen by one of them or by all: steps and transitions as NumPy arrays.
+"""Episodes of several agents: steps and transitions of one agent or of all, as NumPy arrays.
 
 Such an episode has observation, action, reward, `terminated` and `truncated` by agent. Where agents act in turn, every
 step has `agent_selection`, and an agent's steps are its turns; elsewhere they are those in which it sees something.
@@ -33,7 +33,7 @@ class AgentEpisode:
       agent: its name.
       rows: `[n]` the numbers of the steps in the episode of all.
       observation: a nest of `[n, ...]`, zeros where `observation_mask` is False.
-      observation_mask: `[n]` bool; False on a last step whose observation nobody made.
+      observation_mask: `[n]` bool; False on a last step without an observation.
       action: a nest of `[n, ...]`.
       action_mask: `[n]` bool; False on last steps and where the agent did not act.
       reward: `[n, ...]` for the action of the step; where agents act in turn, up to the agent's next turn.
@@ -42,7 +42,7 @@ class AgentEpisode:
       is_first: `[n]` bool, where a life begins.
       is_last: `[n]` bool, where one ends.
       is_terminal: `[n]` bool, where it ended because the agent terminated.
-      is_truncated: `[n]` bool, where the agent was cut off; both flags are kept.
+      is_truncated: `[n]` bool, where the agent was truncated; both flags may be set.
     """
 
     agent: str
@@ -62,7 +62,7 @@ class AgentEpisode:
 
 @dataclass(frozen=True)
 class AgentTransitions:
-    """What one agent saw and did, what it got, and what it saw next.
+    """The transitions of one agent: observation, action, reward and next observation.
 
     Attributes:
       agent: its name.
@@ -72,7 +72,7 @@ class AgentTransitions:
       reward: `[m, ...]`.
       discount: `[m]` float64, zero where `terminated`.
       next_observation: a nest of `[m, ...]`.
-      next_observation_mask: `[m]` bool; False where nobody looked at what came last.
+      next_observation_mask: `[m]` bool; False where the last observation is missing.
       terminated: `[m]` bool.
       truncated: `[m]` bool.
     """
@@ -91,9 +91,9 @@ class AgentTransitions:
 
 @dataclass(frozen=True)
 class JointTransitions:
-    """What all agents saw and did in the same step. Each field is a dict by agent; so is each mask, `[m]` bool.
+    """Transitions of all agents in the same steps. Each field is a dict by agent; so is each mask, `[m]` bool.
 
-    An agent that a mask leaves out was not there, did not act, or got nothing: zeros stand in its place.
+    Where the mask of an agent is False, it was absent, did not act, or got no reward: the values are zeros.
 
     Attributes:
       rows: `[m]` the numbers of the steps.
@@ -103,10 +103,10 @@ class JointTransitions:
       next_observation: nests of `[m, ...]` by agent.
       terminated: `[m]` bool by agent.
       truncated: likewise.
-      observation_mask: who saw something.
-      action_mask: who acted.
-      reward_mask: who got an answer: reward and flags.
-      next_observation_mask: who saw something next.
+      observation_mask: True where the agent has an observation.
+      action_mask: True where the agent acted.
+      reward_mask: True where the agent has a reward and flags.
+      next_observation_mask: True where the agent has a next observation.
     """
 
     rows: np.ndarray
@@ -123,7 +123,7 @@ class JointTransitions:
 
 
 def agents_of(episode: Episode) -> tuple[str, ...]:
-    """The names of the agents that were there in an episode, sorted.
+    """The names of all agents of an episode, sorted.
 
     Raises:
       ValueError: its observations are not by agent.
@@ -136,7 +136,7 @@ def agents_of(episode: Episode) -> tuple[str, ...]:
     found: set[str] = set()
     for name in (OBSERVATION, TERMINATED):
         stacked = episode[name]
-        # Where a step has no agent at all, the exact dicts stand in an array.
+        # If a step has no agent at all, the field is an object array of the recorded dicts.
         nests = [stacked] if isinstance(stacked, dict) else [nest for nest in stacked if nest]
         found.update(key for nest in nests for key in nest if episode.mask(f"{name}/{escape(key)}").any())
     return tuple(sorted(found))
@@ -145,7 +145,7 @@ def agents_of(episode: Episode) -> tuple[str, ...]:
 def agent_episode(episode: Episode, agent: str) -> AgentEpisode:
     """The steps of one agent.
 
-    Where agents act in turn, what an agent got before its first turn is for no action of its own: it is only in the
+    Where agents act in turn, a reward before an agent's first turn belongs to no action of its own: it is only in the
     episode's `cumulative_reward`.
 
     Args:
@@ -154,7 +154,7 @@ def agent_episode(episode: Episode, agent: str) -> AgentEpisode:
 
     Raises:
       ValueError: the episode is not one of several agents, or begins in its middle.
-      KeyError: the agent was never there.
+      KeyError: the episode has no such agent.
     """
     names = agents_of(episode)
     if agent not in names:
@@ -165,13 +165,13 @@ def agent_episode(episode: Episode, agent: str) -> AgentEpisode:
 
 
 def agent_transitions(episode: Episode, agent: str) -> AgentTransitions:
-    """The transitions of one agent: from each step in which it acted to its next one, not over the end of a life.
+    """The transitions of one agent: from each step in which it acted to its next step, not across the end of a life.
 
     Raises:
       As `agent_episode`.
     """
     steps = agent_episode(episode, agent)
-    # Without an observation there is nothing that was acted on; without a reward, no answer.
+    # A transition needs an observation that was acted on, and a reward.
     begins = steps.action_mask & steps.observation_mask & steps.reward_mask & ~steps.is_last
     at = np.flatnonzero(begins[:-1])
     following = at + 1
@@ -217,7 +217,7 @@ def joint_transitions(episode: Episode) -> JointTransitions:
 
 
 class _Reading:
-    """What an episode says of one agent."""
+    """Reads the data of one agent from an episode."""
 
     def __init__(self, episode: Episode, agent: str) -> None:
         self.episode, self.agent = episode, agent
@@ -261,19 +261,19 @@ class _Reading:
         )
 
     def _rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """`[n]` the agent's rows, and which of them is there only because an action led to it."""
+        """`[n]` the agent's rows, and which of them are included only because an action led to them."""
         if not self.takes_turns:
             answered = _before(self.acted & self.got & self.is_joined)
             rows = np.flatnonzero(self.seen | answered)
             return rows, ~self.seen[rows]
         turns = np.flatnonzero(self.is_turn)
         is_extra = np.zeros(turns.size, np.bool_)
-        if turns.size and self.acted[turns[-1]]:  # its next turn was not played: that step has no observation
+        if turns.size and self.acted[turns[-1]]:  # its next turn did not take place: that step has no observation
             turns, is_extra = np.append(turns, self.count - 1), np.append(is_extra, True)
         return turns, is_extra
 
     def _is_broken(self, rows: np.ndarray) -> np.ndarray:
-        """`[n]` where the agent was gone in the next row; turns are apart from each other anyway."""
+        """`[n]` where the agent is absent in the next row; not relevant for turns, which are not adjacent."""
         if self.takes_turns:
             return np.zeros(rows.size, np.bool_)
         following = np.append(rows[1:], self.count)[: rows.size]
@@ -281,13 +281,13 @@ class _Reading:
         return np.asarray((following > rows + 1) & ~is_in_the_end, np.bool_)
 
     def _turns(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`[n]` what the agent got between its turns, and where nothing was left out in between."""
+        """`[n]` the rewards of the agent between its turns, and where no steps were left out in between."""
         given = self.episode[CUMULATIVE_REWARD]
         rewards, known = [], np.zeros(rows.size, np.bool_)
         for index, (row, following) in enumerate(itertools.pairwise(rows)):
             known[index] = self.is_joined[row:following].all()
             if self.is_turn[following]:
-                rewards.append(given[following])  # what `last()` said
+                rewards.append(given[following])  # the reward that `last()` returned
             else:
                 rewards.append(sum(self.reward[row:following]))
         if not rewards:
@@ -315,7 +315,7 @@ def _as_numbers(values: Any, present: np.ndarray) -> Any:
 
 
 def _before(values: np.ndarray) -> np.ndarray:
-    """`[n]` what the row before has; False on the first."""
+    """`[n]` the values of the previous row; False on the first."""
     return np.append(False, values[:-1])[: values.size]
 
 

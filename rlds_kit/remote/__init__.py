@@ -1,4 +1,4 @@
-"""Datasets that are elsewhere: any file system of fsspec, read in ranges through a cache on disk, never written."""
+"""Remote datasets: reads any file system of fsspec with range requests and a disk cache; never writes."""
 
 from rlds_kit.remote.errors import NotLocalError, RemoteChangedError, RemoteError
 

@@ -1,4 +1,4 @@
-"""URLs of directories: what is asked for, and what people are shown, which has no credentials."""
+"""URLs of directories: the address for requests, and a form for messages that contains no credentials."""
 
 import os
 import re
@@ -16,7 +16,7 @@ LOCAL: Final = ("file://", "local://")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)")
 _MANGLED: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):[/\\]+")
 _SECRET_LENGTH: Final = 4
-"""Shorter values of options, such as a region's, are in too many words to be struck out of messages."""
+"""Shorter values of options, such as the name of a region, are not removed from messages: they occur in other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Address:
     """The URL of a directory.
 
     Attributes:
-      url: as it was given, without a slash at its end and without `query`.
-      query: of an HTTP URL, with its question mark: often a signature. Every file is asked for with it.
+      url: as given, without a slash at its end and without `query`.
+      query: of an HTTP URL, with its question mark: often a signature. It is part of every request.
     """
 
     url: str
@@ -45,7 +45,7 @@ class Address:
         return f"{first}{between}{encoded}{chain}{rest}{self.query}"
 
     def shown(self, name: str = "") -> str:
-        """The URL of a file, or of the directory, for people: without passwords and queries.
+        """The URL of a file, or of the directory, for messages: without passwords and queries.
 
         >>> parse("https://me:secret@host/pong?key=1").shown("dataset.json")
         'https://host/pong/dataset.json'
@@ -54,14 +54,14 @@ class Address:
         return CHAIN.join(re.sub(r"(?<=://)[^/@]*@", "", re.sub(r"\?.*", "", part)) for part in parts)
 
     def secrets(self) -> list[str]:
-        """What must not be shown."""
+        """The texts that must not appear in messages."""
         parts = self.url.split(CHAIN)
         found = [self.query.removeprefix("?"), *(part.partition("?")[2] for part in parts)]
         return found + [password for part in parts if (password := urlsplit(part).password)]
 
 
 def parse(text: str) -> Address:
-    """Reads a URL."""
+    """Parses a URL."""
     query = ""
     if text.startswith(HTTP) and CHAIN not in text:
         text, mark, query = text.partition("#")[0].partition("?")
@@ -72,7 +72,7 @@ def parse(text: str) -> Address:
 
 
 def is_url(text: str) -> bool:
-    r"""Whether a text is a URL, or a chain of them, and no path.
+    r"""Whether a text is a URL, or a chain of URLs, and not a path.
 
     >>> is_url("s3://bucket/pong"), is_url("zip::s3://bucket/pong.zip"), is_url("data/pong"), is_url("C:\\data\\pong")
     (True, True, False, False)
@@ -81,7 +81,7 @@ def is_url(text: str) -> bool:
 
 
 def local_path(text: str) -> str | None:
-    """The path that a URL of this machine means; None if it means something else.
+    """The path of a URL of a local file; None for any other URL.
 
     >>> local_path("file:///data/pong%20new"), local_path("s3://bucket/pong")
     ('/data/pong new', None)
@@ -92,10 +92,10 @@ def local_path(text: str) -> str | None:
 
 
 def require_local(path: str | os.PathLike[str]) -> None:
-    """Refuses a URL where something is to be written, also one that `Path` has made "s3:/bucket" of.
+    """Raises an error for a URL where only local paths can be written, also in the form "s3:/bucket" that `Path` makes.
 
     Raises:
-      NotLocalError: it is one.
+      NotLocalError: it is a URL.
 
     >>> require_local("s3://bucket/pong")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -111,7 +111,7 @@ def require_local(path: str | os.PathLike[str]) -> None:
 
 
 def secrets_in(options: Any) -> Iterable[str]:
-    """The values in options of a file system that must not be shown: all that are long enough."""
+    """The values in options of a file system that must not appear in messages: all that are long enough."""
     if isinstance(options, Mapping):
         for value in options.values():
             yield from secrets_in(value)

@@ -6,7 +6,7 @@ from typing import Final
 from rlds_kit.base.errors import FormatError
 
 CHECKSUMS: Final = "checksums.txt"
-"""What `rlds-kit publish` writes beside a dataset: lines of SHA-256 and path, as `sha256sum` has them."""
+"""The file that `rlds-kit publish` writes beside a dataset: lines of SHA-256 and path, in the format of `sha256sum`."""
 _LINE: Final = re.compile(r"(?P<sha256>[0-9a-f]{64}) [ *](?P<path>.+)")
 
 
@@ -18,7 +18,7 @@ def listed_checksums(text: str, place: object) -> dict[str, str]:
       place: of the file, for messages.
 
     Raises:
-      FormatError: it is not what `sha256sum` writes.
+      FormatError: it does not have the format of `sha256sum`.
     """
     found = {}
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,4 +1,4 @@
-"""A directory that is elsewhere, as it was when it was first looked at: its files, and their bytes by way of caches."""
+"""A remote directory: its files as they were at the first access, and their bytes through caches."""
 
 import os
 import threading
@@ -19,16 +19,16 @@ from rlds_kit.remote.store import MANIFESTS, Info, Listed, Store
 from rlds_kit.remote.stores import store_of
 
 REQUESTS: Final = 16
-"""Under way at once, for each thread that reads."""
+"""Concurrent requests of each thread that reads."""
 GROUP_BYTES: Final = HELD_BYTES // 2
-"""Fetched before anything of it is kept."""
+"""Bytes that are fetched before they are written to the caches."""
 HEAD_BYTES: Final = 8 << 10
-"""Of a shard: its signature and, but for very long specs, its first record."""
+"""Bytes at the beginning of a shard: its signature and, except for very long specs, its first record."""
 TAIL_BYTES: Final = 128 << 10
-"""Of a shard, before its last block: the index, the footer, and up to 64 KiB of padding."""
+"""Bytes of a shard before its last block: the index, the footer, and up to 64 KiB of padding."""
 LAST_BLOCK: Final = 64 << 10
 POSTSCRIPT_BYTES: Final = 4 << 10
-"""Of the last block: what says where the footer is. Zeros follow."""
+"""Bytes of the last block: the position of the footer. Zeros follow."""
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -48,8 +48,8 @@ class RemoteDirectory:
     Args:
       address: of the directory.
       options: of its file system.
-      cache_bytes: what the cache on disk may take; None: as the environment says.
-      infos: of files that were looked at before.
+      cache_bytes: size limit of the disk cache; None: from the environment variable.
+      infos: of files that were accessed before.
       listed: all files, by name, if they are known.
     """
 
@@ -74,7 +74,7 @@ class RemoteDirectory:
         return f"RemoteDirectory({self.address.shown()!r})"
 
     def renew(self) -> None:
-        """Begins anew, with locks that nobody holds; called in a forked child, too, which has no connections."""
+        """Resets the caches with new locks; also called in a forked child, whose copies may be held."""
         self._lock = threading.Lock()
         self._held = Held()
         self._fresh: set[str] = set()
@@ -89,7 +89,7 @@ class RemoteDirectory:
         return max(HELD_BYTES, limit_of(self._cache_bytes))
 
     def names(self) -> tuple[str, ...]:
-        """The files, as they were listed last.
+        """The files of the latest listing.
 
         Raises:
           FileNotFoundError: there is no such directory.
@@ -100,10 +100,10 @@ class RemoteDirectory:
         return tuple(self._listed or ())
 
     def relist(self) -> None:
-        """Asks for the files once more. Those that were known must be as they were, but for manifests.
+        """Lists the files again. Known files must not have changed, except manifests.
 
         Raises:
-          RemoteChangedError: one is not.
+          RemoteChangedError: a known file has changed.
         """
         found = retried(lambda: self._store().listing(), self.address.shown())
         for name, listed in found.items():
@@ -120,17 +120,17 @@ class RemoteDirectory:
         self._listed = dict(sorted(found.items()))
 
     def _forget(self, name: str) -> None:
-        """Throws away what is known of a file that has been replaced."""
+        """Drops everything that is cached for a file that has been replaced."""
         with self._lock:
             self._infos.pop(name, None)
             self._held.drop(name)
 
     def known(self, name: str) -> tuple[Info | None, str]:
-        """What is known of a file without asking: what was told of it, and the SHA-256 that the list has."""
+        """What is known about a file without a request: its info, if any, and the SHA-256 in the listing."""
         return self._infos.get(name), (self._listed or {}).get(name, Listed()).sha256
 
     def info(self, name: str) -> Info:
-        """What is known of a file; it is asked for once.
+        """Size and version of a file; requested once.
 
         Raises:
           FileNotFoundError: it is not there.
@@ -149,7 +149,7 @@ class RemoteDirectory:
 
         Raises:
           FileNotFoundError: it is not there.
-          RemoteChangedError: it changed since it was first looked at.
+          RemoteChangedError: it changed since the first access.
           RemoteError: it cannot be read.
         """
         end = min(end, self.info(name).size)
@@ -169,21 +169,21 @@ class RemoteDirectory:
         return self._held.get(name, begin, end) if begin < end else b""
 
     def is_fresh(self, name: str) -> bool:
-        """Whether all that is kept of a file came from where it is, after `freshen`."""
+        """Whether all cached bytes of a file were fetched again after `freshen`."""
         return name in self._fresh
 
     def freshen(self, name: str) -> None:
-        """Throws away, once, what is kept of a file that turned out to be damaged: a cache or proxy may be at fault."""
+        """Drops, once, the cached bytes of a file in which damage was found: a cache or proxy may be the cause."""
         if name in self._fresh:
             return
         if identity := self._identity(name):
             self._disk().drop(identity)
-        with self._lock:  # after that, so that nobody finds on disk what is kept in memory from here on
+        with self._lock:  # after the disk cache, which could fill memory again
             self._fresh.add(name)
             self._held.drop(name)
 
     def fetch(self, wants: Iterable[Want]) -> None:
-        """Brings bytes near, neighbours in one request and many requests at once, so that `read` finds them.
+        """Prefetches ranges for `read`: adjacent ranges in one request, and many requests concurrently.
 
         Raises:
           RemoteError: as `read`.
@@ -205,7 +205,7 @@ class RemoteDirectory:
             self._gathered(group)
 
     def fetch_indexes(self, names: Iterable[str]) -> None:
-        """Brings near what opening shards takes: two requests for each, of all shards at once."""
+        """Prefetches the bytes for opening shards: two requests for each, all shards concurrently."""
         names = list(names)
         _each(self.info, [name for name in names if name not in self._infos])
         wants = []
@@ -215,13 +215,13 @@ class RemoteDirectory:
         self.fetch(wants)
 
     def fetch_whole(self, names: Iterable[str]) -> None:
-        """Brings small files near, all at once."""
+        """Prefetches small files, concurrently."""
         names = list(names)
         _each(self.info, [name for name in names if name not in self._infos])
         self.fetch([Want(name, 0, self._infos[name].size) for name in names])
 
     def _gathered(self, wants: Iterable[Want]) -> dict[str, RangeMap[bytes]]:
-        """All that is wanted: from memory, from disk, and what is in neither from where it is."""
+        """Collects the requested ranges: from memory, from the disk cache, and the rest from the server."""
         found: dict[str, RangeMap[bytes]] = {}
         missing: dict[str, list[tuple[int, int]]] = {}
         fresh = frozenset(self._fresh)
@@ -244,7 +244,7 @@ class RemoteDirectory:
         return found
 
     def _hold(self, name: str, begin: int, data: bytes, fresh: Collection[str]) -> None:
-        """Keeps bytes in memory, unless `freshen` was called since: they may be what was damaged."""
+        """Caches bytes in memory, unless `freshen` was called meanwhile: they may be the damaged ones."""
         with self._lock:
             if name in fresh or name not in self._fresh:
                 self._held.add(name, begin, data)
@@ -255,7 +255,7 @@ class RemoteDirectory:
         return found
 
     def _asked(self, jobs: list[Want]) -> dict[str, list[tuple[int, bytes]]]:
-        """The bytes, by file, fresh from the store and of the versions that are known."""
+        """Fetches ranges from the store and checks that they are of the known versions; returns the bytes by file."""
         answers: dict[str, list[tuple[int, bytes]]] = {}
         for job, data in zip(jobs, _each(self._ask, jobs), strict=True):
             answers.setdefault(job.name, []).append((job.begin, data))
@@ -278,7 +278,7 @@ class RemoteDirectory:
             raise RemoteError(f"{self.address.shown(name)} is not there any more; open the dataset again") from None
 
     def _identity(self, name: str) -> str:
-        """What tells a file and its version from all others; empty if only its size does: then it is not kept."""
+        """Identifies a file and its version; empty if only its size is known: then it is not cached on disk."""
         info, listed = self._infos[name], (self._listed or {}).get(name, Listed())
         version = f"{info.version} {listed.sha256}".strip()
         return version and f"{self.address.of(name)} {info.size} {version}"
@@ -289,7 +289,7 @@ class RemoteDirectory:
                 self._store_here = store_of(self.address, self._options)
             return self._store_here
 
-    def _disk(self) -> Any:  # a DiskCache, whose imports are not needed to say what a RemoteDirectory is
+    def _disk(self) -> Any:  # a DiskCache, which is imported only when it is used
         from rlds_kit.base.cache import cache_directory
         from rlds_kit.remote.disk_cache import DiskCache, limit_of
 
@@ -300,7 +300,7 @@ class RemoteDirectory:
 
 
 def _each(call: Callable[[S], T], items: list[S]) -> list[T]:
-    """What `call` gives for each item, several at once."""
+    """Calls `call` for each item, several concurrently, and returns the results."""
     if len(items) <= 1:
         return [call(item) for item in items]
     with ThreadPoolExecutor(min(REQUESTS, len(items)), "rlds_kit-remote") as executor:

@@ -1,9 +1,9 @@
-"""Bytes of remote files on this machine's disk: bounded, shared by processes, and hashed, so that none is ever wrong.
+"""A disk cache for bytes of remote files: bounded, shared by processes, and verified by hashes.
 
-Each fetch makes one entry: a file that appears when it is whole, in a folder that is named by what the remote file is
-and which version of it. An entry begins with a table of its ranges and their hashes; ranges are short, so that reading
-a few bytes costs little. What does not match its hash is removed and fetched again. Entries that were not used for
-longest are removed first.
+Each fetch creates one entry: a file that appears atomically, in a folder whose name identifies the remote file and its
+version. An entry begins with a table of its ranges and their hashes; ranges are short, so that reading a few bytes is
+cheap. An entry that does not match its hash is removed and fetched again. The least recently used entries are removed
+first.
 """
 
 import contextlib
@@ -25,26 +25,26 @@ from rlds_kit.base import lock
 from rlds_kit.remote.range_map import Piece, RangeMap
 
 LIMIT_VARIABLE: Final = "RLDS_KIT_CACHE_BYTES"
-"""Environment variable: how many bytes the cache may take."""
+"""Environment variable: the size limit of the cache in bytes."""
 LIMIT: Final = 4 << 30
 MAX_ENTRIES: Final = 8192
-"""Files, whatever they weigh: to free bytes they are all looked at."""
+"""Limit on the number of files, of any size: all of them are listed to free space."""
 HASHED_BYTES: Final = 64 << 10
-"""The most that is hashed together, and read to have any of it."""
+"""Maximum length of a range with one hash; reading any byte of a range reads all of it."""
 SUFFIX: Final = ".ranges"
 
 _MAGIC: Final = b"RLDSRNG1"
 _HEAD: Final = struct.Struct("<8sQ")  # magic, number of ranges
 _RANGE: Final = struct.Struct("<QQQ")  # begin, length, XXH3-64
-_HASH: Final = struct.Struct("<Q")  # of all before
+_HASH: Final = struct.Struct("<Q")  # hash of everything before
 _WAIT_SECONDS: Final = 0.05
 
 
 def limit_of(given: int | None) -> int:
-    """How many bytes the cache may take: as given, or as the environment says, or 4 GiB.
+    """The size limit of the cache in bytes: the argument, or the environment variable, or 4 GiB.
 
     Raises:
-      ValueError: it is no number of bytes.
+      ValueError: it is not a number of bytes.
 
     >>> limit_of(1_000_000)
     1000000
@@ -63,7 +63,7 @@ def limit_of(given: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the bytes of a range are."""
+    """The position of the bytes of a range."""
 
     entry: Path
     offset: int
@@ -76,7 +76,7 @@ class DiskCache:
 
     Args:
       directory: need not exist.
-      limit: bytes of all entries, of whatever process; 0: nothing is kept.
+      limit: bytes of all entries, of all processes; 0 disables the cache.
     """
 
     def __init__(self, directory: Path, limit: int) -> None:
@@ -87,7 +87,7 @@ class DiskCache:
         self._has_warned = False
 
     def get(self, identity: str, begin: int, end: int) -> list[Piece[bytes]]:
-        """What is here of a range: whole pieces of what was fetched, which may go beyond it.
+        """Returns the cached parts of a range: whole fetched pieces, which may extend beyond it.
 
         Args:
           identity: of the file and its version.
@@ -102,11 +102,11 @@ class DiskCache:
         found = [Piece(each.begin, each.end, data) for each in places if (data := self._checked(identity, each))]
         for entry in {each.value.entry for each in places}:
             with contextlib.suppress(OSError):
-                os.utime(entry)  # it was used
+                os.utime(entry)  # marks it as recently used
         return found
 
     def add(self, identity: str, pieces: Sequence[tuple[int, bytes]]) -> None:
-        """Keeps ranges of a file; what does not fit, or cannot be written, is not kept.
+        """Caches ranges of a file; ranges that do not fit, or cannot be written, are skipped.
 
         Args:
           identity: of the file and its version.
@@ -132,7 +132,7 @@ class DiskCache:
             self._learn(identity, entry, places)
 
     def drop(self, identity: str) -> None:
-        """Removes all that is kept of a file, whoever kept it."""
+        """Removes all entries of a file, of all processes."""
         with self._lock:
             self._known.pop(identity, None)
             self._read.pop(identity, None)
@@ -158,7 +158,7 @@ class DiskCache:
         return self._directory / hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
 
     def _look(self, identity: str, begin: int, end: int) -> None:
-        """Reads the tables of entries that others made since, if what is wanted is not known."""
+        """Reads the tables of entries that other processes added, if a requested range is not known."""
         known = self._known.setdefault(identity, RangeMap())
         if not known.missing(begin, end):
             return
@@ -176,7 +176,7 @@ class DiskCache:
             known.add(begin, begin + length, _Place(entry, offset, length, xxh3))
 
     def _checked(self, identity: str, piece: Piece[_Place]) -> bytes | None:
-        """The bytes of a range; None if they are gone or wrong, and then they are forgotten."""
+        """The bytes of a range; None if they are gone or do not match their hash, and then the range is dropped."""
         place = piece.value
         try:
             with place.entry.open("rb") as file:
@@ -194,7 +194,7 @@ class DiskCache:
         return None
 
     def _make_room(self, size: int) -> None:
-        """Removes what was not used for longest; what a killed process left half written is an entry like others."""
+        """Evicts the least recently used entries; a partial file of a killed process counts as an entry."""
         entries = sorted(_entries(self._directory))
         total, count = sum(each_size for _, each_size, _ in entries), len(entries)
         for _, each_size, path in entries:
@@ -227,7 +227,7 @@ class DiskCache:
 
 
 def _entries(directory: Path) -> Iterator[tuple[int, int, str]]:
-    """When each entry was used last, its size, its path."""
+    """For each entry the time of its last use, its size, and its path."""
     with os.scandir(directory) as folders:
         for folder in folders:
             if folder.is_dir():
@@ -252,7 +252,7 @@ def _table(cut: Sequence[tuple[int, bytes]]) -> tuple[bytes, list[tuple[int, int
 
 
 def _read_table(entry: Path) -> list[tuple[int, int, int, int]]:
-    """Begin, offset, length and hash of each range of an entry; nothing where that cannot be trusted."""
+    """Begin, offset, length and hash of each range of an entry; empty if the table is invalid."""
     try:
         with entry.open("rb") as file:
             head = file.read(_HEAD.size)

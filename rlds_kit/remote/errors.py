@@ -1,19 +1,19 @@
-"""What can go wrong with files that are elsewhere."""
+"""Errors of remote files."""
 
 from rlds_kit.base.errors import RldsKitError
 
 
 class RemoteError(RldsKitError, OSError):
-    """A file that is elsewhere cannot be read; the message names it, its bytes, and what to do."""
+    """A remote file cannot be read; the message names the file, the byte range, and how to fix it."""
 
 
 class RemoteChangedError(RemoteError):
-    """A file changed since it was first looked at: old bytes and new ones would be mixed."""
+    """A file changed since the first access: old and new bytes would be mixed."""
 
 
 class NotLocalError(RldsKitError, TypeError):
-    """A URL was given where only a path on this machine will do."""
+    """A URL was given where only a local path is supported."""
 
 
 class TransientError(Exception):
-    """What may go well a moment later: a timeout, a broken connection, a server that is busy."""
+    """An error that may disappear on retry: a timeout, a broken connection, a busy server."""

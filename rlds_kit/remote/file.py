@@ -1,4 +1,4 @@
-"""A remote file that is read by position, or as a stream."""
+"""A remote file that can be read by position, or as a stream."""
 
 import io
 import os
@@ -14,14 +14,14 @@ T = TypeVar("T")
 
 FIRST_WINDOW: Final = 4 << 10
 LAST_WINDOW: Final = 8 << 20
-"""Bytes that are fetched at once for one who reads from the beginning to the end."""
+"""Bytes that are prefetched for a sequential reader."""
 GROWTH: Final = 4
 STEP: Final = 64 << 10
-"""Who goes on at most so far behind what was fetched last is reading from the beginning to the end."""
+"""A read that begins at most this many bytes after the last fetched one counts as sequential."""
 
 
 class RemoteFile(io.RawIOBase):
-    """An open file, as `Path.open("rb", buffering=0)` gives it for a local one."""
+    """An open remote file, like the result of `Path.open("rb", buffering=0)` for a local one."""
 
     def __init__(self, directory: RemoteDirectory, name: str) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class RemoteFile(io.RawIOBase):
         self._window = FIRST_WINDOW
 
     def read_at(self, begin: int, size: int) -> bytes:
-        """Up to `size` bytes at file position `begin`; fewer only at the end of the file. Safe in several threads.
+        """Reads up to `size` bytes at file position `begin`; fewer only at the end of the file. Thread-safe.
 
         Raises:
           RemoteError: it cannot be read, or changed.
@@ -39,18 +39,18 @@ class RemoteFile(io.RawIOBase):
         data = self._directory.held(self._name, begin, min(begin + size, self._size))
         if data is not None:
             return data
-        # Guessed from what is read: threads that get in each other's way only make the guess worse.
+        # A heuristic without a lock: a race between threads only makes the prediction worse.
         goes_on = 0 <= begin - self._fetched_end <= STEP
         self._window = min(self._window * GROWTH, LAST_WINDOW) if goes_on else FIRST_WINDOW
         self._fetched_end = min(begin + max(size, self._window), self._size)
         return self._directory.read(self._name, begin, max(self._fetched_end, begin))[:size]
 
     def sound(self, read: Callable[[], T], is_sound: Callable[[T], bool] = lambda _: True) -> T:
-        """What `read` makes of the file's bytes; where these are damaged, of bytes that are fetched anew, once.
+        """Calls `read` and returns its result; if the bytes are damaged, drops the cache and calls it again, once.
 
         Args:
           read: reads, and raises DamagedError, ChunkDamage or FormatError for damage that it finds.
-          is_sound: finds damage that `read` does not.
+          is_sound: detects damage that `read` does not.
 
         Raises:
           As `read`, the second time.
@@ -67,11 +67,11 @@ class RemoteFile(io.RawIOBase):
         return read()
 
     def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Brings ranges near, many at once."""
+        """Prefetches ranges, many concurrently."""
         self._directory.fetch(Want(self._name, begin, end) for begin, end in ranges)
 
     def fetch_all(self) -> None:
-        """Brings the whole file near, if the caches can hold it, and shows how far that has come."""
+        """Prefetches the whole file, if the caches can store it, and shows a progress bar."""
         from rlds_kit.base.progress import progress_bar
 
         if self._size > self._directory.cache_limit:
@@ -84,28 +84,28 @@ class RemoteFile(io.RawIOBase):
                     progress(end, self._size)
 
     def wants(self, ranges: Iterable[tuple[int, int]]) -> list[Want]:
-        """Ranges of this file, to be fetched together with those of others."""
+        """Requests for ranges of this file, to be combined with those of other files."""
         return [Want(self._name, begin, end) for begin, end in ranges]
 
     @property
     def directory(self) -> RemoteDirectory:
-        """Where the file is."""
+        """The directory of the file."""
         return self._directory
 
     def size(self) -> int:
-        """Bytes in the file, when it was first looked at."""
+        """Bytes in the file, at the first access."""
         return self._size
 
     def readable(self) -> bool:
-        """It is."""
+        """Returns True."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """Returns True."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Goes to a position."""
+        """Sets the position."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
         self._position = max(0, base + offset)
         return self._position

@@ -1,4 +1,4 @@
-"""Bytes of remote files that were fetched lately, in memory: what is read next has mostly just come."""
+"""A memory cache of recently fetched bytes of remote files, for reads that follow a prefetch."""
 
 import threading
 from collections import deque
@@ -11,7 +11,7 @@ HELD_BYTES: Final = 128 << 20
 
 
 class Held:
-    """Ranges of files, bounded in bytes, safe to share between threads; those that came first go first."""
+    """Ranges of files, bounded in bytes and thread-safe; the oldest are evicted first."""
 
     def __init__(self, limit: int = HELD_BYTES) -> None:
         self._limit, self._bytes = limit, 0
@@ -20,7 +20,7 @@ class Held:
         self._order: deque[tuple[str, int]] = deque()
 
     def add(self, name: str, begin: int, data: bytes) -> None:
-        """Keeps bytes of a file."""
+        """Adds bytes of a file."""
         with self._lock:
             file = self._files.setdefault(name, RangeMap())
             gone = file.add(begin, begin + len(data), data)
@@ -32,26 +32,26 @@ class Held:
                 self._bytes -= 0 if piece is None else len(piece.value)
 
     def drop(self, name: str) -> None:
-        """Forgets all bytes of a file."""
+        """Removes all bytes of a file."""
         with self._lock:
             gone = self._files.pop(name, RangeMap())
             self._bytes -= sum(len(piece.value) for piece in gone)
             self._order = deque(each for each in self._order if each[0] != name)
 
     def get(self, name: str, begin: int, end: int) -> bytes | None:
-        """Bytes of a file; None if some of them are not here."""
+        """Bytes of a file; None if some of them are not cached."""
         with self._lock:
             file = self._files.get(name)
             return None if file is None else joined(file, begin, end)
 
     def pieces(self, name: str, begin: int, end: int) -> list[Piece[bytes]]:
-        """What is here of a range."""
+        """The cached parts of a range."""
         with self._lock:
             file = self._files.get(name)
             return [] if file is None else file.pieces(begin, end)
 
     def missing(self, name: str, begin: int, end: int) -> list[Range]:
-        """What is not."""
+        """The parts of a range that are not cached."""
         with self._lock:
             file = self._files.get(name)
             return [Range(begin, end)] if file is None else file.missing(begin, end)

@@ -1,8 +1,8 @@
-"""A directory of a web server: files in ranges, every answer checked. What files there are says `checksums.txt`.
+"""A directory of a web server: range requests, every response validated. `checksums.txt` lists the files.
 
-Requests go through the session of fsspec's HTTP file system, which has the caller's headers and certificates. They are
-made here because an answer must be looked at: servers without ranges send the whole file, and a file may be another
-one than a moment ago.
+Requests use the session of fsspec's HTTP file system, which has the caller's headers and certificates. They are made
+here because responses must be validated: servers without range support send the whole file, and a file may have changed
+since the last request.
 
 RFC 9110, sections 13 to 15: https://www.rfc-editor.org/rfc/rfc9110
 """
@@ -22,10 +22,10 @@ from rlds_kit.remote.errors import RemoteError, TransientError
 from rlds_kit.remote.store import Info, Listed, Naming
 
 FIRST_BYTES: Final = 8 << 10
-"""Asked for to find out size and version of a file; those of a shard have its header."""
+"""Bytes that are requested to find out size and version of a file; for a shard they contain its header."""
 CONNECT_SECONDS: Final = 15
 SILENCE_SECONDS: Final = 60
-"""A server that sends nothing for so long is given up."""
+"""Timeout in seconds for a server that sends nothing."""
 _CONTENT_RANGE: Final = re.compile(r"bytes (?:(?P<begin>\d{1,18})-(?P<end>\d{1,18})|\*)/(?P<size>\d{1,18})", re.ASCII)
 _BUSY: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 _DENIED: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED)
@@ -74,7 +74,7 @@ class HttpStore:
         return {name: Listed(sha256=sha256) for name, sha256 in sums.items()}
 
     def first(self, name: str) -> tuple[Info, bytes]:
-        """What the server tells of a file along with its first bytes."""
+        """Requests the first bytes of a file; the response contains size and version."""
         answer = self._get(name, (0, FIRST_BYTES))
         return self._info(name, answer, 0), answer.data
 
@@ -89,7 +89,7 @@ class HttpStore:
         return answer.data
 
     def confirm(self, infos: Mapping[str, Info]) -> None:
-        """Every answer said of which version it is."""
+        """Does nothing: every response already contained its version."""
 
     def _info(self, name: str, answer: _Answer, begin: int) -> Info:
         matched = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
@@ -106,7 +106,7 @@ class HttpStore:
         return Info(int(matched["size"]), version, _timestamp(modified))
 
     def _get(self, name: str, wanted: tuple[int, int] | None) -> _Answer:
-        """What the server answers, if it can be used."""
+        """Sends a request and returns the response, if it is valid."""
         from fsspec.asyn import sync
 
         try:
@@ -134,7 +134,7 @@ class HttpStore:
         status = answer.status
         expected = HTTPStatus.OK if wanted is None else HTTPStatus.PARTIAL_CONTENT
         if status == expected or (status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and wanted is not None):
-            return  # the latter tells the size, which is smaller than it was
+            return  # 416 contains the size, which is smaller than before
         if status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
             raise FileNotFoundError(self._address.shown(name))
         if status in _DENIED:

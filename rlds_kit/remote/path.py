@@ -1,4 +1,4 @@
-"""A path that is elsewhere: what reads files of a dataset by way of a `Path` reads them from there."""
+"""A `Path` of a remote file: code that reads a dataset through a `Path` also works with a URL."""
 
 import contextlib
 import hashlib
@@ -17,10 +17,10 @@ from rlds_kit.remote.file import RemoteFile
 
 
 class RemotePath(Path):
-    """A dataset's directory that a URL names, or a file in it. It can be read, and nothing else.
+    """The directory of a dataset at a URL, or a file in it. Read-only.
 
-    It is a `Path` so that readers of local datasets read remote ones, too. What would hand its text to the operating
-    system, and so all that writes, raises NotLocalError.
+    It is a `Path`, so that readers of local datasets work for remote ones, too. All methods that would pass its text to
+    the operating system, including all that write, raise NotLocalError.
 
     Args:
       directory: the dataset's.
@@ -31,7 +31,7 @@ class RemotePath(Path):
     _relative: PurePosixPath
 
     def __new__(cls, directory: RemoteDirectory, name: str = "") -> Self:
-        """Makes it without what `Path` keeps of a local path: its own methods must fail, not read the wrong file."""
+        """Creates it without the state of a local path: inherited methods must fail, not read a local file."""
         self = object.__new__(cls)
         self._directory, self._relative = directory, PurePosixPath(name)
         return self
@@ -111,7 +111,7 @@ class RemotePath(Path):
         """The directory that a file is in; the dataset's own is its own."""
         return RemotePath(self._directory, str(self._relative.parent))
 
-    def relative_to(self, other: "RemotePath") -> PurePosixPath:  # type: ignore[override]  # what is left is no URL
+    def relative_to(self, other: "RemotePath") -> PurePosixPath:  # type: ignore[override]  # the result is not a URL
         """The path of a file, seen from the directory that it is in.
 
         Raises:
@@ -142,7 +142,7 @@ class RemotePath(Path):
         return False
 
     def exists(self, **_: Any) -> bool:
-        """Whether it is one or the other."""
+        """Whether it is a file or a directory."""
         return self.is_file() or self.is_dir()
 
     def _listed(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ class RemotePath(Path):
             return ()
 
     def _below(self) -> Iterator[str]:
-        """The files in this directory and its own, relative to it."""
+        """The files in this directory and its subdirectories, relative to it."""
         start = f"{self._name}/" if self._name else ""
         return (name.removeprefix(start) for name in self._listed() if name.startswith(start))
 
@@ -199,7 +199,7 @@ class RemotePath(Path):
         return buffered if "b" in mode else io.TextIOWrapper(buffered, encoding, errors, newline)
 
     def file(self) -> RemoteFile:
-        """The file, to be read by position.
+        """Opens the file, to be read by position.
 
         Raises:
           FileNotFoundError: it is not there.
@@ -222,26 +222,26 @@ class RemotePath(Path):
         return [(name, info.size, info.version) for name, info in infos]
 
     def relist(self) -> None:
-        """Asks once more which files there are."""
+        """Lists the files again."""
         self._directory.relist()
 
     def known_size(self) -> int | None:
-        """The size of a file, if it need not be asked for."""
+        """The size of a file, if it is known without a request."""
         info, _ = self._directory.known(self._name)
         return None if info is None else info.size
 
     def is_newer_than_listing(self, content: bytes) -> bool:
-        """Whether a file holds something else than the list of files says; not every list does."""
+        """Whether a file differs from its entry in the list of files; not every list allows to tell."""
         _, sha256 = self._directory.known(self._name)
         return bool(sha256) and hashlib.sha256(content).hexdigest() != sha256
 
     def fetch_whole(self, files: Iterable[Path]) -> None:
-        """Brings small files near, all at once; one that is not there, or changed, is found out when it is read."""
+        """Prefetches small files, concurrently; a missing or changed file raises an error only when it is read."""
         with contextlib.suppress(FileNotFoundError, RemoteChangedError):
             self._directory.fetch_whole(file.name for file in files)
 
     def fetch_indexes(self, files: Iterable[Path]) -> None:
-        """Brings near what opening shards takes, of all of them at once."""
+        """Prefetches the bytes for opening shards, all concurrently."""
         self._directory.fetch_indexes(file.name for file in files)
 
 
@@ -257,16 +257,15 @@ def as_path(
     storage_options: Mapping[str, Any] | None = None,
     cache_bytes: int | None = None,
 ) -> Path:
-    """The path that a location means: of this machine, or what a URL names.
+    """Converts a location, a local path or a URL, to a `Path`.
 
     Args:
-      location: a path, or a URL that fsspec knows.
+      location: a path, or a URL that fsspec supports.
       storage_options: of the URL's file system: credentials, for instance.
-      cache_bytes: what the cache of remote data may take on disk; 0: nothing; None: as RLDS_KIT_CACHE_BYTES says, or
-        4 GiB.
+      cache_bytes: size limit of the disk cache; 0 disables it; None: RLDS_KIT_CACHE_BYTES, or 4 GiB.
 
     Raises:
-      ValueError: options were given for a path of this machine.
+      ValueError: options were given for a local path.
 
     >>> as_path("https://user:secret@host/data/pong") / "dataset.json"
     RemotePath('https://host/data/pong/dataset.json')

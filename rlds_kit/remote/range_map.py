@@ -1,4 +1,4 @@
-"""Ranges of a file that are at hand, each with something: its bytes, or where they are."""
+"""A map from ranges of a file to a value for each: its bytes, or their position."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Piece(NamedTuple, Generic[T]):
-    """A range and what it has."""
+    """A range and its value."""
 
     begin: int
     end: int
@@ -18,7 +18,7 @@ class Piece(NamedTuple, Generic[T]):
 
 
 class RangeMap(Generic[T]):
-    """Ranges of which none lies in another, so that their begins and their ends are in the same order."""
+    """A set of ranges of which none contains another, so that their begins and their ends are in the same order."""
 
     def __init__(self) -> None:
         self._begins: list[int] = []
@@ -32,7 +32,7 @@ class RangeMap(Generic[T]):
         return map(Piece, self._begins, self._ends, self._values)
 
     def add(self, begin: int, end: int, value: T) -> list[Piece[T]]:
-        """Adds a range, unless it lies in one that is here; returns those that gave way to it, itself if it did."""
+        """Adds a range, unless another one contains it; returns the dropped ranges: those inside it, or itself."""
         before = bisect_right(self._begins, begin)
         if begin >= end or (before and self._ends[before - 1] >= end):
             return [Piece(begin, end, value)]
@@ -43,20 +43,20 @@ class RangeMap(Generic[T]):
         return gone
 
     def remove(self, begin: int) -> Piece[T] | None:
-        """Takes away the range that begins there."""
+        """Removes the range that begins at a position."""
         at = bisect_left(self._begins, begin)
         if at == len(self._begins) or self._begins[at] != begin:
             return None
         return Piece(self._begins.pop(at), self._ends.pop(at), self._values.pop(at))
 
     def pieces(self, begin: int, end: int) -> list[Piece[T]]:
-        """The ranges that touch `[begin, end)`, in order."""
+        """The ranges that intersect `[begin, end)`, in order."""
         first = bisect_right(self._ends, begin)
         last = bisect_left(self._begins, end)
         return [Piece(self._begins[at], self._ends[at], self._values[at]) for at in range(first, last)]
 
     def missing(self, begin: int, end: int) -> list[Range]:
-        """What of `[begin, end)` no range has."""
+        """The parts of `[begin, end)` that are in no range."""
         found, at = [], begin
         for piece in self.pieces(begin, end):
             if piece.begin > at:
@@ -66,7 +66,7 @@ class RangeMap(Generic[T]):
 
 
 def joined(found: RangeMap[bytes], begin: int, end: int) -> bytes | None:
-    """The bytes `[begin, end)`; None if some are not here."""
+    """The bytes `[begin, end)`; None if some are missing."""
     parts, at = [], begin
     for piece in found.pieces(begin, end):
         if piece.begin > at:

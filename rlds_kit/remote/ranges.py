@@ -1,13 +1,13 @@
-"""Which ranges of a file to ask for: neighbours together, none too long, no byte twice."""
+"""Plans requests for ranges of a file: merges adjacent ranges, splits long ones, requests no byte twice."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 GAP: Final = 64 << 10
-"""Bytes between two ranges that are fetched rather than asked around: about what comes in the time that a request
-takes, where sixteen are under way."""
+"""Largest gap between two ranges that are merged: about the bytes that arrive in the time of one request, with sixteen
+in flight."""
 LIMIT: Final = 4 << 20
-"""Bytes of one request; longer ranges are cut, and their parts fetched at once."""
+"""Maximum bytes of one request; longer ranges are split, and their parts fetched concurrently."""
 
 
 class Range(NamedTuple):
@@ -18,15 +18,15 @@ class Range(NamedTuple):
 
 
 def coalesced(wanted: Iterable[tuple[int, int]], gap: int = GAP, limit: int = LIMIT) -> list[Range]:
-    """The ranges to ask for.
+    """Merges and splits ranges for requests.
 
     Args:
-      wanted: ranges in any order, overlapping or not; empty ones count for nothing.
-      gap: ranges with at most so many bytes between them are asked for together.
-      limit: the most bytes of one range.
+      wanted: ranges in any order, overlapping or not; empty ones are ignored.
+      gap: ranges with at most this many bytes between them are merged.
+      limit: maximum bytes of one range.
 
     Returns:
-      Ranges in order, with no byte in common, that have every byte that is wanted.
+      Disjoint ranges in order that contain every requested byte.
 
     >>> coalesced([(10, 20), (0, 5), (100, 130)], gap=5, limit=25)
     [Range(begin=0, end=20), Range(begin=100, end=125), Range(begin=125, end=130)]

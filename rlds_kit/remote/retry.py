@@ -1,4 +1,4 @@
-"""Tries again what may go well a moment later."""
+"""Retries operations after transient errors."""
 
 import time
 from collections.abc import Callable
@@ -9,15 +9,15 @@ from rlds_kit.remote.errors import RemoteError, TransientError
 T = TypeVar("T")
 
 WAITS: Final = (0.1, 0.4, 1.6, 6.4)
-"""Seconds between one attempt and the next."""
+"""Seconds between attempts."""
 
 
 def retried(attempt: Callable[[], T], place: str) -> T:
-    """What `attempt` returns, as soon as it does.
+    """Calls `attempt` until it succeeds, and returns its result.
 
     Args:
-      attempt: raises TransientError if it is worth another try.
-      place: for people: what is read.
+      attempt: raises TransientError if a retry may succeed.
+      place: printed in errors: the file and the bytes.
 
     Raises:
       RemoteError: the last attempt failed, too.

@@ -1,4 +1,4 @@
-"""A directory of a file system of fsspec: what files it has, and any of their bytes."""
+"""A directory of a file system of fsspec: its files, and ranges of their bytes."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,22 +11,22 @@ from rlds_kit.remote.address import Address, secrets_in
 from rlds_kit.remote.errors import RemoteChangedError, RemoteError, TransientError
 
 VERSION_KEYS: Final = ("ETag", "etag", "sha256", "blob_id", "generation", "md5Hash", "content_hash", "CRC")
-"""What file systems tell of a file that another version of it would not have; times where they tell none of these."""
+"""Attributes that file systems use to distinguish versions of a file; modification times if there are none of these."""
 TIME_KEYS: Final = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
 LAYERS: Final = "layers"
-"""The only folder of a dataset."""
+"""The only subdirectory of a dataset."""
 MANIFESTS: Final = "closed-*.json"
-"""Files that their writers replace: `rlds_kit.storage.manifest`."""
+"""Files that their writers may replace: `rlds_kit.storage.manifest`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """A file as it was when it was first looked at.
+    """A file as it was at the first access.
 
     Attributes:
       size: in bytes.
-      version: all that tells this version of the file from another.
-      mtime: when it was changed last, in seconds since 1970; 0 if the file system does not tell.
+      version: everything that distinguishes this version of the file from others.
+      mtime: time of the last change, in seconds since 1970; 0 if unknown.
     """
 
     size: int
@@ -36,11 +36,11 @@ class Info:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A file as a listing has it.
+    """An entry of a listing.
 
     Attributes:
-      info: None where only asking for the file itself tells.
-      sha256: of its content, if the listing says it; else empty.
+      info: None if it requires a request for the file itself.
+      sha256: of its content, if the listing has it; else empty.
     """
 
     info: Info | None = None
@@ -48,7 +48,7 @@ class Listed:
 
 
 class Store(Protocol):
-    """Files of one directory; safe to use from several threads."""
+    """Interface of a directory of files; thread-safe."""
 
     def listing(self) -> Mapping[str, Listed]:
         """The files, by name.
@@ -56,7 +56,7 @@ class Store(Protocol):
         Raises:
           FileNotFoundError: there is no such directory.
           RemoteError: it cannot be listed.
-          TransientError: not now.
+          TransientError: a retry may succeed.
         """
         ...
 
@@ -69,31 +69,31 @@ class Store(Protocol):
 
         Raises:
           FileNotFoundError: it is not there.
-          RemoteChangedError: it is not what `info` says.
+          RemoteChangedError: it does not match `info`.
           RemoteError: it cannot be read.
-          TransientError: not now.
+          TransientError: a retry may succeed.
         """
         ...
 
     def confirm(self, infos: Mapping[str, Info]) -> None:
-        """Called after `read`: makes sure that what was read is of these versions.
+        """Called after `read`: verifies that the bytes were of these versions.
 
         Raises:
-          RemoteChangedError: it is not.
+          RemoteChangedError: they were not.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Naming:
-    """How errors name files: without what must not be shown."""
+    """Formats names of files in errors, without secrets."""
 
     address: Address
     secrets: list[str] = field(repr=False)
 
     @classmethod
     def of(cls, address: Address, options: Mapping[str, Any]) -> "Naming":
-        """For a directory that is opened with these options."""
+        """Creates it for a directory that is opened with these options."""
         found = {*address.secrets(), *secrets_in(options)} - {""}
         return cls(address, sorted(found, key=len, reverse=True))
 
@@ -105,14 +105,14 @@ class Naming:
         return text
 
     def changed(self, name: str, expected: Info, found: str) -> RemoteChangedError:
-        """The error for a file that is not what it was."""
+        """The error for a file that has changed."""
         return RemoteChangedError(
             f"{self.address.shown(name)} changed while it was being read: it had {expected.size} bytes and version "
             f"{expected.version or 'unknown'}, now {found}; open the dataset again to read what is there now"
         )
 
     def denied(self, name: str, error: object) -> RemoteError:
-        """The error for a file that may not be read."""
+        """The error for a file without permission to read it."""
         return RemoteError(
             f"{self.address.shown(name)}: may not be read: {self.plain(error)}; give credentials with storage_options, "
             "or in the way that the file system has"
@@ -120,19 +120,19 @@ class Naming:
 
 
 def info_of(entry: Mapping[str, Any]) -> Info:
-    """What a listing of fsspec tells of a file.
+    """Converts an entry of a listing of fsspec.
 
     >>> info_of({"size": 5, "ETag": '"abc"', "type": "file"})
     Info(size=5, version='ETag="abc"', mtime=0.0)
     """
     size, moment = int(entry["size"]), _moment(entry)
     told = [f"{key}={entry[key]}" for key in VERSION_KEYS if entry.get(key) is not None]
-    # One alone: listings and answers for single files may round times differently.
+    # Only one of them: listings and responses for single files may round times differently.
     return Info(size, told[0] if told else f"mtime={moment:.6f}" if moment else "", moment)
 
 
 def _moment(entry: Mapping[str, Any]) -> float:
-    """When a file was changed, in seconds since 1970; 0 if the file system does not tell."""
+    """The modification time of a file, in seconds since 1970; 0 if unknown."""
     moment = next((entry[key] for key in TIME_KEYS if entry.get(key) is not None), None)
     if isinstance(moment, datetime):
         return moment.timestamp()
@@ -140,7 +140,7 @@ def _moment(entry: Mapping[str, Any]) -> float:
 
 
 class FsspecStore:
-    """A directory of any file system that fsspec knows.
+    """A directory of any file system that fsspec supports.
 
     Args:
       address: of the directory.
@@ -160,7 +160,7 @@ class FsspecStore:
             system, root = fsspec.core.url_to_fs(url, **options)
         except ImportError as error:
             raise MissingExtraError(f"{address.shown()}: {error}") from error
-        except Exception as error:  # noqa: BLE001  every file system has errors of its own, and they may tell secrets
+        except Exception as error:  # noqa: BLE001  file systems have their own errors, which may contain secrets
             raise RemoteError(
                 f"{address.shown()}: {self._naming.plain(error)}; check the URL, give what fsspec knows, and "
                 "credentials with storage_options"
@@ -195,7 +195,7 @@ class FsspecStore:
         return data
 
     def confirm(self, infos: Mapping[str, Info]) -> None:
-        """Looks at the files once more: one that is now as it was has not been another in between."""
+        """Requests the infos again: a file with the same version now has not changed in between."""
         for name, info in infos.items():
             found, _ = self.first(name)
             if found != info:

@@ -1,4 +1,4 @@
-"""Which reader of files serves an address: ours for http(s), fsspec's for all others."""
+"""Chooses the reader for an address: our own for http(s), fsspec for all others."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,10 +8,10 @@ from rlds_kit.remote.store import FsspecStore, Store
 
 
 def store_of(address: Address, options: Mapping[str, Any]) -> Store:
-    """What reads the directory at an address."""
+    """Returns the reader of the directory at an address."""
     make: Callable[[Address, Mapping[str, Any]], Store] = FsspecStore
     if address.url.startswith(HTTP):
-        from rlds_kit.remote.http import HttpStore  # takes asyncio with it
+        from rlds_kit.remote.http import HttpStore  # imports asyncio
 
         make = HttpStore
     return make(address, options)

@@ -4,12 +4,13 @@
 #include "filters.h"
 
 static int check_sizes(Py_ssize_t length, Py_ssize_t count, Py_ssize_t width) {
+  /* Divides instead of multiplying: count * width may overflow. */
   if (count > 0 && width > 0 && length / count == width && length % count == 0) return 1;
   PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd bytes, got %zd bytes", count, width, length);
   return 0;
 }
 
-/* Filters of rows that are each made of the row before. */
+/* Filters that encode each row relative to the previous row. */
 
 typedef Py_ssize_t (*MostBytes)(Py_ssize_t, Py_ssize_t);
 typedef uint8_t *(*Encode)(const uint8_t *, Py_ssize_t, Py_ssize_t, const uint8_t *, uint8_t *);
@@ -80,7 +81,7 @@ static PyObject *unruns(PyObject *self, PyObject *args) {
   return decode_with(decode_runs, "runs and their bytes do not fit together", args);
 }
 
-/* Checks what is said of images, and gets them scratch; the caller frees that. */
+/* Validates the layout of images, and allocates scratch memory, which the caller frees. */
 static int open_images(Image *image, Py_ssize_t length, Py_ssize_t count) {
   Py_ssize_t lines = image->lines, width = image->width, pixel = image->pixel;
   image->scratch = NULL;
@@ -90,7 +91,7 @@ static int open_images(Image *image, Py_ssize_t length, Py_ssize_t count) {
                  lines, width, pixel, length);
     return 0;
   }
-  image->scratch = calloc((size_t)width, 3);
+  image->scratch = calloc((size_t)width, 3); /* two lines of scratch, then a line of zeros; calloc checks the product */
   image->zeros = image->scratch + 2 * width;
   if (!image->scratch) PyErr_NoMemory();
   return image->scratch != NULL;
@@ -177,7 +178,7 @@ static PyObject *split(PyObject *self, PyObject *args) {
   return result;
 }
 
-/* Image by image, so that what is joined stays in the cache. */
+/* Image by image, so that joined residuals are still in the cache when they are decoded. */
 static int join_images(const Image *image, const uint8_t *modes, Numbers *from, Py_ssize_t count, uint8_t *left,
                        const Sink *to) {
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -199,9 +200,10 @@ static PyObject *unpredict_split(PyObject *self, PyObject *args) {
   uint8_t *left = NULL;
   if (open_images(&image, rows.len, count)) {
     Py_ssize_t size = rows.len / count;
+    /* The second condition prevents an overflow of stored_count * size below. */
     if (stored_count < count || stored_count > PY_SSIZE_T_MAX / 2 / size) {
       PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd or more", count, stored_count);
-    } else if (!(left = malloc((size_t)(3 * size)))) {
+    } else if (!(left = malloc((size_t)(3 * size)))) { /* residuals of one image, then a ring of two images */
       PyErr_NoMemory();
     } else {
       Numbers from;

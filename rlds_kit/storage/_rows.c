@@ -1,8 +1,9 @@
-/* What is done with every row, in a fraction of the time that Python takes: row_form.py and array_form.py beside this
- * file say what that is, and do without it.
+/* Fast versions of the functions that are called for every row; row_form.py and array_form.py beside this file have
+ * the same functions in Python.
  *
- * An array's shape and dtype are read here where they stand. To ask for them in Python makes objects, and between two
- * steps of a slow environment the processor forgets the code that makes them: that takes longer than to copy a frame. */
+ * Shape and dtype of an array are read directly from its structure. Accessing them from Python creates objects, and
+ * between two steps of a slow environment that code leaves the processor's cache: then the access takes longer than to
+ * copy a frame. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -34,7 +35,7 @@ static PyObject *is_alike(PyObject *self, PyObject *args) {
   return PyBool_FromLong(has_form_of((PyArrayObject *)array, 0, (PyArrayObject *)example));
 }
 
-/* Keeps the interpreter's lock: to get it back from a thread that compresses may take longer than to copy a frame. */
+/* Does not release the GIL: waiting for a thread that compresses to return it may take longer than to copy a frame. */
 static PyObject *put_row(PyObject *self, PyObject *args) {
   (void)self;
   PyObject *number, *of, *what;
@@ -44,7 +45,7 @@ static PyObject *put_row(PyObject *self, PyObject *args) {
   if (row == -1 && PyErr_Occurred()) return NULL;
   if (!has_form_of(rows, 1, array) || row < 0 || row >= PyArray_DIM(rows, 0)) Py_RETURN_FALSE;
   if (!PyArray_CHKFLAGS(rows, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE) || !PyArray_IS_C_CONTIGUOUS(array) ||
-      PyDataType_REFCHK(PyArray_DESCR(rows)))
+      PyDataType_REFCHK(PyArray_DESCR(rows))) /* memmove would not count references */
     Py_RETURN_FALSE;
   memmove(PyArray_BYTES(rows) + row * PyArray_NBYTES(array), PyArray_BYTES(array), (size_t)PyArray_NBYTES(array));
   Py_RETURN_TRUE;
@@ -60,8 +61,10 @@ static int fits_64_bits(PyObject *number) {
   return !overflow;
 }
 
-/* Adds the values below `value` to `items`. Returns 1; 0 if it is made otherwise than `form` says; -1: an error. No code
- * in Python runs meanwhile, so nothing changes under our hands: examples have no dtypes with names to compare. */
+/* Adds the values below `value` to `items`. Returns 1; 0 if `value` does not have the form `form`; -1 after an error.
+ * No Python code runs meanwhile, so the containers cannot change and borrowed references stay valid: names are
+ * compared only if they are exact str, and examples have no dtypes with names, whose comparison could run Python code.
+ * */
 static int take(PyObject *form, PyObject *value, PyObject *items) {
   if (PyTuple_Check(form)) {
     PyObject *key, *below;
@@ -77,7 +80,7 @@ static int take(PyObject *form, PyObject *value, PyObject *items) {
     }
     return 1;
   }
-  if (PyBytes_Check(form)) { /* what stands for an empty dict */
+  if (PyBytes_Check(form)) { /* the value that is recorded for an empty dict */
     if (!PyDict_CheckExact(value) || PyDict_Size(value)) return 0;
     value = form;
   } else if (PyType_Check(form)) {

@@ -1,4 +1,4 @@
-"""Fetches what several readers are about to read, if it is elsewhere: many ranges at once, of all their files."""
+"""Prefetches blocks for several readers of remote files: many ranges of all files concurrently."""
 
 from collections.abc import Iterable
 from typing import Final, TypeAlias
@@ -10,18 +10,18 @@ Part: TypeAlias = tuple[EpisodeReader, int, int]
 """An episode, the first row to read, and one past the last."""
 
 _BYTES: Final = 64 << 20
-"""At most so much is fetched ahead; readers fetch the rest when they come to it."""
+"""Limit of prefetched bytes; readers fetch the rest when they need it."""
 
 
 def fetch_ahead(parts: Iterable[Part], wanted: Wanted) -> None:
-    """Brings blocks near in two rounds: their headers, then the columns that are wanted. Files of this machine are.
+    """Prefetches blocks in two rounds: their headers, then the requested columns. Does nothing for local files.
 
     Args:
       parts: of one dataset.
-      wanted: tells which columns.
+      wanted: selects the columns.
 
     Raises:
-      RemoteError: something cannot be fetched.
+      RemoteError: a range cannot be fetched.
     """
     parts = [part for part in parts if part[0].remote is not None]
     _fetch([want for reader, begin, end in parts for want in _wants(reader, reader.header_ranges(begin, end))])

@@ -1,4 +1,4 @@
-"""The spec of what was not declared, as it turns up: fields, and what else came in those that were declared."""
+"""Specs of undeclared fields, and of values that do not match the declaration, collected during recording."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -21,10 +21,10 @@ _EMPTY_DICT: Final = np.frombuffer(EMPTY_DICT, np.uint8)
 
 
 class SeenFields:
-    """What a shard says of its fields so far; says which blocks bring something new.
+    """The fields that a shard has described so far; detects blocks with new ones.
 
-    Of a declared field an amendment has only what does not fit: values of another kind, dtype or shape at their path,
-    items that were not declared, and `specs.NONE` where an item that was declared is missing.
+    For a declared field an amendment only contains deviations: values of another kind, dtype or shape at their path,
+    items that were not declared, and `specs.NONE` where a declared item is missing.
     """
 
     def __init__(self, declared: pb.Spec) -> None:
@@ -35,7 +35,7 @@ class SeenFields:
         self._latest: dict[ColumnKey, tuple[int, ...] | None] = {}
 
     def amendment(self, block: Sequence[Column]) -> pb.Spec | None:
-        """The spec of what is new in a block; None when nothing is."""
+        """The spec of the new fields and deviations in a block; None if there are none."""
         fresh: dict[str, specs.Spec] = {}
         for column in block:
             path = column.key.path
@@ -47,13 +47,13 @@ class SeenFields:
         return to_message(_tree(fresh)) if fresh else None
 
     def _newly_missing(self, block: Sequence[Column]) -> list[str]:
-        """The items that some row of a field lacks although they were declared, which was not known."""
+        """Declared items that are missing in some row, for the first time."""
         found = [path for path in self._declared.missing(block) if path not in self._missing]
         self._missing.update(found)
         return found
 
     def _is_new(self, column: Column) -> bool:
-        """Takes note of a column; True if its values do not fit what was known."""
+        """Records a column; True if the known spec does not cover its values."""
         shape = None if column.shapes is not None else column.values.shape[1:]
         if column.key in self._seen and self._latest[column.key] == shape and column.key.kind != pb.TREE:
             return False
@@ -64,7 +64,7 @@ class SeenFields:
 
 
 def union(parts: Iterable[specs.Spec]) -> specs.Dict:
-    """The spec of a dataset from what its shards say: a field that only some of them name is no less required."""
+    """The union of the specs of all shards of a dataset; a field that only some of them have stays required."""
     fields: dict[str, specs.Spec] = {}
     for part in parts:
         for name, spec in part.fields.items() if isinstance(part, specs.Dict) else ():
@@ -73,7 +73,7 @@ def union(parts: Iterable[specs.Spec]) -> specs.Dict:
 
 
 def leaf_spec(column: Column) -> specs.Spec:
-    """What the values of a column have in common."""
+    """The spec of the values of a column."""
     kind = column.key.kind
     if kind in _TEXTS:
         return specs.Text()
@@ -90,7 +90,7 @@ def leaf_spec(column: Column) -> specs.Spec:
 
 
 def _tree(leaves: Mapping[str, specs.Spec], depth: int = 0) -> specs.Spec:
-    """The spec of a dict whose leaves lie at these paths; in one pass, for there may be thousands."""
+    """The spec of a dict with leaves at these paths; in one pass, because there may be thousands."""
     groups: dict[str, dict[str, specs.Spec]] = {}
     for path, spec in leaves.items():
         head, _, rest = path.partition("/")

@@ -1,4 +1,4 @@
-"""Whether arrays are made alike, and how one becomes a row of another: asked of every array of every row.
+"""Compares dtype and shape of arrays, and copies one into a row of another: called for every array of every row.
 
 The C extension does both in a fraction of the time; see `_rows.c`.
 """
@@ -14,7 +14,7 @@ native: Final = extension("rlds_kit.storage", "_rows")
 
 
 def example_of(array: np.ndarray) -> np.ndarray:
-    """An array of the same dtype and shape that takes no memory to speak of.
+    """An array of the same dtype and shape that needs almost no memory.
 
     >>> example_of(np.zeros((210, 160, 3), np.uint8)).shape
     (210, 160, 3)
@@ -32,7 +32,7 @@ def is_alike_in_python(array: np.ndarray, example: np.ndarray) -> bool:
 
 
 def put_row_in_python(rows: np.ndarray, row: int, array: np.ndarray) -> bool:
-    """Copies an array into a row, if it is made like one and there is such a row; returns whether it did.
+    """Copies an array into a row, if dtype and shape match and the row exists; returns whether it did.
 
     >>> rows = np.zeros((2, 3))
     >>> put_row_in_python(rows, 1, np.ones(3)), put_row_in_python(rows, 2, np.ones(3)), rows[1]

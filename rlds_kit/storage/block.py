@@ -1,4 +1,4 @@
-"""Step blocks as bytes: a small checksummed header, then one payload per column, so that a reader can take some.
+"""Encodes and decodes step blocks: a checksummed header, then one payload per column that can be read alone.
 
 A block is a `Record` whose `StepBlock` is laid out by hand: field 1 (header), field 2 (its XXH3-64), then the payloads.
 Any protobuf library reads the same bytes.
@@ -29,7 +29,7 @@ _HASH_TAG: Final = b"\x11"  # StepBlock.header_xxh3, fixed64
 _PAYLOAD_TAG: Final = b"\x1a"  # StepBlock.payload, length-delimited
 
 PREFIX_BYTES: Final = 4096
-"""How much of a block to read to be fairly sure to have its header."""
+"""Bytes of a block that very likely contain its whole header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class BlockPrefix:
 
 
 class PrefixTooShortError(Exception):
-    """The header goes beyond the bytes at hand; `needed` of them are wanted."""
+    """The header is longer than the given bytes; `needed` bytes are required."""
 
     def __init__(self, needed: int) -> None:
         super().__init__(needed)
@@ -53,17 +53,17 @@ def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: Filt
 
     Args:
       episode_id: 16 bytes.
-      rows: the steps whose observations the block brings. What was done in a step comes with the next observation, so
-        columns may begin one row earlier.
+      rows: the steps whose observations are in the block. The action of a step is stored with the next observation, so
+      columns may begin one row earlier.
       block: its columns.
-      choose: the recorder's memory of filters.
+      choose: chooses the filters, and remembers earlier choices.
     """
     pairs = [columns.encode(column, choose) for column in block]
     return assemble(pb.BlockHeader(episode_id=episode_id, first_row=rows.start, end_row=rows.stop), pairs)
 
 
 def assemble(header: pb.BlockHeader, pairs: Sequence[tuple[pb.Column, bytes | memoryview]]) -> bytes:
-    """The record of a block whose columns are encoded already; sets their offsets and adds them to `header`."""
+    """The record of a block from encoded columns; sets their offsets and adds them to `header`."""
     offset, payloads = 0, []
     for column, payload in pairs:
         lead = _PAYLOAD_TAG + varint.encode(len(payload))
@@ -95,7 +95,7 @@ def is_block(record: bytes) -> bool:
 
 
 def check_version(version: int) -> None:
-    """Refuses what a later release wrote.
+    """Raises an error for records of later major versions.
 
     Raises:
       FormatError: `version` is newer than this release knows.
@@ -112,7 +112,7 @@ def parse_prefix(record: bytes, place: object) -> BlockPrefix:
 
     Raises:
       PrefixTooShortError: more bytes are needed.
-      DamagedError: the header does not have its checksum.
+      DamagedError: the header does not match its checksum.
     """
     try:
         _, at = varint.decode(record, 1)
@@ -139,7 +139,7 @@ def parse_whole_prefix(record: bytes, place: object) -> BlockPrefix:
     """The header of a block from the whole record.
 
     Raises:
-      DamagedError: the header does not have its checksum.
+      DamagedError: the header does not match its checksum.
       FormatError: it is longer than its block.
     """
     try:

@@ -1,4 +1,4 @@
-"""Decoded columns that were read lately, so that the next step of the same block costs nothing."""
+"""A cache of recently decoded columns, so that the next step of the same block needs no decoding."""
 
 import threading
 from collections import OrderedDict
@@ -10,10 +10,10 @@ from rlds_kit.storage.column import Column
 
 CACHE_BYTES: Final = 64 << 20
 LAYOUTS: Final = 1 << 15
-"""Columns, in all blocks whose layouts are kept: they take some hundred bytes each."""
+"""Limit on the number of columns in all cached layouts; each takes some hundred bytes."""
 
 COLUMN_BYTES: Final = 512
-"""What a column takes beside its arrays, of which those of small fields are small."""
+"""Overhead of a column besides its arrays, which matters for small fields."""
 
 BlockKey = tuple[str, int]
 """A shard's name and a block's position in it."""
@@ -26,21 +26,21 @@ def weight(column: Column) -> int:
 
 
 class ColumnStore:
-    """The cache of a dataset: of all its shards, bounded in bytes, safe to share between threads."""
+    """The cache of a dataset, for all its shards: bounded in bytes and thread-safe."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         self._limit = limit
         self.renew()
 
     def renew(self) -> None:
-        """Begins anew, with a lock that nobody holds."""
+        """Empties the cache and creates a new lock."""
         self._lock = threading.Lock()
         self._columns: OrderedDict[BlockKey, dict[int, Column]] = OrderedDict()
         self._layouts: OrderedDict[BlockKey, BlockLayout] = OrderedDict()
         self._bytes = self._layout_columns = 0
 
     def columns(self, key: BlockKey) -> Mapping[int, Column]:
-        """The columns of a block that are still here, by their offset."""
+        """The cached columns of a block, by their offset."""
         if key not in self._columns:
             return {}
         with self._lock:
@@ -51,7 +51,7 @@ class ColumnStore:
             return found.copy()
 
     def add_columns(self, key: BlockKey, columns: Mapping[int, Column]) -> None:
-        """Keeps columns, at the cost of those of the blocks not used for longest."""
+        """Adds columns, and evicts those of the least recently used blocks."""
         kept = {offset: column for offset, column in columns.items() if weight(column) <= self._limit // 4}
         if not kept:
             return
@@ -65,11 +65,11 @@ class ColumnStore:
                 self._bytes -= sum(map(weight, gone.values()))
 
     def layout(self, key: BlockKey) -> BlockLayout | None:
-        """A block's layout, if it is still here."""
+        """The layout of a block, if it is cached."""
         return self._layouts.get(key)
 
     def add_layout(self, key: BlockKey, layout: BlockLayout) -> None:
-        """Keeps a block's layout."""
+        """Adds the layout of a block."""
         with self._lock:
             if key not in self._layouts:
                 self._layout_columns += len(layout.columns) + 1
@@ -85,17 +85,17 @@ class BlockCache:
         self._store, self._shard = store, shard
 
     def columns(self, position: int) -> Mapping[int, Column]:
-        """Those columns of the block at `position` that are here, by their offset."""
+        """The cached columns of the block at `position`, by their offset."""
         return self._store.columns((self._shard, position))
 
     def add(self, position: int, columns: Mapping[int, Column]) -> None:
-        """Keeps columns of the block at `position`."""
+        """Adds columns of the block at `position`."""
         self._store.add_columns((self._shard, position), columns)
 
     def layout(self, position: int) -> BlockLayout | None:
-        """The layout of the block at `position`, if it is here."""
+        """The layout of the block at `position`, if it is cached."""
         return self._store.layout((self._shard, position))
 
     def add_layout(self, position: int, layout: BlockLayout) -> None:
-        """Keeps the layout of the block at `position`."""
+        """Adds the layout of the block at `position`."""
         self._store.add_layout((self._shard, position), layout)

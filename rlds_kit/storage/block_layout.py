@@ -1,4 +1,4 @@
-"""Where the columns of a step block are, read from its header and checked once."""
+"""The layout of a step block: the positions of its columns, read from its header and validated once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ class BlockLayout:
 
     Attributes:
       episode_id: 16 bytes.
-      first_row: the first step whose observation the block brings.
+      first_row: the first step whose observation is in the block.
       end_row: one past the last.
-      payload_base: where in the chunk's payload the offsets of columns count from.
+      payload_base: position in the chunk's payload to which the offsets of columns are relative.
       payload_bytes: of all columns.
-      columns: all but those at fault.
-      faults: what is wrong with others, by path: nobody who does not want them need care.
+      columns: all valid ones.
+      faults: problems of the others, by path; they only matter to readers of these columns.
     """
 
     episode_id: bytes
@@ -37,10 +37,10 @@ class BlockLayout:
         return [column.path for column in self.columns] + [path for path, _ in self.faults]
 
     def require(self, wanted: Callable[[str], bool]) -> None:
-        """Refuses columns that cannot be read.
+        """Raises an error for columns that cannot be read.
 
         Raises:
-          FormatError: one that is wanted contradicts itself, or has rows that the block has not.
+          FormatError: a requested one contradicts itself, or has rows that are not in the block.
         """
         for path, message in self.faults:
             if wanted(path):
@@ -48,11 +48,11 @@ class BlockLayout:
 
 
 def block_layout(prefix: BlockPrefix, place: object) -> BlockLayout:
-    """Reads what a block says of itself.
+    """Reads the layout from the header of a block.
 
     Args:
       prefix: the block's header.
-      place: printed in errors: which bytes of which file these are.
+      place: printed in errors: file and position.
     """
     header, columns, faults = prefix.header, list[ColumnLayout](), list[tuple[str, str]]()
     for entry in header.columns:
@@ -73,7 +73,7 @@ def block_layout(prefix: BlockPrefix, place: object) -> BlockLayout:
 
 def _column(entry: pb.Column, header: pb.BlockHeader, place: object) -> ColumnLayout:
     column = layout_of(entry, place)
-    # What was done in a step is written with the observation after it.
+    # The action of a step is written with the observation after it.
     if column.first_row + 1 < header.first_row or column.end_row > header.end_row:
         raise FormatError(f"{place}: column {column.path} has rows outside its block")
     return column

@@ -1,4 +1,4 @@
-"""Blocks that stay heavy when they are compressed are cut into parts: a reader of one row decodes a whole block."""
+"""Splits blocks that are large even when compressed, because a reader of one row decodes a whole block."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -9,17 +9,17 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import field_of
 
 HEAVY_BYTES: Final = 384 << 10
-"""Of a compressed block; those of games weigh a tenth of it, those of cameras ten times as much."""
+"""Limit for the bytes of a compressed block; blocks of games have a tenth of it, those of cameras ten times as much."""
 FEWEST_ROWS: Final = 4
-"""However heavy they are: frames compress by what they have in common with the one before."""
+"""Minimum rows of a part: frames compress well only together with the previous frame."""
 
 
 def rows_of_parts(rows: range, row_bytes: float) -> Iterator[range]:
-    """Cuts the rows of a block into equal parts that are not heavy.
+    """Splits the rows of a block into equal parts below the limit.
 
     Args:
       rows: of the block.
-      row_bytes: what a row weighs, compressed.
+      row_bytes: of a row when compressed.
 
     >>> list(rows_of_parts(range(0, 64), 100.0)), list(rows_of_parts(range(0, 64), 10_000.0))
     ([range(0, 64)], [range(0, 32), range(32, 64)])
@@ -31,7 +31,7 @@ def rows_of_parts(rows: range, row_bytes: float) -> Iterator[range]:
 
 
 def acted_fields(rows: range, columns: Sequence[Column]) -> set[str]:
-    """The fields of what was done in a step, which stands in the block of the observation after it."""
+    """The fields of the action side of a step, which are stored in the block of the next observation."""
     early = {field_of(column.key.path) for column in columns if column.rows[0] < rows.start}
     return early | set(ACTED_FIELDS)
 

@@ -1,7 +1,7 @@
-"""Takes values apart into leaves.
+"""Flattens nested values into leaves.
 
-An episode's steps are nearly all made alike. So what is found out about the values at one place, above all the columns
-they go to, is remembered there, and is found again without a look at anything but the value's type.
+The steps of an episode nearly all have the same structure. So the results for each place in the structure, above all
+the columns of its values, are cached there, and looked up by the type of the value alone.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from rlds_kit.spec import value as values
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Kind, Leaves, escape
 
 _PYTHON_KINDS: Final[dict[type, Kind]] = {
-    dict: pb.TREE,  # an empty one: others have values below
+    dict: pb.TREE,  # an empty dict: others have values below them
     bool: pb.BOOL,
     int: pb.INT,
     float: pb.FLOAT,
@@ -40,21 +40,21 @@ _ARRAY_TYPES: Final = (np.ndarray, np.memmap)
 _INT64_MIN: Final = values.INT64_MIN
 _INT64_MAX: Final = values.INT64_MAX
 _MOST: Final = 4096
-"""Items and columns that are remembered of a place: keys of infos may be different ones at every step."""
+"""Limit on cached items and columns of a place: the keys of infos may differ at every step."""
 _DEEPEST: Final = 100
-"""Most containers that a value may stand in. Functions call themselves for what is inside: Python ends that."""
+"""Maximum nesting depth: the functions are recursive, and Python limits recursion."""
 
 
 class Branch:
-    """A place in the nest of a step: what stands there is a value, or has values below it.
+    """A place in the nested structure of a step: a value, or a container with values below it.
 
     Args:
       path: of the place.
-      spec: what was declared to be there; None: nothing was.
-      depth: how many containers it is in.
+      spec: declared for this place; None: nothing is declared.
+      depth: number of containers around it.
 
     Attributes:
-      plain: by type the column of what is kept as it is, as far as it was found out.
+      plain: the known columns of values that are stored without conversion, by type.
 
     >>> branch = Branch("info")
     >>> [key.path for key, _ in branch.leaves({"lives": 3, "a/b": {"t": 0.5}})]
@@ -75,19 +75,19 @@ class Branch:
 
         Raises:
           UnsupportedTypeError: something inside cannot be recorded.
-          SpecError: too many containers stand in one another.
+          SpecError: containers are nested too deeply.
         """
         found = Leaves([], [])
         self.collect(value, found)
         return found
 
     def collect(self, value: Any, found: Leaves) -> None:  # any recordable value
-        """Adds the leaves of a value to those that were found.
+        """Adds the leaves of a value to a list.
 
         Raises:
-          As `leaves`; some may have been added then.
+          As `leaves`; some leaves may have been added then.
         """
-        # Every value of every step comes here: the ordinary cases first, and no generator.
+        # Called for every value of every step: the frequent cases come first, and there is no generator.
         kind = type(value)
         key = self.plain.get(kind)
         if kind is dict and value:
@@ -101,7 +101,7 @@ class Branch:
             found.items.append(EMPTY_DICT if kind is dict else value)
 
     def add_tree(self, value: object, found: Leaves) -> None:
-        """Adds the whole of a value as one leaf, however it is nested.
+        """Adds a value as one leaf, however it is nested.
 
         Raises:
           As `leaves`; nothing was added then.
@@ -109,7 +109,7 @@ class Branch:
         found.add(self._column(pb.TREE), values.encode(value, self._path).SerializeToString())
 
     def _collect_other(self, kind: type, value: Any, found: Leaves) -> None:
-        """Collects what is no plain number or text, or is the first one here."""
+        """Handles values that are not plain numbers or text, and the first value of each type."""
         if kind in _ARRAY_TYPES:
             self._collect_numpy(pb.ARRAY, value, found)
         elif kind in _PYTHON_KINDS:
@@ -140,7 +140,7 @@ class Branch:
             branch = self._below.get(name) if type(name) is str else None
             if branch is None:
                 branch = self._item(name)
-            if branch is None:  # a path cannot hold such a key; a tree can
+            if branch is None:  # a path cannot represent such a key; a tree can
                 found.cut(begin)
                 self.add_tree(value, found)
                 return
@@ -153,7 +153,7 @@ class Branch:
                 items.append(item)
 
     def _item(self, key: object) -> "Branch | None":
-        """The place of a mapping's item, seen for the first time; None if there can be none."""
+        """Creates the place of an item of a mapping; None if its key has no path."""
         if type(key) is not str:
             return None
         try:
@@ -165,7 +165,7 @@ class Branch:
 
     @staticmethod
     def _has_all(value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List) -> bool:
-        """Whether there is an item for each that was declared, and one at all; else the whole is a tree."""
+        """Whether the mapping is not empty and has all declared items; else it is stored as a tree."""
         return 0 < len(value) == len(spec.items)
 
     def _collect_items(self, value: tuple[Any, ...] | list[Any], spec: specs.Tuple | specs.List, found: Leaves) -> None:
@@ -190,7 +190,7 @@ class Branch:
         return self._known(ColumnKey(self._path, kind, None, _RANKS.get(kind, 0)))
 
     def _known(self, key: ColumnKey) -> ColumnKey:
-        """The same object for the same column: then a buffer is found by identity."""
+        """Returns the same object for equal columns, so that a buffer is found by identity."""
         if len(self._columns) >= _MOST:
             self._columns.clear()
         return self._columns.setdefault(key, key)

@@ -1,4 +1,4 @@
-"""Values of one column of rows that are not on disk yet."""
+"""Buffers for the values of one column that are not on disk yet."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -18,7 +18,7 @@ _FIRST_CAPACITY: Final = 4
 
 
 class ArrayBuffer:
-    """Arrays of one dtype and rank; copied into one block of memory for as long as their shapes agree."""
+    """A buffer for arrays of one dtype and rank; they are copied into one array as long as their shapes agree."""
 
     def __init__(self, key: ColumnKey, expected_rows: int, pool: ArrayPool) -> None:
         self.key = key
@@ -31,7 +31,7 @@ class ArrayBuffer:
     def append(self, row: int, item: np.ndarray) -> int:
         """Copies `item`; returns how many bytes that took."""
         dense, count = self._dense, len(self.rows)
-        if dense is not None and put_row(dense, count, item):  # as nearly always
+        if dense is not None and put_row(dense, count, item):  # the usual case
             self.rows.append(row)
             return self._row_bytes
         if self._items is not None:
@@ -42,28 +42,28 @@ class ArrayBuffer:
         return item.nbytes
 
     def drop_from(self, row: int) -> None:
-        """Takes back what was appended for `row` and later ones."""
+        """Removes the values of `row` and later rows."""
         while self.rows and self.rows[-1] >= row:
             self.rows.pop()
         if self._items is not None:
             del self._items[len(self.rows) :]
 
     def _append_other(self, item: np.ndarray) -> None:
-        """The first of all, one of another shape, one beyond the memory there is, or one that is not contiguous."""
+        """Appends the first array, one of another shape, one beyond the capacity, or one that is not contiguous."""
         count = len(self.rows)
         if self._dense is None:
             self._row_bytes = item.nbytes
             self._dense = self._pool.take((max(_FIRST_CAPACITY, self._expected_rows), *item.shape), item.dtype)
         if item.shape != self._dense.shape[1:]:
             items = [*self._dense[:count].copy(), np.array(item, order="C")]
-            self._dense, self._items = None, items  # at once: no signal comes in between
+            self._dense, self._items = None, items  # one statement: no signal handler runs in between
             return
         if count == len(self._dense):
             self._dense = np.concatenate((self._dense, np.empty_like(self._dense)))
         self._dense[count] = item
 
     def release(self) -> None:
-        """Gives the memory back."""
+        """Returns the memory to the pool."""
         if self._dense is not None:
             self._pool.give(self._dense)
             self._dense = None
@@ -79,7 +79,7 @@ class ArrayBuffer:
 
 
 class _ItemBuffer:
-    """Values that wait in a list."""
+    """A buffer that stores values in a list."""
 
     def __init__(self, key: ColumnKey) -> None:
         self.key = key
@@ -87,14 +87,14 @@ class _ItemBuffer:
         self.items: list[Any] = []
 
     def drop_from(self, row: int) -> None:
-        """Takes back what there is of `row` and later ones."""
+        """Removes the values of `row` and later rows."""
         while self.rows and self.rows[-1] >= row:
             self.rows.pop()
         del self.items[len(self.rows) :]
 
 
 class NumberBuffer(_ItemBuffer):
-    """Python and NumPy numbers, bool and None: immutable, so kept as they are."""
+    """A buffer for Python and NumPy numbers, bool and None, which are immutable and need no copy."""
 
     def seal(self) -> Column:
         """The column of all rows so far."""
@@ -105,7 +105,7 @@ class NumberBuffer(_ItemBuffer):
 
 
 class BytesBuffer(_ItemBuffer):
-    """Text, bytes, big integers and trees, as bytes of varying length."""
+    """A buffer for text, bytes, big integers and trees, as bytes of varying length."""
 
     def __init__(self, key: ColumnKey) -> None:
         super().__init__(key)
@@ -126,7 +126,7 @@ _ENCODERS: Final[dict[int, Callable[[Any], bytes]]] = {
     pb.NUMPY_TEXT: value.encode_text,
     pb.BIG_INT: value.encode_big_int,
 }
-"""Of other kinds the items are bytes already."""
+"""Values of other kinds are already bytes."""
 
 
 Buffer = ArrayBuffer | NumberBuffer | BytesBuffer

@@ -1,4 +1,4 @@
-"""One column of a step block: values of one kind, filtered, compressed and checksummed, and back.
+"""Encodes and decodes one column of a step block: values of one kind, filtered, compressed and checksummed.
 
 The decoded payload is, in this order: a presence bitmap (`partial`: one bit a covered row, lowest bit first), the
 shapes of the present values (`ragged`: `rank` little-endian uint32 each), and the present values in C order.
@@ -26,9 +26,9 @@ from rlds_kit.storage.xor import unxor
 _LARGE_BYTES: Final = 1 << 14
 """Smaller columns are decompressed faster in one call than through a reader."""
 WORTHWHILE_BYTES: Final = 32
-"""To save fewer is not worth the time that it takes to get the values back."""
+"""Smaller savings are not worth the time for decompression."""
 _FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
-"""Those that leave every element where it was."""
+"""Filters that do not move elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Column:
     def _position(self, row: int) -> int:
         """Of the first value in `row` or after it."""
         count = len(self.rows)
-        if count and self.rows[-1] - self.rows[0] == count - 1:  # no gaps, as almost always: a search takes longer
+        if count and self.rows[-1] - self.rows[0] == count - 1:  # no gaps, the usual case: faster than a search
             return min(max(row - int(self.rows[0]), 0), count)
         return int(np.searchsorted(self.rows, row))
 
@@ -84,7 +84,7 @@ def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
 
     Args:
       column: at least one row.
-      choose: remembers which filter suited this field before.
+      choose: chooses the filter, and remembers earlier choices for this field.
     """
     first, last = int(column.rows[0]), int(column.rows[-1])
     count = last - first + 1
@@ -112,11 +112,11 @@ def decode(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> 
     Args:
       layout: of the column.
       payload: exactly `layout.length` bytes.
-      place: printed in errors: which bytes of which file these are.
+      place: printed in errors: file and position.
 
     Raises:
-      DamagedError: the payload does not have its checksum.
-      FormatError: it has, and still is not what its header says: the writer was at fault.
+      DamagedError: the payload does not match its checksum.
+      FormatError: it does, but contradicts its header: the writer was faulty.
     """
     _check_sum(layout, payload, place)
     try:
@@ -126,18 +126,18 @@ def decode(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> 
 
 
 def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object, out: Rows, until: int) -> None:
-    """Decodes a dense column of little-endian values to where they shall be.
+    """Decodes a dense column of little-endian values directly into an array.
 
     Args:
       layout: of the column.
       payload: exactly `layout.length` bytes.
-      place: printed in errors: which bytes of which file these are.
+      place: printed in errors: file and position.
       out: where the values go, `[count, row_bytes]` in C order; neither may be 0.
-      until: how many rows are wanted; those after them become zeros, or their values.
+      until: number of requested rows; later rows get zeros, or their values.
 
     Raises:
-      DamagedError: the payload does not have its checksum.
-      FormatError: it has, and still is not what its header says: the writer was at fault.
+      DamagedError: the payload does not match its checksum.
+      FormatError: it does, but contradicts its header: the writer was faulty.
     """
     _check_sum(layout, payload, place)
     try:
@@ -147,7 +147,7 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
         elif is_large and layout.filter == pb.PREDICT:
             _unpredict_into(layout, payload, out, until)
         elif is_large and layout.filter == pb.PREDICT_SPLIT and layout.dtype.itemsize == 1:
-            out[until:] = 0  # the bits of a row lie all over the payload: it is decompressed whole
+            out[until:] = 0  # the bits of a row are spread over the payload, so all of it is decompressed
             filters.unpredict_split(_decompress(layout, payload), len(out), layout.shape, out[:until])
         else:
             filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out)
@@ -156,7 +156,7 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
 
 
 def is_sound(layout: ColumnLayout, payload: bytes | memoryview) -> bool:
-    """Whether a payload has its checksum."""
+    """Whether a payload matches its checksum."""
     return len(payload) == layout.length and xxhash.xxh3_64_intdigest(payload) == layout.xxh3
 
 
@@ -178,7 +178,7 @@ def _shape_bytes(column: Column) -> bytes:
 
 
 def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice) -> bytes:
-    """Filters and compresses, and says in `header` how."""
+    """Filters and compresses values, and sets filter and codec in `header`."""
     level = FAST_LEVEL
     values = dtypes.little_endian(column.values)
     parts: list[bytes | memoryview]
@@ -216,9 +216,10 @@ def _unpack(layout: ColumnLayout, payload: bytes | memoryview) -> Column:
         size = len(rows) * rank * 4
         shapes = plain[at : at + size].view("<u4").reshape(len(rows), rank).astype(np.int64)
         values = _as_dtype(plain[at + size :], layout.dtype)
-        if layout.codec == pb.STORED:  # they lie in what was fetched, a whole chunk perhaps, which caches would keep
+        if layout.codec == pb.STORED:  # a view would keep all fetched bytes, perhaps a whole chunk, alive in caches
             values = values.copy()
-        if shapes.prod(axis=1, dtype=np.float64).sum() != len(values):  # integers could wrap round to the right sum
+        # float64, because integers could wrap around and give the expected sum
+        if shapes.prod(axis=1, dtype=np.float64).sum() != len(values):
             raise ValueError("the shapes do not add up to the values")
         return Column(layout.key, rows, values, shapes)
     return Column(layout.key, rows, _dense(layout, plain[at:], len(rows)))
@@ -234,7 +235,7 @@ def _dense(layout: ColumnLayout, stored: np.ndarray, count: int) -> np.ndarray:
 
 
 def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
-    """Large columns are copied once less, and decompressed no further than is wanted."""
+    """Decompresses large columns without an extra copy, and only up to the requested rows."""
     _require_length(layout, out.nbytes)
     wanted = out[:until]
     out[until:] = 0
@@ -244,7 +245,7 @@ def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Row
 
 
 def _unpredict_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
-    """The same for images, whose modes come before them: noise takes longest to decompress."""
+    """The same for predicted images, whose modes come first: noise takes longest to decompress."""
     height = lines_of(layout.shape).height
     modes, wanted = len(out) * height, out[:until]
     _require_length(layout, modes + out.nbytes)

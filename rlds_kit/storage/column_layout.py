@@ -1,4 +1,4 @@
-"""What a block's header says of its columns, checked once and quick to ask: readers of many blocks ask a lot."""
+"""The layout of a column from the header of its block, validated once and fast to access."""
 
 import functools
 import math
@@ -13,12 +13,12 @@ from rlds_kit.spec import dtypes
 from rlds_kit.storage.leaf import ColumnKey
 
 MAX_DECODED_BYTES: Final = 1 << 31
-"""A column that claims more is refused before anything is allocated."""
+"""A column that claims more is rejected before memory is allocated."""
 MOST_LEVELS: Final = 256
-"""Of a path; writers make 100 at most. A value is put together level by level, as deep as Python calls can go."""
+"""Maximum levels of a path; writers make at most 100. Values are rebuilt recursively, and Python limits recursion."""
 
 MOST_FILTERED: Final = 2
-"""Times as large as its rows is at most what writers let a filter make of them: rows of one byte may need a second."""
+"""Maximum ratio of the filtered size to the size of the rows: writers stay below it; rows of one byte may need two."""
 
 STORAGE_DTYPES: Final[dict[int, np.dtype[Any]]] = {
     pb.BOOL: np.dtype(np.bool_),
@@ -33,12 +33,12 @@ STORAGE_DTYPES: Final[dict[int, np.dtype[Any]]] = {
     pb.NUMPY_BYTES: np.dtype(np.uint8),
     pb.NONE: np.dtype(np.uint8),
 }
-"""Of the kinds whose header names no dtype."""
+"""The dtypes of kinds whose header names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """A stored column: where it is, and how its values are laid out. Names are those of `Column` in the format.
+    """A stored column: its position, and the layout of its values. Names are those of `Column` in the format.
 
     Attributes:
       key: path, kind, dtype and rank of the values.
@@ -55,7 +55,7 @@ class ColumnLayout:
       length: of the payload.
       decoded_length: of the payload without compression.
       xxh3: of the payload.
-      is_plain: whether every row has a value, all of one shape, each of bytes in the order of this machine.
+      is_plain: whether every row has a value, all have the same shape, and the byte order is that of this machine.
     """
 
     key: ColumnKey
@@ -86,15 +86,15 @@ class ColumnLayout:
 
 
 def layout_of(header: pb.Column, place: object) -> ColumnLayout:
-    """Reads a column's entry in the header of its block.
+    """Reads the entry of a column in the header of its block.
 
     Args:
       header: the entry.
-      place: printed in errors: which bytes of which file these are.
+      place: printed in errors: file and position.
 
     Raises:
-      FormatError: the column is of a kind or dtype that is not known, claims what could not be in memory, or
-        contradicts itself.
+      FormatError: the kind or dtype is unknown, the column claims a size that cannot be in memory, or it contradicts
+      itself.
     """
     key = key_of(header, place)
     dtype = STORAGE_DTYPES[key.kind] if key.dtype is None else key.dtype
@@ -138,7 +138,7 @@ def key_of(header: pb.Column, place: object) -> ColumnKey:
     """The key of a stored column.
 
     Raises:
-      FormatError: its kind or dtype is not known.
+      FormatError: its kind or dtype is unknown.
     """
     try:
         return _key(header.path, header.kind, header.dtype, header.rank)
@@ -146,7 +146,7 @@ def key_of(header: pb.Column, place: object) -> ColumnKey:
         raise FormatError(f"{place}: column {header.path}: {error}") from error
 
 
-@functools.lru_cache(maxsize=4096)  # all blocks have the same few, and equal keys that are one compare faster
+@functools.lru_cache(maxsize=4096)  # all blocks have the same few keys, and identical objects compare faster
 def _key(path: str, kind: int, dtype: str, rank: int) -> ColumnKey:
     found = dtypes.from_name(dtype) if dtype else None
     if (kind not in (pb.ARRAY, pb.SCALAR) or found is None) and kind not in STORAGE_DTYPES:

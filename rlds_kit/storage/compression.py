@@ -1,4 +1,4 @@
-"""zstd, with compressors that are made once."""
+"""zstd compression with cached compressors."""
 
 import threading
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Final
 import zstandard
 
 NOISE_LEVEL: Final = 2
-"""For what has nothing but its distribution to go by: looking longer for repetitions finds bad ones."""
+"""For data that only compress by the distribution of their bytes: a longer search for repetitions makes them larger."""
 FAST_LEVEL: Final = 3
 THOROUGH_LEVEL: Final = 5
 
@@ -15,9 +15,9 @@ _local = threading.local()
 
 
 def compressor(level: int) -> zstandard.ZstdCompressor:
-    """One per thread: they are not safe to share, and slow to make.
+    """Returns a compressor, one per thread: they are not thread-safe, and slow to create.
 
-    A frame says how large its content is: then it is decompressed to where it goes, and not copied there.
+    Frames contain the size of their content, so that they can be decompressed directly into an array.
     """
     compressors: dict[int, zstandard.ZstdCompressor] = _local.__dict__.setdefault("compressors", {})
     if level not in compressors:
@@ -26,7 +26,7 @@ def compressor(level: int) -> zstandard.ZstdCompressor:
 
 
 def compress(parts: Sequence[bytes | memoryview], level: int) -> bytes:
-    """One frame of parts that have little in common: each is compressed in blocks of its own."""
+    """Compresses parts that have little in common into one frame: each part gets its own blocks."""
     if len(parts) == 1:
         return compressor(level).compress(parts[0])
     frame = compressor(level).compressobj(size=sum(map(len, parts)))
@@ -35,19 +35,19 @@ def compress(parts: Sequence[bytes | memoryview], level: int) -> bytes:
 
 
 def decompress_into(compressed: bytes | memoryview, out: memoryview, *, is_all: bool) -> None:
-    """Fills `out` with what was compressed, or with the beginning of it.
+    """Decompresses into `out`: all of the content, or its beginning.
 
     Raises:
-      ValueError: there is less, or more although `out` is to have all.
-      zstandard.ZstdError: the bytes are not zstd's.
+      ValueError: the content is shorter, or longer although `out` should get all of it.
+      zstandard.ZstdError: the bytes are not valid zstd.
     """
-    with decompressor().stream_reader(compressed) as reader:  # asked for nothing, it makes an error of it
+    with decompressor().stream_reader(compressed) as reader:  # zstd raises an error for an empty request
         if (len(out) and reader.readinto(out) != len(out)) or (is_all and reader.read(1)):
             raise ValueError(f"{len(out)} bytes were announced, but not so many came")
 
 
 def decompressor() -> zstandard.ZstdDecompressor:
-    """One per thread, too."""
+    """Returns a decompressor, one per thread too."""
     if not hasattr(_local, "decompressor"):
         _local.decompressor = zstandard.ZstdDecompressor()
     return _local.decompressor  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""What is in a shard: from its index if it was closed, else by a scan of its chunks."""
+"""Reads the content of a shard: from its index if it was closed, else by a scan of its chunks."""
 
 import contextlib
 from collections.abc import Iterator
@@ -28,21 +28,21 @@ from rlds_kit.storage.sightings import (
 )
 
 _FEW: Final = 3
-"""Episodes of an index that are looked at where it contradicts the shard's header."""
+"""Number of episodes that are checked if the index contradicts the shard's header."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardContents:
-    """What one look at a shard found.
+    """The content of a shard at one moment.
 
     Attributes:
       header: its first record; None when that is damaged and there is no index.
       amendments: the specs of undeclared fields, in file order.
       episodes: in the order of their starts, discarded ones left out.
-      skipped: damaged bytes that the scan went over.
+      skipped: damaged bytes that the scan skipped.
       truncation: the incomplete chunk at the end, if there is one.
       is_indexed: whether the index was used.
-      is_locked: whether its writer was alive.
+      is_locked: whether its writer held the lock.
     """
 
     header: pb.ShardHeader | None
@@ -55,7 +55,7 @@ class ShardContents:
 
 
 def contents(file: ShardFile) -> ShardContents:
-    """Finds out what is in a shard, in one read of its tail where that is possible.
+    """Reads the content of a shard, with one read of its tail if possible.
 
     Raises:
       FormatError: it is no rlds_kit shard, or of a newer major version.
@@ -64,7 +64,7 @@ def contents(file: ShardFile) -> ShardContents:
 
 
 def _contents(file: ShardFile) -> ShardContents:
-    # Asked before the scan: of a writer that closes in between everything is found, its lock counts as held.
+    # Tested before the scan: if a writer closes in between, everything is found, and its lock counts as held.
     is_locked = file.is_being_written()
     index = None if is_locked else read_index(file)
     if index is None:
@@ -80,14 +80,14 @@ def _contents(file: ShardFile) -> ShardContents:
 
 
 def read_index(file: ShardFile) -> pb.ShardIndex | None:
-    """The index of a closed shard; None when there is none that can be trusted."""
+    """The index of a closed shard; None if there is none, or it is not valid."""
     try:
         position = file.sound(lambda: last_chunk(file))
         if position is None:
             return None
         record = parse_record(file.record(position), file.place(position))
     except (RiegeliDamagedError, DamagedError, FormatError):
-        return None  # of a newer version nothing else can be read either: the scan says so
+        return None  # nothing else of a newer version can be read either: the scan raises the error
     if record.WhichOneof("kind") != "index" or record.index.data_end != position:
         return None
     return record.index if _makes_sense(record.index) and _fits(file, record.index) else None
@@ -102,14 +102,14 @@ def _makes_sense(index: pb.ShardIndex) -> bool:
 
 
 def _fits(file: ShardFile, index: pb.ShardIndex) -> bool:
-    """Whether the index is this shard's own: a copy of another shard's would name wrong places."""
+    """Whether the index belongs to this shard: a copy of another index would have wrong positions."""
     try:
         first = parse_record(file.record(SIGNATURE_END), file.place(SIGNATURE_END))
     except (DamagedError, FormatError):
-        return True  # then each block's own episode id and rows decide, when it is read
+        return True  # each block's episode id and rows are checked again when it is read
     if first.WhichOneof("kind") != "shard" or first.shard.shard_id == index.shard_id:
         return True
-    return any(_starts_there(file, entry) for entry in index.episodes[:_FEW])  # then the header is another shard's
+    return any(_starts_there(file, entry) for entry in index.episodes[:_FEW])  # else the index is foreign
 
 
 def _starts_there(file: ShardFile, entry: pb.EpisodeIndex) -> bool:
@@ -124,7 +124,7 @@ def parse_record(data: bytes, place: object) -> pb.Record:
     """A record from its bytes.
 
     Raises:
-      FormatError: it is no record of ours, or of a newer major version.
+      FormatError: it is not a record of rlds_kit, or has a newer major version.
     """
     try:
         block.is_block(data)  # checks the version
@@ -137,7 +137,7 @@ def parse_record(data: bytes, place: object) -> pb.Record:
 
 
 class _Scan:
-    """Goes through a shard chunk by chunk, reading little more than headers."""
+    """Scans a shard chunk by chunk, reading little more than headers."""
 
     def __init__(self, file: ShardFile) -> None:
         self.file = file
@@ -146,10 +146,10 @@ class _Scan:
         self.truncation: Truncation | None = None
 
     def run(self) -> None:
-        """Takes note of every chunk that is whole.
+        """Records every intact chunk.
 
         Raises:
-          FormatError: there are chunks, and none of them is ours.
+          FormatError: there are chunks, but none of rlds_kit.
         """
         foreign: FormatError | None = None
         for position, header in self._chunks():
@@ -189,7 +189,7 @@ class _Scan:
             position = end
 
     def _take(self, position: int, end: int, header: ChunkHeader) -> bool:
-        """Takes note of a chunk; True at the index, after which nothing of ours follows."""
+        """Records a chunk; True at the index, which is our last record."""
         if header.chunk_type == chunk.SIGNATURE and position == 0:
             return False
         if self.skipped and (header.chunk_type == chunk.PADDING or header.num_records != 1):
@@ -210,7 +210,7 @@ class _Scan:
 
 
 def scan(file: ShardFile, *, is_locked: bool = False) -> ShardContents:
-    """Finds out what is in a shard without its index.
+    """Reads the content of a shard without its index.
 
     Raises:
       FormatError: it is no rlds_kit shard, or of a newer major version.

@@ -1,4 +1,4 @@
-"""Checks that a row's declared fields fit the spec, and takes the whole row apart into leaves."""
+"""Validates the declared fields of a row against the spec, and flattens the row into leaves."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,21 +17,21 @@ from rlds_kit.storage.leaf import ColumnKey, Leaves, escape
 from rlds_kit.storage.row_form import RowForm, form_of
 
 MAX_LEAVES: Final = 1024
-"""A dynamic field with more leaves than this is stored as one, so that columns stay few."""
+"""A dynamic field with more leaves than this is stored as one value, to limit the number of columns."""
 MANY: Final = 16
-"""Rows that are looked at, and are like the last such one, before their form is found out: that takes a while."""
+"""Number of equal consecutive rows before their form is computed, which is expensive."""
 AGAIN: Final = 256
-"""Such rows before it is found out again: there was none, or other rows came."""
+"""The same number after a failed attempt, or after rows of another form."""
 
 
 class DeclaredFields:
-    """The fields of an episode's rows: those of its spec, and those that come as well.
+    """The fields of an episode's rows: the declared ones, and all others.
 
-    A field belongs either to what is observed or to what is done: both would stand in the same column.
+    A field belongs either to the observation side or to the action side of rows: both would use the same column.
 
     Args:
       declared: the spec.
-      deviations: takes what does not fit; None: that is an error.
+      deviations: records values that do not match; None: these are an error.
     """
 
     def __init__(self, declared: specs.Dict, deviations: Deviations | None = None) -> None:
@@ -43,10 +43,10 @@ class DeclaredFields:
         self._met: list[tuple[_Side, str]] = []
 
     def leaves(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> tuple[Leaves, Leaves]:
-        """All leaves of a row: of what was observed, and of what was done. A row that is refused leaves no trace.
+        """All leaves of a row: of the observation side, and of the action side. A rejected row changes nothing.
 
         Raises:
-          SpecError: a declared field does not fit, every problem is listed with its place; or one is on both sides.
+          SpecError: a declared field does not match, with a list of all problems; or a field is on both sides.
           UnsupportedTypeError: a value cannot be recorded.
         """
         if self._met:
@@ -58,7 +58,7 @@ class DeclaredFields:
             raise
 
     def forget(self) -> None:
-        """Gives back the names that the last row was the first to have: it is not recorded."""
+        """Removes the names that were new in the last row, because that row is not recorded."""
         for side, name in self._met:
             side.fields.pop(name, None)
 
@@ -67,7 +67,7 @@ class DeclaredFields:
         return self._collect(row, side) if known is None else known
 
     def _collect(self, row: Mapping[str, Any], side: "_Side") -> Leaves:
-        """Looks at each value."""
+        """Flattens a row value by value."""
         found, met = Leaves([], []), len(self._met)
         for name, item in row.items():
             field = side.fields.get(name)
@@ -75,12 +75,12 @@ class DeclaredFields:
                 self._met.append((side, name))
                 field = side.fields[name] = self._meet(name)
             field.collect(item, found)
-        if met == len(self._met):  # names that come for the first time may be given back
+        if met == len(self._met):  # new names may be removed again by `forget`
             side.look(row, found)
         return found
 
     def _meet(self, name: str) -> "_Declared | _Dynamic":
-        """A field that comes on a side for the first time."""
+        """Handles a field that is new on one side."""
         if name in self._observed.fields or name in self._acted.fields:
             raise SpecError(
                 f"{name}: expected a name of its own for what belongs to the action, but an observation of this "
@@ -90,10 +90,10 @@ class DeclaredFields:
 
 
 class _Declared:
-    """A field that the spec names.
+    """A declared field.
 
-    An action is recorded as it was given, whether it fits or not: what the agent did is data, not an error. So is what
-    came in a field that is known to deviate.
+    An action is recorded unchanged, whether it matches or not: what the agent did is data, not an error. The same holds
+    for values of a field that is already known to deviate.
     """
 
     def __init__(self, name: str, spec: specs.Spec, deviations: Deviations) -> None:
@@ -105,7 +105,7 @@ class _Declared:
         self._example = np.empty(0)
 
     def collect(self, item: Any, found: Leaves) -> None:  # any recordable value
-        """Adds the leaves of a value that fits."""
+        """Adds the leaves of a value that matches."""
         kind = type(item)
         if kind is np.ndarray and self._array is not None and is_alike(item, self._example):
             found.keys.append(self._array)
@@ -124,7 +124,8 @@ class _Declared:
         return self._name == ACTION or self._name in self._deviations.fields
 
     def _check(self, item: object, leaves: list[tuple[ColumnKey, Any]]) -> None:
-        # Arrays of a shape and dtype that fitted before fit again, in dicts of the same keys, but for the shape ().
+        # Arrays of a shape and dtype that matched before match again, in dicts of the same keys, except for the shape
+        # ().
         signature = tuple((key, value.shape) for key, value in leaves if _is_known_by_form(key))
         is_whole = len(signature) == len(leaves)
         if not is_whole or self._known != signature:

@@ -1,4 +1,4 @@
-"""Which columns the declared fields of a shard have, and which rows lack one that was declared."""
+"""The columns of the declared fields of a shard, and the rows in which a declared item is missing."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -35,7 +35,7 @@ class DeclaredLeaves:
                 self._required[path] = required
 
     def _walk(self, path: str, spec: specs.Spec) -> Iterator[str]:
-        """Takes note of the leaves of a spec; yields the paths of those that every value has."""
+        """Records the leaves of a spec; yields the paths of those that every value has."""
         match spec:
             case specs.Array() | specs.Text() | specs.Bytes():
                 self._leaves[path] = spec
@@ -53,11 +53,11 @@ class DeclaredLeaves:
                 for _ in self._walk(path, inner):
                     pass
                 self._leaves[path] = spec
-            case _:  # what is one leaf in some values and has leaves of its own in others
+            case _:  # a value that is one leaf in some rows and has several leaves in others
                 self._open.add(path)
 
     def hold(self, column: Column) -> bool:
-        """Whether a column is of a declared field, and its values are what was declared, as far as a column tells."""
+        """Whether a column belongs to a declared field, and its kind, dtype and shape match the declaration."""
         path = column.key.path
         if path.partition("/")[0] not in self._names:
             return False
@@ -67,7 +67,7 @@ class DeclaredLeaves:
         return bool(self._open) and not self._open.isdisjoint(_beginnings(path))
 
     def missing(self, block: Sequence[Column]) -> list[str]:
-        """The leaves that not every row of a block has, of those rows that have something of the field."""
+        """The leaves that are missing in some row of a block in which the field has a value."""
         if not self._required:
             return []
         rows: dict[str, list[np.ndarray]] = {}
@@ -100,7 +100,7 @@ def _holds(spec: specs.Spec, column: Column) -> bool:
             if kind not in NUMERIC or len(shape) != column.key.rank:
                 return False
             if column.values.dtype != dtype and (shape or not survives(column.values, dtype)):
-                return False  # a scalar may be of any type whose value the dtype holds
+                return False  # a scalar may have any type whose value the dtype can represent
             shapes = [column.values.shape[1:]] if column.shapes is None else map(tuple, column.shapes.tolist())
             return all(fits_shape(each, shape) for each in shapes)
         case specs.Text():

@@ -1,4 +1,4 @@
-"""What comes in declared fields and is something else than was declared: recorded as it is, and said once."""
+"""Values of declared fields that do not match the declaration: recorded unchanged, with one warning for each field."""
 
 import warnings
 from typing import Final
@@ -14,13 +14,13 @@ ADVICE: Final = (
 
 
 class Deviations:
-    """Knows the fields of a recording in which something else came.
+    """The fields of a recording with values that do not match their declaration.
 
     Args:
-      strict: whether that is an error.
+      strict: whether such values are an error.
 
     Attributes:
-      fields: their names; no more is said of them.
+      fields: their names; there are no further warnings for them.
 
     >>> found = Deviations(strict=True)
     >>> found.look("reward", specs.Array((), "float64"), [1.0])
@@ -48,10 +48,10 @@ class Deviations:
         self._unsaid.append("; ".join(map(str, found)))
 
     def say(self) -> None:
-        """Warns of what was not said yet. Comes after the row was taken: a warning may be raised as an error."""
+        """Issues the pending warnings. Called after the row was added, because a warning may be raised as an error."""
         while self._unsaid:
             warnings.warn(f"{self._unsaid.pop(0)}. {ADVICE}", UserWarning, stacklevel=2)
 
     def is_unsaid(self) -> bool:
-        """Whether there is something to say."""
+        """Whether there are pending warnings."""
         return bool(self._unsaid)

@@ -1,9 +1,9 @@
-"""The content digest of an episode: equal for equal content, however it is cut into blocks and compressed.
+"""The content digest of an episode: equal for equal content, independent of blocks and compression.
 
 For each leaf, in the order of (path, kind, dtype, rank): XXH3-128 over the rows that have a value (uint64), over the
 shapes (uint64), and over the values (C order, little-endian). The episode's digest is the XXH3-128 over all of these,
 then the metadata, seed, options and ending. UUID, clock times, undefined values and block layout are left out. It
-guards against accident, not forgery.
+detects accidental changes, not forgery.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ class _Leaf:
 
 
 class EpisodeDigest:
-    """Takes an episode's columns as they come, each leaf's in the order of its rows."""
+    """Computes the digest from an episode's columns, which come in the order of rows for each leaf."""
 
     def __init__(self) -> None:
         self._leaves: dict[Identity, _Leaf] = {}

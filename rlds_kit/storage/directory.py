@@ -1,4 +1,4 @@
-"""A dataset as a directory: names of shards, `dataset.json`, and what may be done with a directory that is there."""
+"""The directory of a dataset: names of shards, `dataset.json`, and the modes for existing directories."""
 
 import itertools
 import json
@@ -24,16 +24,16 @@ DESCRIPTION: Final = "dataset.json"
 SHARD_PATTERN: Final = "episodes-*.riegeli"
 MODES: Final = ("append", "new", "error")
 ABOUT: Final = ("name", "description", "citation", "licence")
-"""What a dataset says of itself, besides its spec."""
+"""The descriptive entries of `dataset.json`, besides the spec."""
 
 
 _MOST_NESTING: Final = 250
-"""Of objects in dataset.json: specs have at most 100 containers in one another, each an object or two."""
+"""Maximum nesting of objects in dataset.json: specs have at most 100 nested containers, with up to two objects each."""
 
 
 def shards_in(directory: Path) -> list[Path]:
     """The shards of a dataset, in the order of their names."""
-    # A dangling link is not passed over: opening it says so. A pipe would be waited for, for ever.
+    # A dangling link is included: opening it raises an error. A pipe is not: opening it would block.
     return sorted(path for path in directory.glob(SHARD_PATTERN) if path.is_file() or path.is_symlink())
 
 
@@ -54,14 +54,14 @@ def shard_paths(directory: Path) -> Iterator[Path]:
 
 
 def prepare(directory: Path, mode: str, declared: specs.Dict, about: Mapping[str, str], header: pb.ShardHeader) -> Path:
-    """Makes the directory ready for a writer; returns where to write.
+    """Prepares the directory for a writer; returns the directory to write to.
 
     Raises:
       ValueError: `mode` is not one of MODES.
-      DatasetExistsError: mode is "error" and a dataset is there.
+      DatasetExistsError: mode is "error" and a dataset exists.
       NotLocalError: it is a URL.
-      SpecError: the dataset that is there has another spec.
-      OSError: the directory cannot be made or written.
+      SpecError: the existing dataset has another spec.
+      OSError: the directory cannot be created or written.
 
     Warns:
       RuntimeWarning: the file system has no locks.
@@ -74,7 +74,8 @@ def prepare(directory: Path, mode: str, declared: specs.Dict, about: Mapping[str
         if mode != "append" and _is_taken(candidate):
             continue
         make_directory(candidate)
-        # Of writers that start together, one makes the file. Looking first and writing then would let all of them in.
+        # Exactly one of several concurrent writers creates the file. A check followed by a write would let all of them
+        # in.
         if _describe(candidate, declared, about, header) or mode == "append":
             _require_compatible(candidate, declared)
             return candidate
@@ -85,10 +86,10 @@ def prepare(directory: Path, mode: str, declared: specs.Dict, about: Mapping[str
 
 
 def description(directory: Path) -> dict[str, Any]:
-    """What `dataset.json` says; empty when there is none.
+    """The content of `dataset.json`; empty if there is none.
 
     Raises:
-      FormatError: it is no JSON object, or no file.
+      FormatError: it is not a JSON object, or not a regular file.
     """
     path = directory / DESCRIPTION
     try:
@@ -104,10 +105,10 @@ def description(directory: Path) -> dict[str, Any]:
 
 
 def _require_plain(content: Any) -> None:
-    """Refuses what no writer writes, and what would end in other errors later.
+    """Validates content that would cause other errors later.
 
     Raises:
-      ValueError: something is nested too deeply, or a text is none.
+      ValueError: something is nested too deeply, or a text is not valid Unicode.
     """
     level, depth = [content], 0
     while level:
@@ -126,22 +127,22 @@ def _require_plain(content: Any) -> None:
 
 
 def _candidates(directory: Path) -> Iterator[Path]:
-    """The directory, and those beside it."""
+    """The directory, then `name-2`, `name-3`, ..."""
     yield directory
     for number in itertools.count(2):
         yield directory.with_name(f"{directory.name}-{number}")
 
 
 def _is_taken(directory: Path) -> bool:
-    """Whether there is a dataset. An empty dataset.json is what a writer left that was killed (see `whole_file`)."""
+    """Whether a dataset exists. An empty dataset.json, left by a killed writer (see `whole_file`), does not count."""
     path = directory / DESCRIPTION
     return (path.is_file() and path.stat().st_size > 0) or bool(shards_in(directory))
 
 
 def _describe(directory: Path, declared: specs.Dict, about: Mapping[str, str], header: pb.ShardHeader) -> bool:
-    """Writes dataset.json unless it is there, and returns whether it did.
+    """Writes dataset.json unless it exists, and returns whether it did.
 
-    Of several writers at once one wins, and none sees half a file.
+    Exactly one of several concurrent writers succeeds, and none sees a partial file.
     """
     content = {
         "format": "rlds_kit",
@@ -152,13 +153,13 @@ def _describe(directory: Path, declared: specs.Dict, about: Mapping[str, str], h
         "metadata": _readable(value.decode(header.metadata)),
     }
     try:
-        # Also where the file exists: a directory that cannot be written is found out before an episode is played.
+        # Also if the file exists: a directory that is not writable must raise an error before the first episode.
         with whole_file(directory / DESCRIPTION, replace=False) as temporary:
             _write(temporary, content)
-            if lock.is_held(temporary, unknown=True):  # nobody can hold it
+            if lock.is_held(temporary, unknown=True):  # the name is unique, so no other process holds the lock
                 _warn_of_missing_locks(directory)
     except FileExistsError:
-        sync_directory(directory)  # who made it may not have come so far
+        sync_directory(directory)  # its creator may not have synced it yet
         return False
     return True
 
@@ -205,7 +206,7 @@ def _require_compatible(directory: Path, declared: specs.Dict) -> None:
 
 
 def _readable(content: object) -> Any:  # JSON
-    """For people: what JSON cannot say is shown as Python would print it; the exact value is in the shards."""
+    """Converts a value for people: values that JSON cannot represent become text as Python prints them."""
     if isinstance(content, dict):
         return {str(key): _readable(item) for key, item in content.items()}
     if isinstance(content, list | tuple):

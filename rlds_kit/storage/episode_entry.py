@@ -1,4 +1,4 @@
-"""Where an episode lies in its shard."""
+"""The positions of an episode in its shard."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,19 @@ from rlds_kit.storage.sightings import SightedEpisode
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpisodeEntry:
-    """One episode as an index or a scan found it.
+    """One episode, from an index or a scan.
 
     Attributes:
       episode_id: 16-byte UUID.
-      start: file position of its EpisodeStart; 0 when that is damaged.
-      end: file position of its EpisodeEnd; 0 when there is none.
+      start: file position of its EpisodeStart; 0 if that is damaged.
+      end: file position of its EpisodeEnd; 0 if there is none.
       ending: number of `rlds_kit_pb2.Ending`; UNKNOWN without an end.
       rows: steps that can be read, the last one included.
       blocks: `[n]` int64 file positions of its blocks.
-      first_row: `[n]` int64, the first row any column of the block has.
+      first_row: `[n]` int64, the first row of any column of the block.
       end_row: `[n]` int64, one past the last.
       content_digest: 16 bytes; empty without an end.
-      is_cut: damaged bytes follow its last block, so more of it may have been there.
+      is_cut: whether damaged bytes follow its last block, so that rows may be lost.
     """
 
     episode_id: bytes
@@ -37,14 +37,14 @@ class EpisodeEntry:
     is_cut: bool = False
 
     def overlapping(self, begin: int, end: int) -> range:
-        """Which blocks have columns in rows `[begin, end)`."""
+        """The blocks that have columns in rows `[begin, end)`."""
         first = int(np.searchsorted(self.end_row, begin, "right"))
         last = int(np.searchsorted(self.first_row, end, "left"))
         return range(first, last)
 
 
 def sighted(episode: SightedEpisode) -> EpisodeEntry:
-    """The entry of an episode of which a scan found these records."""
+    """Creates the entry from the records that a scan found."""
     end, headers = episode.end, [block.header for block in episode.blocks]
     return EpisodeEntry(
         episode_id=episode.episode_id,
@@ -61,7 +61,7 @@ def sighted(episode: SightedEpisode) -> EpisodeEntry:
 
 
 def from_index(index: pb.EpisodeIndex) -> EpisodeEntry:
-    """The entry that a closed shard's index holds."""
+    """Creates the entry from the index of a closed shard."""
     return EpisodeEntry(
         episode_id=index.episode_id,
         start=index.start,

@@ -1,4 +1,4 @@
-"""Reads the rows of an episode, only the columns that are wanted, and nothing that does not match its checksum."""
+"""Reads rows of an episode: only the requested columns, and with verified checksums."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,21 +23,22 @@ from rlds_kit.storage.rows import Rows
 from rlds_kit.storage.shard_file import ShardFile
 
 Wanted: TypeAlias = Callable[[str], bool]
-"""Tells of a column's path whether to read it."""
+"""A predicate on the path of a column: whether to read it."""
 Payload: TypeAlias = Callable[[ColumnLayout], bytes | memoryview]
 """The stored bytes of a column."""
 
 _ONE_READ_SHARE: Final = 0.5
-"""Above this share of the bytes that they span one read of all columns beats one for each."""
+"""If the requested columns have more than this share of the bytes that they span, one read of the span is faster than
+one read for each."""
 
 _BLOCKS_AHEAD: Final = 256
-"""Of a file that is elsewhere: blocks whose headers are fetched together."""
+"""For remote files: number of blocks whose headers are fetched together."""
 _BYTES_AHEAD: Final = 16 << 20
-"""And bytes of columns, as soon as they are so many."""
+"""For remote files: columns are fetched as soon as they have this many bytes."""
 
 
 def everything(_: str) -> bool:
-    """Wants every column."""
+    """Selects every column."""
     return True
 
 
@@ -46,7 +47,7 @@ def _nothing(_: str) -> bool:
 
 
 def fields(names: Iterable[str]) -> Wanted:
-    """Wants the columns at or below these paths.
+    """Selects the columns at or below these paths.
 
     >>> fields(["observation"])("observation/pixels"), fields(["observation"])("observation_valid")
     (True, False)
@@ -70,8 +71,8 @@ class EpisodeReader:
 
     Args:
       file: the shard.
-      entry: where in it the episode lies.
-      cache: keeps decoded columns for the next read.
+      entry: the positions of the episode in it.
+      cache: for decoded columns.
     """
 
     def __init__(self, file: ShardFile, entry: EpisodeEntry, cache: BlockCache) -> None:
@@ -83,7 +84,7 @@ class EpisodeReader:
         return f"{self._file.path}, episode {self._entry.episode_id.hex()}"
 
     def start(self) -> pb.EpisodeStart:
-        """What was recorded at the episode's start.
+        """The record of the episode's start.
 
         Raises:
           DamagedError: it is damaged.
@@ -91,10 +92,10 @@ class EpisodeReader:
         return start_of(self._file, self._entry)
 
     def end(self) -> pb.EpisodeEnd | None:
-        """What was recorded at its end; None without an end.
+        """The record of its end; None without an end.
 
         Raises:
-          DamagedError: it is damaged, or may have been in bytes that are.
+          DamagedError: it is damaged, or may have been in damaged bytes.
         """
         if self._entry.is_cut:
             raise DamagedError(
@@ -104,10 +105,10 @@ class EpisodeReader:
         return end_of(self._file, self._entry)
 
     def columns(self, begin: int, end: int, wanted: Wanted) -> dict[str, list[Column]]:
-        """The columns that have values in rows `[begin, end)`, by path; they may have values in other rows too.
+        """The columns with values in rows `[begin, end)`, by path; they may have values in other rows too.
 
         Raises:
-          DamagedError: a column that is wanted is damaged, or its block is missing.
+          DamagedError: a requested column is damaged, or its block is missing.
         """
         found: dict[str, list[Column]] = {}
         for number in self._near(self._numbers(begin, end), wanted):
@@ -117,10 +118,10 @@ class EpisodeReader:
         return found
 
     def blocks(self, begin: int, end: int, wanted: Wanted) -> Iterator[list[Column]]:
-        """The wanted columns of each block that touches rows `[begin, end)`.
+        """The requested columns of each block that intersects rows `[begin, end)`.
 
         Raises:
-          DamagedError: a column that is wanted is damaged, or its block is missing.
+          DamagedError: a requested column is damaged, or its block is missing.
         """
         for number in self._near(self._numbers(begin, end), wanted):
             yield self._block(number, wanted)
@@ -134,19 +135,19 @@ class EpisodeReader:
         last: int | None = None,
         allocate: Allocate = empty,
     ) -> dict[str, Stack]:
-        """The wanted columns of rows `[begin, end)`, each leaf put together, by path.
+        """The requested columns of rows `[begin, end)`, stacked for each leaf, by path.
 
-        Blocks that lie wholly in these rows are decoded into place; they would only fill the cache.
+        Blocks that are completely inside these rows are decoded directly into the result, and not cached.
 
         Args:
           begin: first row.
           end: one past the last.
-          wanted: tells which columns.
-          last: the last row that matters; rows after it may be there or not.
+          wanted: selects the columns.
+          last: the last required row; rows after it may be missing.
           allocate: makes the arrays.
 
         Raises:
-          DamagedError: a column that is wanted is damaged, or its block is missing.
+          DamagedError: a requested column is damaged, or its block is missing.
         """
         found: dict[str, Stack] = {}
         until = end if last is None else last + 1
@@ -157,7 +158,7 @@ class EpisodeReader:
             fresh: list[tuple[ColumnLayout, Stack, Rows | None]] = []
             for column in block.columns:
                 if column.first_row >= until or column.end_row <= begin or not wanted(column.path):
-                    continue  # a block also has what was done in the step before it
+                    continue  # a block also has the action of the step before it
                 stack = found.get(column.path) or found.setdefault(column.path, Stack(begin, end, allocate))
                 if column.offset in cached:
                     stack.add(cached[column.offset])
@@ -174,7 +175,7 @@ class EpisodeReader:
         fresh: Sequence[tuple[ColumnLayout, Stack, Rows | None]],
         until: int,
     ) -> None:
-        """Reads columns into the rows of their stack, or adds them to it where they must be copied."""
+        """Decodes columns directly into their stack if possible, else adds them to it."""
         place, others = self._file.place(position), dict[int, Column]()
         payload = self._payload(position, block, [column for column, _, _ in fresh])
         for column, stack, rows in fresh:
@@ -187,7 +188,7 @@ class EpisodeReader:
             self._cache.add(position, others)
 
     def paths(self, begin: int, end: int) -> list[str]:
-        """The paths of all columns in the blocks that touch rows `[begin, end)`, without reading any column.
+        """The paths of all columns in the blocks that intersect rows `[begin, end)`, without reading any column.
 
         Raises:
           DamagedError: a block's header is damaged.
@@ -198,29 +199,29 @@ class EpisodeReader:
 
     @property
     def remote(self) -> RemoteFile | None:
-        """What reads the shard if it is elsewhere."""
+        """The reader of a remote shard; None for a local file."""
         return self._file.remote
 
     def header_ranges(self, begin: int, end: int) -> list[Range]:
-        """Where the headers are of the blocks that touch rows `[begin, end)`, those left out that are known."""
+        """The ranges of the headers of the blocks that intersect rows `[begin, end)`, except cached ones."""
         return self._header_ranges(self._entry.overlapping(begin, min(end + 1, self._entry.rows)))
 
     def payload_ranges(self, begin: int, end: int, wanted: Wanted) -> list[Range]:
-        """Where the wanted columns of these blocks are, those left out that are decoded already."""
+        """The ranges of the requested columns of these blocks, except cached ones."""
         numbers = self._entry.overlapping(begin, min(end + 1, self._entry.rows))
         return [each for number in numbers for each in self._payload_ranges(number, wanted)]
 
     def _header_ranges(self, numbers: Sequence[int]) -> list[Range]:
         found = [(int(self._entry.blocks[number]), self._next_position(number)) for number in numbers]
         return [
-            # A small block comes as a whole: asking again for its columns would take longer.
+            # A small block is fetched completely: a second request for its columns would take longer.
             Range(position, max(position + shard_file.FIRST_READ, after if after - position <= GAP else 0))
             for position, after in found
             if self._cache.layout(position) is None
         ]
 
     def _next_position(self, number: int) -> int:
-        """Where the episode's next record begins; between it and a block may be other episodes'."""
+        """The position of the episode's next record; records of other episodes may lie before it."""
         blocks = self._entry.blocks
         return int(blocks[number + 1]) if number + 1 < len(blocks) else self._entry.end
 
@@ -228,7 +229,7 @@ class EpisodeReader:
         try:
             block, position = self._layout(number), int(self._entry.blocks[number])
         except (DamagedError, FormatError):
-            return []  # said when it is read
+            return []  # raised when it is read
         cached = self._cache.columns(position)
         chosen = [column for column in block.columns if wanted(column.path) and column.offset not in cached]
         base = block.payload_base
@@ -240,7 +241,7 @@ class EpisodeReader:
         ]
 
     def _near(self, numbers: range, wanted: Wanted) -> Iterable[int]:
-        """Blocks; of those that are elsewhere, what is wanted is fetched first, many ranges at once."""
+        """Yields blocks; for remote files, fetches the requested ranges first, many concurrently."""
         return numbers if self._file.remote is None else self._fetched(self._file.remote, numbers, wanted)
 
     def _fetched(self, remote: RemoteFile, numbers: range, wanted: Wanted) -> Iterator[int]:
@@ -260,8 +261,8 @@ class EpisodeReader:
             yield from group
 
     def _numbers(self, begin: int, end: int) -> range:
-        """The blocks that touch rows `[begin, end)`."""
-        # What was done in a step is written with the observation after it.
+        """The numbers of the blocks that intersect rows `[begin, end)`."""
+        # The action of a step is written with the observation after it.
         end = min(end + 1, self._entry.rows)
         numbers = self._entry.overlapping(begin, end)
         self._require_complete(begin, end, numbers)
@@ -303,7 +304,7 @@ class EpisodeReader:
             place = self._file.place(position)
             try:
                 prefix = shard_file.read_block_prefix(self._file, position)
-            except FormatError as error:  # the shard was opened, so only what is here is not ours
+            except FormatError as error:  # the shard itself was opened, so only this chunk is invalid
                 raise DamagedError(f"{place}: {error}; run `rlds-kit repair`") from error
             layout = block_layout(prefix, place)
             self._cache.add_layout(position, layout)
@@ -315,7 +316,7 @@ class EpisodeReader:
         return layout
 
     def _payload(self, position: int, block: BlockLayout, wanted: Sequence[ColumnLayout]) -> Payload:
-        """Fetches columns. Of a file that is elsewhere their checksums are looked at here: they can be fetched anew."""
+        """Fetches columns. For a remote file their checksums are verified here, because they can be fetched again."""
         if self._file.remote is None:
             return self._fetched_payload(position, block, wanted)
         return self._file.sound(
@@ -324,13 +325,13 @@ class EpisodeReader:
         )
 
     def _fetched_payload(self, position: int, block: BlockLayout, wanted: Sequence[ColumnLayout]) -> Payload:
-        """With one read where they lie close together, else one by one."""
+        """Fetches columns with one read if they are close together, else one by one."""
         base = block.payload_base
         if len(wanted) == len(block.columns):
-            try:  # the hash of the chunk is checked, too
+            try:  # the hash of the chunk is verified, too
                 data = memoryview(self._file.chunk(position).data)[base - blocks.CHUNK_HEADER_SIZE :]
             except DamagedError:
-                pass  # the checksums of the columns tell where
+                pass  # the checksums of the columns show which ones are damaged
             else:
                 return lambda column: data[column.offset : column.offset + column.length]
         first = min(column.offset for column in wanted)

@@ -1,4 +1,4 @@
-"""One episode while it is recorded."""
+"""Records one episode."""
 
 import time
 import uuid
@@ -24,12 +24,12 @@ _ENDINGS: Final = {
 
 
 class EpisodeRecorder:
-    """Takes the rows of an episode. Made by `Recorder.start_episode`; not safe to share between threads.
+    """Adds rows to an open episode. Created by `Recorder.start_episode`; not thread-safe.
 
     Attributes:
-      id: identifies the episode for ever.
-      rows: steps given so far.
-      oldest: when the first row was given that is in no block yet (`time.monotonic`); None: there is none.
+      id: permanent id of the episode.
+      rows: number of steps so far.
+      oldest: time (`time.monotonic`) of the oldest row that is in no block yet; None: there is none.
     """
 
     def __init__(self, intake: Intake, fields: DeclaredFields, start: pb.EpisodeStart) -> None:
@@ -39,7 +39,7 @@ class EpisodeRecorder:
         self._intake, self._fields, self._start = intake, fields, start
         self._started = self._ended = self._lacks_observation = False
         self._last_block = range(0)
-        self._leaving: Block | None = None  # a block while it is handed on
+        self._leaving: Block | None = None  # a block while it is passed to the writer thread
         self._buffer = self._new_buffer()
         intake.add(start.episode_id, self)
 
@@ -52,12 +52,12 @@ class EpisodeRecorder:
         """Adds a row, copying everything in it.
 
         Args:
-          observed: the observation and whatever belongs with it.
-          acted: action, reward, discount and whatever else the action that led here brought; stored with the row
-            before. None on the first row, and where rows were left out before this one.
+          observed: the observation and other fields of the same row.
+          acted: action, reward, discount and other results of the action that led here; stored with the previous row.
+          None on the first row, and where rows were left out before this one.
 
         Raises:
-          SpecError: a declared field does not fit, and the recorder is strict; nothing of the row is recorded.
+          SpecError: a declared field does not match, and the recorder is strict; nothing of the row is recorded.
           UnsupportedTypeError: a value cannot be recorded; nothing of the row is.
           RecordingError: the episode has ended, or the recorder cannot write.
         """
@@ -69,7 +69,7 @@ class EpisodeRecorder:
         self._add(observed, acted or {})
 
     def act(self, acted: Mapping[str, Any]) -> None:
-        """Adds the last action of data whose final observation is missing: that one is undefined then.
+        """Adds the last action of an episode whose final observation is missing and stays undefined.
 
         Raises:
           As `append`.
@@ -89,17 +89,17 @@ class EpisodeRecorder:
         metadata: Mapping[str, Any] | None = None,
         acted: Mapping[str, Any] | None = None,
     ) -> None:
-        """Ends the episode. One that never had a row leaves nothing.
+        """Ends the episode. An episode without rows is not recorded.
 
         Args:
           ending: TERMINATED, TRUNCATED or INTERRUPTED.
-          terminated: Gymnasium's flag as it was.
-          truncated: Gymnasium's flag as it was; both may be set.
-          metadata: what is known only now; added to what the start had.
+          terminated: Gymnasium's flag.
+          truncated: Gymnasium's flag; both may be set.
+          metadata: added to the metadata of the start.
           acted: the last action of data whose final observation is missing; that observation is then undefined.
 
         Raises:
-          ValueError: `ending` is INCOMPLETE, which only a reader decides.
+          ValueError: `ending` is INCOMPLETE, which only readers assign.
           RecordingError: the episode has ended already, or the recorder cannot write.
         """
         if ending not in _ENDINGS:
@@ -120,7 +120,7 @@ class EpisodeRecorder:
             self._intake.flush()
 
     def discard(self) -> None:
-        """Keeps nothing of the episode: no reader shows it. Bytes already on disk go with the next `rlds-kit rechunk`.
+        """Discards the episode: no reader shows it. `rlds-kit rechunk` removes bytes that are already on disk.
 
         Raises:
           RecordingError: the episode has ended already, or the recorder cannot write.
@@ -137,8 +137,10 @@ class EpisodeRecorder:
             self._buffer = self._new_buffer()
 
     def cut(self) -> None:
-        """Makes a block of the waiting rows, if there are any. The intake's monitor must be held."""
-        # Where Ctrl-C comes between two of these lines the next call does them again: the writer ignores what it had.
+        """Makes a block of the buffered rows, if there are any. The caller holds the intake's monitor."""
+        # A signal handler may raise between any two of these lines. The state is changed in an order that lets the next
+        # call repeat them: `_leaving` keeps the block until everything is done, and the writer ignores jobs that it has
+        # seen before.
         if self._leaving is None:
             self._buffer.settle(self.rows)
             if self.rows == self._last_block.stop:
@@ -154,7 +156,7 @@ class EpisodeRecorder:
         self._last_block, self._buffer, self.oldest, self._leaving = last, fresh, None, None
 
     def interrupt(self) -> None:
-        """Ends the episode as INTERRUPTED. The intake's monitor must be held."""
+        """Ends the episode as INTERRUPTED. The caller holds the intake's monitor."""
         self._finish(pb.EpisodeEnd(episode_id=self.id.bytes, ending=pb.INTERRUPTED, metadata=value.encode({})))
 
     def _check(self) -> None:
@@ -163,9 +165,9 @@ class EpisodeRecorder:
             raise RecordingError("the episode has ended; start another one")
 
     def _new_buffer(self, last_rows: int = 0) -> RowBuffer:
-        # Under memory pressure blocks are cut early: then the next one is likely to be as short.
+        # Under memory pressure blocks are cut early, and the next one is probably as short.
         expected = last_rows or self._intake.policy.block_rows or BLOCK_ROWS
-        rows = 1 << (expected - 1).bit_length()  # few sizes: blocks of nearly as many rows use the same memory again
+        rows = 1 << (expected - 1).bit_length()  # few sizes, so that similar blocks reuse arrays
         return RowBuffer(rows, self._intake.policy.block_bytes, self._intake.pool)
 
     def _add(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> None:
@@ -181,7 +183,7 @@ class EpisodeRecorder:
             self._fields.deviations.say()
 
     def _take(self, observed: Leaves, acted: Leaves) -> bool:
-        """Takes a row; False if the handler of a signal, which runs in this thread, flushed or closed meanwhile."""
+        """Adds a row; False if a signal handler, which runs in this thread, flushed or closed meanwhile."""
         with self._intake.lock:
             self._check()  # again: another thread may have closed the recorder meanwhile
             if self._leaving is not None:
@@ -191,7 +193,8 @@ class EpisodeRecorder:
             if self.oldest is None:
                 self.oldest = time.monotonic()
             buffer.add(rows, observed, acted)
-            # An interrupt before this takes all of the row back; and no signal comes between the questions and the sum.
+            # If a signal handler raises before this line, the whole row is removed again. It cannot run between the
+            # conditions and the addition, which are one expression without calls.
             self.rows += 1 if buffer.attempt is not None and buffer is self._buffer and not self._ended else 0
             if self.rows == rows:
                 buffer.settle(rows)

@@ -1,6 +1,7 @@
-"""Reads the start and the end of an episode at the places that an index or a scan gave, and takes no other record.
+"""Reads the start and the end record of an episode, and verifies that they belong to it.
 
-A record there may be whole and still not be the episode's: two chunks of equal size may have changed places.
+A record at the expected position may be intact and still belong to another episode, if two chunks of equal size were
+swapped.
 """
 
 from rlds_kit.base import rlds_kit_pb2 as pb
@@ -11,10 +12,10 @@ from rlds_kit.storage.shard_file import ShardFile
 
 
 def start_of(file: ShardFile, entry: EpisodeEntry) -> pb.EpisodeStart:
-    """What was recorded at an episode's start.
+    """The record of an episode's start.
 
     Raises:
-      DamagedError: it is damaged, or another record is in its place.
+      DamagedError: it is damaged, or another record is at its position.
     """
     if not entry.start:
         raise DamagedError(
@@ -27,10 +28,10 @@ def start_of(file: ShardFile, entry: EpisodeEntry) -> pb.EpisodeStart:
 
 
 def end_of(file: ShardFile, entry: EpisodeEntry) -> pb.EpisodeEnd | None:
-    """What was recorded at its end; None when it has none.
+    """The record of its end; None if it has none.
 
     Raises:
-      DamagedError: it is damaged, or another record is in its place.
+      DamagedError: it is damaged, or another record is at its position.
     """
     if not entry.end:
         return None
@@ -49,7 +50,7 @@ def end_of(file: ShardFile, entry: EpisodeEntry) -> pb.EpisodeEnd | None:
 def _record(file: ShardFile, position: int) -> pb.Record:
     try:
         return parse_record(file.record(position), file.place(position))
-    except FormatError as error:  # its shard was opened: the rest of it is ours
+    except FormatError as error:  # the shard itself was opened, so only this chunk is invalid
         raise DamagedError(f"{error}; run `rlds-kit repair`") from error
 
 

@@ -1,4 +1,4 @@
-"""Which filter suits a column, and how hard to compress it."""
+"""Chooses the filter and the compression level of a column."""
 
 from typing import Any, Final, NamedTuple
 
@@ -14,10 +14,10 @@ from rlds_kit.storage.predict import lines_of
 from rlds_kit.storage.rows import Rows
 
 THOROUGH_RATIO: Final = 8
-"""What shrinks to less than an eighth (frames of a game) is worth a closer look; sensor noise is not."""
+"""A higher level pays off for data that shrink to less than an eighth (frames of a game), not for sensor noise."""
 _MIN_SAMPLE_ROWS: Final = 4
 _SMALL_ROW: Final = 256
-"""Below so many bytes one comparison of everything is quicker than one for each row."""
+"""Below this size one comparison of all bytes is faster than one for each row."""
 
 
 class Choice(NamedTuple):
@@ -32,9 +32,9 @@ SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
 
 
 class FilterChoice:
-    """Picks a column's filter and level by trying, and tries again only now and then.
+    """Chooses a column's filter and level by a trial, which is repeated only occasionally.
 
-    What suits a field seldom changes, and trying costs a compression per candidate.
+    The best choice for a field seldom changes, and a trial costs one compression per candidate.
     """
 
     TRY_EVERY: Final = 32
@@ -44,7 +44,7 @@ class FilterChoice:
         self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
 
     def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
-        """What to do with `rows`, `[n, bytes]`, n >= 1, each a value of a dtype and shape."""
+        """The choice for `rows`, `[n, bytes]`, n >= 1, each a value of a dtype and shape."""
         if _all_equal(rows):
             return Choice(pb.REPEAT, FAST_LEVEL)
         choice, left = self._chosen.get(key, (None, 0))
@@ -61,7 +61,7 @@ class FilterChoice:
             return len(compress([each.reshape(-1).data for each in parts], choice.level))
 
         def expected(choice: Choice) -> float:
-            """The first row has nothing before it: it is counted once, however few rows the sample has."""
+            """Extrapolates a sample to all rows; the first row, which has no previous one, is counted once."""
             first = size(choice, sample[:1])
             return first + (size(choice, sample) - first) * (len(rows) - 1) / (len(sample) - 1)
 
@@ -71,7 +71,7 @@ class FilterChoice:
         best = min(sizes, key=sizes.__getitem__)
         if sizes[best] * THOROUGH_RATIO < rows.nbytes:
             return Choice(best.filter, THOROUGH_LEVEL)
-        if _may_be_image(dtype, shape):  # predicting takes longer than frames of a game take altogether
+        if _may_be_image(dtype, shape):  # prediction alone takes longer than all other work for frames of a game
             sizes |= {choice: expected(choice) for choice in (SPLIT_PREDICTION, PREDICTION)}
         return min(sizes, key=sizes.__getitem__)
 
@@ -81,7 +81,7 @@ def _may_be_image(dtype: np.dtype[Any], shape: Shape) -> bool:
 
 
 def _readable(choice: Choice, rows: Rows, shape: Shape) -> Choice:
-    """A choice, or another one where readers might refuse what it makes: of tiny rows that may be too large."""
+    """The choice, or another one if readers might reject its result, which can be too large for tiny rows."""
     match choice.filter:
         case pb.XOR_RUNS if rows.shape[1] < runs.WIDE:
             return choice._replace(filter=pb.SPARSE_XOR)
@@ -94,4 +94,4 @@ def _readable(choice: Choice, rows: Rows, shape: Shape) -> Choice:
 def _all_equal(rows: Rows) -> bool:
     if rows.shape[1] < _SMALL_ROW:
         return bool((rows[1:] == rows[:-1]).all())
-    return all(np.array_equal(rows[0], row) for row in rows[:0:-1])  # the last row differs soonest
+    return all(np.array_equal(rows[0], row) for row in rows[:0:-1])  # the last row is the most likely to differ

@@ -1,7 +1,7 @@
 /* The filters that run over every byte of every frame. filters.py, noise_split.py, predict.py and runs.py beside this file
  * have the same functions in NumPy; tests compare them. docs/format.md, "Filters".
  *
- * Decoding trusts nothing: the payload comes from files that anyone may have made. */
+ * Decoders validate everything: the payload comes from untrusted files. */
 
 #ifndef RLDS_KIT_STORAGE_FILTERS_H
 #define RLDS_KIT_STORAGE_FILTERS_H
@@ -12,19 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loops that gain from wider registers are compiled for each kind; the choice is made when the library is loaded. */
+/* Loops that benefit from wider vector registers are compiled for each kind of processor; the version is selected when
+ * the library is loaded. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define FOR_EACH_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define FOR_EACH_CPU
 #endif
 
-/* Stores that leave the cache to others: past_cache.c */
+/* Stores that bypass the cache: past_cache.c */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count);
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes);
 
-/* Rows that are each made of the row before: row_by_row.c */
+/* Rows that are encoded relative to the previous row: row_by_row.c */
 
 typedef int (*DecodeRow)(void *from, Py_ssize_t width, uint8_t *row);
 
@@ -47,11 +48,11 @@ int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssi
 
 typedef struct {
   Py_ssize_t lines, width, pixel; /* of a row; bytes of a line and of a pixel */
-  const uint8_t *zeros;           /* a line: what stands above the first line and before the first row */
+  const uint8_t *zeros;           /* a line: used above the first line and before the first row */
   uint8_t *scratch;               /* two lines */
 } Image;
 
-/* Where rows go, one after the other. If there is a ring, of two rows that stay in the cache, they are put together there
+/* The destination of rows. If there is a ring, a buffer of two rows that stays in the cache, rows are decoded there
  * and written past the cache. */
 typedef struct {
   uint8_t *rows, *ring;
@@ -64,9 +65,9 @@ int decode_image(const Image *image, const uint8_t *modes, const uint8_t *left, 
 
 #define MOST_NOISE 6
 
-/* Numbers that are read one after the other. */
+/* The state of a sequential reader of numbers. */
 typedef struct {
-  Py_ssize_t length, at;     /* of a stretch; of the next number */
+  Py_ssize_t length, at;     /* length of a stretch; index of the next number */
   int noise;                 /* bits of the low fields */
   const uint8_t *high, *low; /* the field of width 2 above the noise; those below, of widths 4, 2 and 1 */
   const uint8_t *gaps, *values, *end; /* the next gap and the value behind it; the end of the values */

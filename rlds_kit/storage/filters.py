@@ -16,7 +16,7 @@ from rlds_kit.storage.rows import Rows, Stored, array_bytes
 from rlds_kit.storage.xor import unxor, xor
 
 Parts: TypeAlias = tuple[np.ndarray, ...]
-"""What a filter makes, in parts that have little in common."""
+"""The result of a filter, in parts that have little in common."""
 Shape: TypeAlias = tuple[int, ...]
 
 
@@ -64,7 +64,7 @@ def unsparse_xor_twin(stored: Stored, out: Rows) -> None:
 
 
 def shuffle(rows: Rows, itemsize: int) -> Rows:
-    """All first bytes of the values, then all second bytes, and so on.
+    """Byte planes: all first bytes of the values, then all second bytes, and so on.
 
     >>> shuffle(np.array([[1, 0, 2, 0]], np.uint8), 2).tolist()
     [[1, 2, 0, 0]]
@@ -105,12 +105,12 @@ def unpredict_split(stored: Stored, count: int, shape: Shape, out: Rows) -> None
 
     Args:
       stored: its parts, one after the other.
-      count: how many rows it was given.
+      count: number of rows that were encoded.
       shape: of a value.
       out: where the first of them go.
 
     Raises:
-      ValueError: it did not make this of so many rows.
+      ValueError: `stored` is not the encoding of this many rows.
     """
     if native is not None and out.flags.c_contiguous and out.size:
         native.unpredict_split(stored, count, out, len(out), *predict.lines_of(shape), array_bytes(out))
@@ -138,21 +138,21 @@ APPLY: Final[dict[int, Callable[[Rows, int, Shape], Parts]]] = {
     pb.PREDICT_SPLIT: lambda rows, _, shape: predict_split(rows, shape),
     pb.XOR_RUNS: lambda rows, _, __: (runs.runs(rows),),
 }
-"""Each takes rows, and the size of an element and the shape of a value."""
+"""The filters by number; each is called with the rows, the size of an element and the shape of a value."""
 
 
 def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) -> None:
-    """Writes the rows that a filter made `stored` of into `out`.
+    """Undoes a filter: decodes `stored` into `out`.
 
     Args:
       number: of the filter.
-      stored: what it made.
+      stored: the result of the filter.
       itemsize: bytes of an element.
       shape: of a value; a row is one.
       out: where the rows go.
 
     Raises:
-      ValueError: there is no such filter, or `stored` has not the size that it would have.
+      ValueError: there is no such filter, or `stored` has the wrong size.
     """
     match number:
         case pb.REPEAT:
@@ -184,7 +184,7 @@ def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) ->
 
 
 def candidates(kind: str, itemsize: int) -> tuple[int, ...]:
-    """The filters that are quick to try for a NumPy dtype kind ("f", "i", "u", "b", ...) and size in bytes."""
+    """The filters that are fast to try for a NumPy dtype kind ("f", "i", "u", "b", ...) and size in bytes."""
     if itemsize == 1:
         return (pb.XOR_RUNS, pb.SPARSE_XOR, pb.XOR, pb.IDENTITY)
     if kind in "iu":

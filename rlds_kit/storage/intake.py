@@ -1,4 +1,4 @@
-"""Where rows wait between the caller and the background thread: one lock, one memory limit, one list of episodes."""
+"""The queue of rows between callers and the writer thread: one lock, one memory limit, one list of open episodes."""
 
 import os
 import threading
@@ -15,7 +15,7 @@ from rlds_kit.storage.writer_thread import WriterThread
 
 
 class OpenEpisode(Protocol):
-    """What the intake asks of an episode that is being recorded; all with the monitor held."""
+    """The interface of an open episode; the caller of its methods holds the monitor."""
 
     oldest: float | None
 
@@ -24,23 +24,25 @@ class OpenEpisode(Protocol):
         """Bytes of rows that are in no block yet."""
 
     def cut(self) -> None:
-        """Makes a block of the waiting rows."""
+        """Makes a block of the buffered rows."""
 
     def interrupt(self) -> None:
         """Ends the episode as INTERRUPTED."""
 
 
 class Intake:
-    """The caller's side of a recorder.
+    """The caller's side of a recorder: accepts rows, and limits the memory of those that are not written yet.
 
     Args:
-      shards: where the background thread writes.
-      policy: when.
-      memory_limit: bytes that may wait.
+      shards: to which the writer thread writes.
+      policy: when rows are written and synced.
+      memory_limit: maximum bytes of rows that are not written yet.
     """
 
     def __init__(self, shards: ShardSet, policy: FlushPolicy, memory_limit: int) -> None:
-        # Callers take the lock itself: a signal may interrupt `Condition.__exit__`, which then never lets go of it.
+        # `with self.lock`, not `with self.monitor`: `Condition.__exit__` is Python code, and a signal handler that
+        # raises at its beginning would leave the lock acquired. The lock is reentrant because a signal handler may call
+        # `flush` or `close` while its own thread holds it.
         self.lock = threading.RLock()
         self.monitor = threading.Condition(self.lock)
         self.policy = policy
@@ -56,26 +58,26 @@ class Intake:
         self._shards = shards
 
     def add(self, episode_id: bytes, episode: OpenEpisode) -> None:
-        """Makes an episode known."""
+        """Registers an open episode."""
         with self.lock:
             self._open[episode_id] = episode
 
     def remove(self, episode_id: bytes) -> None:
-        """Forgets an episode that has ended. The monitor must be held."""
+        """Unregisters an episode that has ended. The caller holds the monitor."""
         self._open.pop(episode_id, None)
 
     def put(self, job: Job) -> None:
-        """Hands a job to the background thread. The monitor must be held."""
+        """Passes a job to the writer thread. The caller holds the monitor."""
         self._thread.put(job)
 
     def took(self, rows: int, nbytes: int) -> None:
-        """Counts what an episode has taken, or given back. The monitor must be held."""
+        """Counts rows and bytes that an episode added, or removed (negative). The caller holds the monitor."""
         self._thread.rows_given += rows
         self._thread.held_bytes += nbytes
         self._bytes_since_sync += nbytes
 
     def after_row(self) -> None:
-        """Waits for free memory and for what the policy promises of each step. The monitor must be held."""
+        """Waits until memory is below the limit, and syncs if the policy requires it. The caller holds the monitor."""
         if self._thread.held_bytes >= self._memory_limit:
             self._make_room()
         each_bytes = self.policy.each_bytes
@@ -83,7 +85,7 @@ class Intake:
             self._flush()
 
     def flush(self) -> None:
-        """Returns when everything given is durable.
+        """Returns when all added rows are durable.
 
         Raises:
           RecordingError: it could not be written.
@@ -93,19 +95,19 @@ class Intake:
             self._flush()
 
     def durable(self) -> dict[bytes, int]:
-        """For each open episode how many of its rows are on disk; nothing in a forked child, which has none."""
+        """The number of durable rows of each open episode; empty in a forked child, which has none."""
         if self._in_child:
             return {}
         with self.lock:
             return {key: self._thread.durable.get(key, 0) for key in self._open}
 
     def check(self) -> None:
-        """Raises if nothing can be recorded any more.
+        """Raises an error if recording is not possible any more.
 
         Raises:
           RecordingError: closed, failed, or used in a forked child.
         """
-        if self.closed or self._in_child or self._thread.error is not None:  # asked with every row
+        if self.closed or self._in_child or self._thread.error is not None:  # checked for every row, so without a call
             self._refuse()
 
     def _refuse(self) -> None:
@@ -119,7 +121,7 @@ class Intake:
         self._thread.check()
 
     def close(self) -> None:
-        """Interrupts open episodes, writes everything and ends the thread; in a forked child it does nothing.
+        """Interrupts open episodes, writes everything and ends the writer thread; does nothing in a forked child.
 
         Raises:
           RecordingError: something could not be written.
@@ -130,13 +132,14 @@ class Intake:
             self.closed = True
             for episode in list(self._open.values()):
                 episode.interrupt()
-        # Where Ctrl-C breaks off the waiting, the next call (at exit, at the latest) goes on with it.
+        # If Ctrl-C interrupts the wait, `_finished` is still False, and the next call (at the latest the one at exit)
+        # waits again.
         self._thread.finish()
         self._finished = True
         self._thread.check()
 
     def leave_to_parent(self) -> None:
-        """Called in a forked child: its copies of the files would hold the parent's locks."""
+        """Called in a forked child: closes its copies of the files, which would keep the parent's locks."""
         self._in_child = True
         self._shards.abandon()
 
@@ -146,14 +149,14 @@ class Intake:
         self._thread.wait_for_sync(self._thread.request_sync())
 
     def _cut_waiting(self, seconds: float) -> None:
-        """Makes blocks of the rows that have waited so long. The monitor must be held."""
+        """Makes blocks of rows that are at least this old. The caller holds the monitor."""
         latest = time.monotonic() - seconds
         for episode in self._open.values():
             if episode.oldest is not None and episode.oldest <= latest:
                 episode.cut()
 
     def _make_room(self) -> None:
-        """Keeps the waiting bytes below the limit: cuts the largest blocks, then waits for the disk."""
+        """Cuts the largest buffers until those left have half of the limit, then waits for the disk."""
         waiting = sorted(self._open.values(), key=lambda episode: episode.waiting_bytes, reverse=True)
         surplus = sum(episode.waiting_bytes for episode in waiting) - self._memory_limit // 2
         for episode in waiting:
@@ -172,6 +175,6 @@ def _after_fork_in_child() -> None:
         intake.leave_to_parent()
 
 
-# Not a look at the process id with every row: a system call would cost more than the rest of the row.
+# A fork hook instead of `os.getpid()` for every row: the system call would cost more than the rest of the row.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)

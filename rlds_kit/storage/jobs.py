@@ -1,4 +1,4 @@
-"""What the recorder asks of its background thread."""
+"""The jobs of the writer thread."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -25,14 +25,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """An episode ends; its digest is not known yet."""
+    """An episode ends; the writer thread computes its digest."""
 
     end: pb.EpisodeEnd
 
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """An episode of which something is on disk already is to be left out; it had `rows` rows."""
+    """An episode that is partly on disk is discarded; it had `rows` rows."""
 
     episode_id: bytes
     rows: int
@@ -40,7 +40,7 @@ class Discard:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """Everything before this is to be durable; `ticket` tells who waits."""
+    """All jobs before this one must be made durable; `ticket` is the number of the request."""
 
     ticket: int
 

@@ -1,8 +1,8 @@
-"""Leaves: what each value of a step is, and where in the nest it stands.
+"""Leaves: the single values of a step, with their kinds and their paths in the nested structure.
 
 A leaf's path is the text of `Column.path` in the format: keys joined by "/", "(0)" for an element of a tuple, "[0]" of
 a list. Containers of declared fields, and dictionaries with text keys, become paths; every other container is one leaf
-of kind TREE. `branch.py` takes steps apart.
+of kind TREE. `branch.py` flattens steps.
 """
 
 import functools
@@ -20,7 +20,7 @@ Kind: TypeAlias = int
 
 
 class ColumnKey(NamedTuple):
-    """What all values of one column share."""
+    """Identifies a column: path, kind, dtype and rank of its values."""
 
     path: str
     kind: Kind
@@ -29,10 +29,10 @@ class ColumnKey(NamedTuple):
 
 
 class Leaves:
-    """The values of one step, as given, and the columns that they go to; of a TREE the serialized message.
+    """The values of one step, as given, and their columns; for a TREE the serialized message.
 
     Attributes:
-      keys: a column for each value; steps that are made alike have the same objects here.
+      keys: the column of each value; steps of the same structure share these objects.
       items: the values.
     """
 
@@ -53,12 +53,12 @@ class Leaves:
         self.items.append(item)
 
     def cut(self, count: int) -> None:
-        """Keeps the first `count` only."""
+        """Removes all but the first `count`."""
         del self.keys[count:], self.items[count:]
 
 
 EMPTY_DICT: Final = values.encode({}).SerializeToString()
-"""Most infos are empty: then nothing need be encoded."""
+"""The encoded empty dict, precomputed because most infos are empty."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -66,8 +66,8 @@ def escape(key: str) -> str:
     """A dictionary's key as an element of a path.
 
     Raises:
-      UnsupportedTypeError: the key is no text.
-      SpecError: UTF-8 cannot hold it.
+      UnsupportedTypeError: the key is not text.
+      SpecError: UTF-8 cannot encode it.
 
     >>> escape("a/b"), escape("(0)"), escape("~"), escape("")
     ('a~1b', '~2(0)', '~0', '~2')
@@ -104,7 +104,7 @@ def unescape(element: str) -> str:
 
 
 def nest(flat: Mapping[str, Any]) -> Any:  # the nest of recorded values has any type
-    """Puts leaves together again: the inverse of `leaves` for paths relative to one field.
+    """Rebuilds a nested value from its leaves: the inverse of `leaves` for paths relative to one field.
 
     >>> nest({"a/(0)": 1, "a/(1)": 2, "b~1c": 3})
     {'a': (1, 2), 'b/c': 3}

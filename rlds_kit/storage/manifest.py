@@ -1,7 +1,8 @@
-"""What writers of a dataset have closed, so that a copy that broke off is noticed: `closed-*.json`.
+"""Manifests, `closed-*.json`: lists of the files that writers have closed, by which incomplete copies are detected.
 
-Each writer replaces its own file when it has closed another one, and touches no other's. So a manifest names only files
-that are complete and durable, and a file that none names is no fault: its writer died, or is older than manifests.
+Each writer replaces its own manifest when it has closed another file, and never changes other manifests. So a manifest
+names only files that are complete and durable, and a file without an entry is not a fault: its writer was interrupted,
+or is older than manifests.
 """
 
 import json
@@ -25,7 +26,7 @@ PATTERN: Final = MANIFESTS
 FORMAT: Final = "rlds_kit manifest"
 VERSION: Final = 1
 MAX_ENTRIES: Final = 256
-"""In a file: more would make it slow to replace; its writer begins another one."""
+"""Maximum files in a manifest, so that replacing it stays fast; then the writer starts another one."""
 ADVICE: Final = (
     "Copy the dataset again. `rlds-kit verify` lists what is lost, and `rlds-kit verify --accept-missing` notes that "
     "you can do without it."
@@ -42,8 +43,8 @@ class ClosedFile:
       path: relative to the dataset, with slashes.
       bytes: its size.
       digest: XXH3-128 in hexadecimal: of the record that is a shard's index; of the whole file of a layer.
-      episodes: that readers show; of a shard.
-      steps: of these.
+      episodes: number of episodes that readers show; 0 for a layer.
+      steps: of these episodes.
     """
 
     path: str
@@ -55,11 +56,11 @@ class ClosedFile:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A loss that somebody accepted; it is one again when the file has another size.
+    """An accepted loss; it counts as a loss again when the file has another size.
 
     Attributes:
       path: relative to the dataset: of a closed file, or of a damaged manifest.
-      bytes: that are there; None: it is missing.
+      bytes: current size; None: it is missing.
     """
 
     path: str
@@ -68,12 +69,12 @@ class Accepted:
 
 @dataclass(slots=True)
 class Manifests:
-    """What all manifests of a dataset say.
+    """The content of all manifests of a dataset.
 
     Attributes:
       closed: files by path.
       accepted: losses by path.
-      damaged: what is wrong with each manifest that cannot be read, by its name.
+      damaged: the error of each manifest that cannot be read, by its name.
     """
 
     closed: dict[str, ClosedFile] = field(default_factory=dict)
@@ -83,13 +84,13 @@ class Manifests:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A file that is not as its writer closed it.
+    """A file that is missing or differs from what its writer closed.
 
     Attributes:
       path: relative to the dataset.
-      found: its bytes; None: it is missing.
-      closed: what it was; None: it is a manifest that cannot be read.
-      message: for people.
+      found: its size; None: it is missing.
+      closed: its entry; None: it is a manifest that cannot be read.
+      message: a description of the loss.
     """
 
     path: str
@@ -102,7 +103,7 @@ class Lost:
 
 
 def digest_of(data: bytes) -> str:
-    """How manifests state what bytes were closed.
+    """The digest of bytes in manifests.
 
     >>> digest_of(b"")
     '99aa06d3014798d86001c324468d497f'
@@ -111,7 +112,7 @@ def digest_of(data: bytes) -> str:
 
 
 class ManifestWriter:
-    """Notes what one writer closed.
+    """Writes the manifest of one writer.
 
     Args:
       directory: of the dataset.
@@ -123,10 +124,10 @@ class ManifestWriter:
         self._closed: list[ClosedFile] = []
 
     def add(self, closed: ClosedFile) -> None:
-        """Notes a file that is durable.
+        """Adds a durable file.
 
         Warns:
-          RuntimeWarning: that cannot be written. The file itself is as good as any that nobody noted.
+          RuntimeWarning: the manifest cannot be written. The file itself is valid without an entry.
         """
         if self._path is None or len(self._closed) >= MAX_ENTRIES:
             self._path, self._closed = self._directory / name_for(closed.path), []
@@ -143,9 +144,9 @@ class ManifestWriter:
 
 
 def name_for(path: str, number: int | None = None) -> str:
-    """The name of the manifest whose first entry is a file: like the file's, so no other writer has the same.
+    """The name of a manifest, derived from its first file and therefore unique.
 
-    It sorts before the names of shards: what is copied in the order of names has it first.
+    It sorts before the names of shards, so that a copy in the order of names has it first.
 
     >>> name_for("episodes-20250615T150100123456Z-3f2a90c41b7e-00001.riegeli")
     'closed-20250615T150100123456Z-3f2a90c41b7e-00001.json'
@@ -158,7 +159,7 @@ def name_for(path: str, number: int | None = None) -> str:
 
 
 def write(path: Path, closed: Iterable[ClosedFile], accepted: Iterable[Accepted] = ()) -> None:
-    """Replaces a manifest: whatever happens, the old one or the new one is there whole.
+    """Replaces a manifest atomically.
 
     Raises:
       OSError: it cannot be written.
@@ -181,7 +182,7 @@ def manifests_in(directory: Path) -> list[Path]:
 
 
 def read_manifests(directory: Path) -> Manifests:
-    """What the manifests of a dataset say; call it before shards are listed, so that what they name is there by then.
+    """Reads the manifests of a dataset; call it before listing shards, so that the files in them exist by then.
 
     Raises:
       RemoteError: a URL cannot be read.
@@ -193,7 +194,7 @@ def read_manifests(directory: Path) -> Manifests:
         try:
             closed, accepted = _read(path)
         except RemoteChangedError:
-            continue  # its writer has replaced it since the files were listed, so the list may lack what it names
+            continue  # its writer has replaced it since the files were listed, so the list may lack files that it names
         except RemoteError:
             raise
         except (OSError, FormatError) as error:
@@ -205,10 +206,10 @@ def read_manifests(directory: Path) -> Manifests:
 
 
 def _read(path: Path) -> tuple[list[ClosedFile], list[Accepted]]:
-    """What a manifest says; nothing if it is newer than the list of files that it was found in.
+    """Reads a manifest; empty if it is newer than the list of files in which it was found.
 
     Raises:
-      FormatError: it is damaged, none, or of a newer version.
+      FormatError: it is damaged, not a manifest, or of a newer version.
       OSError: it cannot be read.
     """
     size = path.stat().st_size
@@ -254,18 +255,18 @@ def _accepted(entry: Any) -> Accepted:  # JSON
 
 
 def _is_inside(path: str) -> bool:
-    """Whether a path can be one of a file in a dataset: a manifest may come from anybody."""
+    """Whether a path is inside the dataset: a manifest may come from an untrusted source."""
     parts = path.split("/")
     return path.isprintable() and "\\" not in path and all(part and not part.startswith(".") for part in parts)
 
 
 def losses(directory: Path, said: Manifests, *, ask: bool = True) -> list[Lost]:
-    """What is missing, or has another size than when it was closed, and is not accepted.
+    """The files that are missing, or have another size than when they were closed, and are not accepted.
 
     Args:
       directory: of the dataset.
-      said: by its manifests.
-      ask: whether to ask a server for the size of a file that it has not told yet.
+      said: the content of its manifests.
+      ask: whether to request unknown sizes from a server.
     """
     found = [_lost(directory, closed, ask=ask) for closed in said.closed.values()]
     found += [
@@ -276,7 +277,7 @@ def losses(directory: Path, said: Manifests, *, ask: bool = True) -> list[Lost]:
 
 
 def is_accepted(said: Manifests, lost: Lost) -> bool:
-    """Whether somebody accepted a loss as it is."""
+    """Whether a loss was accepted in its current state."""
     accepted = said.accepted.get(lost.path)
     return accepted is not None and accepted.bytes == lost.found
 
@@ -293,27 +294,27 @@ def _lost(directory: Path, closed: ClosedFile, *, ask: bool) -> Lost | None:
 
 
 def _size(path: Path) -> int | None:
-    """The size of a file; None if there is none that can be looked at."""
+    """The size of a file; None if it does not exist or cannot be accessed."""
     try:
         return path.stat().st_size if path.is_file() else None
     except RemoteError:
         raise
-    except OSError:  # a name that no file can have, a directory that may not be looked into
+    except OSError:  # an impossible name, or a directory without permission
         return None
 
 
 def require_all(directory: Path) -> None:
-    """Refuses a dataset of which something is lost: what is made of it would not show that.
+    """Raises an error for an incomplete dataset, because a dataset that is made from it would not show the loss.
 
     Raises:
-      DamagedError: a file that was closed is missing, or is not as it was.
+      DamagedError: a closed file is missing or has changed.
     """
     if lost := losses(directory, read_manifests(directory)):
         raise DamagedError(f"{directory}: lost {summary(lost)}. {ADVICE}")
 
 
 def summary(lost: Sequence[Lost]) -> str:
-    """Says what is lost in one line."""
+    """Describes losses in one line."""
     episodes = sum(each.closed.episodes for each in lost if each.closed is not None)
     held = f", which held {episodes} episodes" if episodes else ""
     more = f"; and {len(lost) - 3} more" if len(lost) > 3 else ""

@@ -1,16 +1,17 @@
-/* Numbers near zero as bits that are noise and bits that are not: the second half of PREDICT_SPLIT.
+/* Splits numbers near zero into bits of noise and other bits: the second half of PREDICT_SPLIT.
  *
- * There are eight stretches of numbers. Byte j of a field of width 1 has a bit of number j of each; a field of width 2 has
- * two bytes for each j, the first for stretches 0, 2, 4 and 6. Loops take eight bytes at a time as one number, as no
- * register shifts bytes. */
+ * The numbers are divided into eight stretches. Byte j of a field of width 1 has a bit of number j of each stretch; a
+ * field of width 2 has two bytes for each j, the first for stretches 0, 2, 4 and 6. Loops process eight bytes at a
+ * time as one 64-bit number, because vector instructions cannot shift single bytes. */
 
 #include "filters.h"
 
-#define FEW 8        /* at most one in so many is an exception */
-#define LONG_GAP 255 /* so many numbers, and no exception after them */
-#define EACH 0x0101010101010101u
+#define FEW 8        /* at most one in this many numbers is an exception */
+#define LONG_GAP 255 /* a gap of this many numbers without an exception after it */
+#define EACH 0x0101010101010101u /* times a byte: that byte in each of eight places */
 
-/* Eight bytes anywhere. Compilers find wider registers for loops over these, but not for loops that get them by memcpy. */
+/* Eight bytes at any address. Compilers vectorize loops over these, but not loops that load them with memcpy. Safe for
+ * any memory: the type may be unaligned and may alias others. */
 #if defined(_MSC_VER)
 typedef __unaligned uint64_t Word;
 #define RESTRICT __restrict
@@ -21,7 +22,8 @@ typedef uint64_t __attribute__((aligned(1), may_alias)) Word;
 
 static Py_ssize_t length_of(Py_ssize_t total) { return total / 8 + (total % 8 != 0); }
 
-/* 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ...: eight of them. */
+/* 0, -1, 1, -2, 2, ... become 0, 1, 2, 3, 4, ..., for eight bytes at once. The masks keep bits from crossing into the
+ * next byte; (sign << 8) - sign is 0xff in each byte with a sign bit, so the XOR inverts the negative numbers only. */
 static inline uint64_t to_zigzag(uint64_t left) {
   uint64_t sign = left >> 7 & EACH;
   return (left & 0x7f * EACH) << 1 ^ ((sign << 8) - sign);
@@ -32,13 +34,13 @@ static inline uint64_t from_zigzag(uint64_t zigzag) {
   return (zigzag >> 1 & 0x7f * EACH) ^ ((sign << 8) - sign);
 }
 
-/* Where bits of a stretch are: those of each field as words, and by how much they are shifted there. */
+/* The positions of the bits of a stretch: words of each field, and the number of bits by which they are shifted. */
 typedef struct {
   const Word *high, *four, *two, *one;
   int by_two, by_four, by_one;
 } Stretch;
 
-/* From number `j` of a stretch on. */
+/* The positions from number `j` of a stretch on. */
 static Stretch find_stretch(const Numbers *from, int stretch, Py_ssize_t j) {
   const uint8_t *low = from->low + j;
   Py_ssize_t length = from->length, odd = stretch % 2 * length;
@@ -55,7 +57,7 @@ static Stretch find_stretch(const Numbers *from, int stretch, Py_ssize_t j) {
   return found;
 }
 
-/* Puts words together; `noise` is known when this is compiled. */
+/* Joins the bits of words. `noise` is a constant in each inlined copy, so its branches disappear. */
 static inline void join_noise(Stretch from, int noise, Py_ssize_t count, Word *RESTRICT to) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     uint64_t word = (from.high[i] >> from.by_two & 3 * EACH) << noise;
@@ -79,7 +81,8 @@ static void join_words(Stretch from, int noise, Py_ssize_t count, Word *to) {
   }
 }
 
-/* `count` numbers of a stretch. */
+/* Joins `count` numbers of a stretch. The last ones, fewer than eight, are copied to local words, so that nothing is
+ * read or written beyond the buffers. */
 static void join_stretch(Stretch from, int noise, Py_ssize_t count, uint8_t *to) {
   Py_ssize_t words = count / 8, rest = count % 8;
   join_words(from, noise, words, (Word *)to);
@@ -94,11 +97,12 @@ static void join_stretch(Stretch from, int noise, Py_ssize_t count, uint8_t *to)
   memcpy(to + words * 8, &last[4], (size_t)rest);
 }
 
-/* Finds the values behind the gaps; returns 0 if the gaps do not end at `total`, or there is not a right one for each. */
+/* Finds the values behind the gaps; returns 0 if the gaps do not end at `total`, or there is not exactly one valid
+ * value for each exception. After this check `add_exceptions` can trust gaps and values. */
 static int find_values(Numbers *from, Py_ssize_t total) {
   Py_ssize_t at = 0, count = 0;
   const uint8_t *gap = from->gaps;
-  for (; gap < from->high && at <= total; ++gap) {
+  for (; gap < from->high && at <= total; ++gap) { /* `at` cannot overflow: a gap adds at most 255 */
     at += *gap;
     if (*gap == LONG_GAP) continue;
     if (at == total) break;
@@ -111,9 +115,10 @@ static int find_values(Numbers *from, Py_ssize_t total) {
   return 1;
 }
 
-/* Begins to read what `split` made of `total` numbers; returns 0 if it did not make that. */
+/* Starts to read the encoding of `total` numbers by `split`; returns 0 if it is not valid. */
 int open_numbers(Numbers *from, const uint8_t *stored, Py_ssize_t size, Py_ssize_t total) {
   Py_ssize_t length = length_of(total);
+  /* The division is the check size - 1 >= (noise + 2) * length without overflow: all fields are inside `stored`. */
   if (size < 1 || stored[0] > MOST_NOISE || (size - 1) / (stored[0] + 2) < length) return 0;
   from->length = length, from->noise = stored[0], from->at = from->exception = 0;
   from->high = stored + size - (from->noise + 2) * length, from->low = stored + size - from->noise * length;
@@ -121,7 +126,7 @@ int open_numbers(Numbers *from, const uint8_t *stored, Py_ssize_t size, Py_ssize
   return find_values(from, total);
 }
 
-/* Adds to `count` numbers from `from->at` on what exceptions among them have above the fields. */
+/* Adds the upper bits of exceptions to `count` numbers from `from->at` on. */
 static void add_exceptions(Numbers *from, Py_ssize_t count, uint8_t *to) {
   while (from->values < from->end) {
     Py_ssize_t next = from->exception + *from->gaps;
@@ -135,7 +140,7 @@ static void add_exceptions(Numbers *from, Py_ssize_t count, uint8_t *to) {
   }
 }
 
-/* Reads the next numbers; there are so many. */
+/* Reads the next `count` numbers; the caller guarantees that there are this many. */
 void read_numbers(Numbers *from, Py_ssize_t count, uint8_t *to) {
   Py_ssize_t length = from->length, done = 0;
   while (done < count) {
@@ -147,7 +152,7 @@ void read_numbers(Numbers *from, Py_ssize_t count, uint8_t *to) {
   from->at += count;
 }
 
-/* `count` words of numbers become zigzag. */
+/* Converts `count` words of numbers to zigzag. */
 FOR_EACH_CPU
 static void fill_zigzag(Word *numbers, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; ++i) numbers[i] = to_zigzag(numbers[i]);
@@ -156,7 +161,7 @@ static void fill_zigzag(Word *numbers, Py_ssize_t count) {
 FOR_EACH_CPU
 static Py_ssize_t count_from(const uint8_t *numbers, Py_ssize_t count, unsigned least) {
   Py_ssize_t found = 0;
-  while (count > 0) { /* in parts whose counts 32 bits hold */
+  while (count > 0) { /* in parts whose counts fit into 32 bits, for more values in each vector */
     Py_ssize_t size = count < 1 << 16 ? count : 1 << 16;
     uint32_t here = 0;
     for (Py_ssize_t i = 0; i < size; ++i) here += numbers[i] >= least;
@@ -165,10 +170,10 @@ static Py_ssize_t count_from(const uint8_t *numbers, Py_ssize_t count, unsigned 
   return found;
 }
 
-/* Writes the gaps before numbers of more than `bits` bits, and what these have above them; returns the ends of both. */
+/* Writes the gaps before numbers of more than `bits` bits, and the bits above these; advances both pointers. */
 static void take_exceptions(const uint8_t *numbers, Py_ssize_t total, int bits, uint8_t **gaps, uint8_t **values) {
   const uint64_t above = (255u << bits & 255u) * EACH;
-  Py_ssize_t next = 0; /* the first one that is in no gap yet */
+  Py_ssize_t next = 0; /* the first number that is in no gap yet */
   for (Py_ssize_t i = 0; i <= total; ++i) {
     while (i + 8 <= total && !(*(const Word *)(numbers + i) & above)) i += 8;
     if (i < total && numbers[i] >> bits == 0) continue;
@@ -179,7 +184,7 @@ static void take_exceptions(const uint8_t *numbers, Py_ssize_t total, int bits, 
   }
 }
 
-/* The bits from `shift` on of the numbers that share a byte; `width` is known when this is compiled. */
+/* The bits from `shift` on of the numbers that share a byte. `width` is a constant in each inlined copy. */
 static inline void fill_bytes(const uint8_t *numbers, Py_ssize_t length, int shift, int width, uint8_t *RESTRICT to) {
   const uint64_t mask = ((1u << width) - 1) * EACH;
   Py_ssize_t words = length / 8;

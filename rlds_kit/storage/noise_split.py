@@ -1,8 +1,8 @@
-"""Numbers near zero as bits that are noise and bits that are not (`docs/format.md`, "PREDICT_SPLIT").
+"""Splits numbers near zero into bits of noise and other bits (`docs/format.md`, "PREDICT_SPLIT").
 
-What is left of a predicted image is noise around zero. The lowest bits of noise are as good as random, so a coder that
-is given whole bytes spends most of its time on what it cannot make smaller. Here those bits are set aside. Of the bits
-above them, two are kept of each number, four numbers to a byte: these are what compresses. The few numbers that have
+The residuals of a predicted image are noise around zero. The lowest bits of noise are practically random, so a
+compressor of whole bytes spends most of its time on incompressible bits. Here those bits are stored separately. Of the
+bits above them, two of each number are stored, four numbers to a byte: these are compressible. The few numbers with
 more bits are exceptions.
 """
 
@@ -13,28 +13,28 @@ import numpy as np
 from rlds_kit.storage.native import native
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
-"""Bytes that stand for -128 to 127."""
+"""Bytes that represent -128 to 127."""
 
 MOST_NOISE: Final = 6
-"""Bits of a number: two are left for the others."""
+"""Maximum bits of noise: two bits are used for the others."""
 FEW: Final = 8
-"""At most one of so many numbers is an exception."""
+"""At most one of this many numbers is an exception."""
 _LONG_GAP: Final = 255
-"""So many numbers, and no exception after them."""
+"""A gap of this many numbers without an exception after it."""
 _EXCEPTION_BITS: Final = 10
-"""What one takes, about."""
+"""Approximate bits of an exception."""
 _SAMPLE: Final = 4096
-"""Numbers that are looked at, or up to six times as many."""
+"""Size of the sample of numbers, or up to six times as many."""
 
 _IS_HIGH: Final = ((np.arange(256)[:, None] >> np.arange(MOST_NOISE + 1))[..., None] == np.arange(4)).astype(np.float64)
 """`[number, noise, h]`: 1 where the bits of a number above the noise are `h`."""
 
 
 def split(left: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Sets the bits of numbers apart.
+    """Splits the bits of numbers.
 
     Returns:
-      How many bits are noise, and the exceptions; the two bits above the noise; the noise.
+      The number of bits of noise, and the exceptions; the two bits above the noise; the noise.
 
     >>> exceptions, high, noise = split(np.array([255, 0, 1, 2, 3, 4, 5, 6] * 8, np.uint8))
     >>> exceptions.tolist(), high.size, noise.size
@@ -48,13 +48,13 @@ def split(left: Numbers) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def at_most(count: int) -> int:
-    """Bytes that `split` makes of so many numbers at most."""
+    """Maximum bytes of the result of `split` for this many numbers."""
     return 2 + 2 * (count // FEW) + count // _LONG_GAP + 8 * _length(count)
 
 
 def noise_of(left: Numbers) -> int:
-    """How many bits had best be taken for noise: a guess from some of the numbers."""
-    step = 6 * (left.size // (6 * _SAMPLE)) + 1  # neither of 2 nor of 3: pixels of all channels are among them
+    """Estimates the best number of noise bits from a sample of the numbers."""
+    step = 6 * (left.size // (6 * _SAMPLE)) + 1  # not a multiple of 2 or 3: samples all channels
     numbers = _zigzag(left[::step])
     shares = np.bincount(numbers, minlength=256) / max(1, numbers.size)
     high = np.tensordot(shares, _IS_HIGH, 1)
@@ -63,7 +63,7 @@ def noise_of(left: Numbers) -> int:
 
 
 def split_twin(left: Numbers, noise: int) -> Numbers:
-    """All parts of `split` in NumPy, with `noise` bits of noise or as many as it takes to have few exceptions."""
+    """`split` in NumPy, with `noise` bits of noise, or more if there would be many exceptions."""
     numbers = _zigzag(left)
     while noise < MOST_NOISE and np.count_nonzero(numbers >= 4 << noise) > left.size // FEW:
         noise += 1
@@ -83,11 +83,11 @@ def unsplit(stored: Numbers, total: int, left: Numbers) -> None:
 
     Args:
       stored: its parts, one after the other.
-      total: how many numbers it was given.
+      total: number of encoded numbers.
       left: where the first of them go.
 
     Raises:
-      ValueError: it did not make this of `total` numbers.
+      ValueError: `stored` is not the encoding of `total` numbers.
     """
     noise, length = int(stored[0]) if stored.size else MOST_NOISE + 1, _length(total)
     at = stored.size - (noise + 2) * length
@@ -107,7 +107,7 @@ def unsplit(stored: Numbers, total: int, left: Numbers) -> None:
 
 
 def _exceptions(stored: Numbers, total: int) -> tuple[np.ndarray, Numbers]:
-    """Where exceptions are, and what they have above the other bits."""
+    """The positions of exceptions, and their bits above the others."""
     ends = np.cumsum(stored, dtype=np.int64) + np.cumsum(stored != _LONG_GAP) - 1
     last = np.flatnonzero((ends >= total) & (stored != _LONG_GAP))
     if not last.size or ends[last[0]] != total:
@@ -120,7 +120,7 @@ def _exceptions(stored: Numbers, total: int) -> tuple[np.ndarray, Numbers]:
 
 
 def _length(total: int) -> int:
-    """Numbers of a stretch: there are eight, and each byte of a field has bits of several."""
+    """The length of a stretch: there are eight stretches, and each byte of a field has bits of several."""
     return -(-total // 8)
 
 
@@ -134,7 +134,7 @@ def _field(numbers: np.ndarray, width: int) -> np.ndarray:
 
 
 def _numbers(field: np.ndarray, width: int, length: int) -> np.ndarray:
-    """The inverse of `_field`, with what fills the last bytes up."""
+    """The inverse of `_field`, including the padding of the last bytes."""
     numbers: np.ndarray = (field[: width * length] >> _shifts(width)) & np.uint8((1 << width) - 1)
     return numbers.reshape(-1)
 

@@ -1,4 +1,4 @@
-"""The shards that a dataset has open, and what it keeps of them in memory."""
+"""The open shards of a dataset, and its cache of decoded columns."""
 
 import os
 import threading
@@ -15,13 +15,13 @@ from rlds_kit.storage.episode_reader import EpisodeReader
 from rlds_kit.storage.shard_file import ShardFile
 
 OPEN_FILES: Final = 128
-"""Shards that are kept open at once."""
+"""Maximum number of open shards."""
 RECORD_BYTES: Final = 2 << 10
-"""Of an episode's start or end: about what it takes with its metadata."""
+"""Bytes to prefetch for an episode's start or end: about its size with metadata."""
 
 
 class OpenFiles:
-    """The open shards and the cache of a dataset and its views; made anew in every process."""
+    """The open shards and the cache of a dataset and its views; each process has its own."""
 
     def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
         self._lock = threading.Lock()
@@ -30,22 +30,22 @@ class OpenFiles:
         _all.add(self)
 
     def get(self, directory: Path, name: str) -> tuple[ShardFile, BlockCache]:
-        """A shard, opened if need be."""
+        """Returns a shard, and opens it if necessary."""
         with self._lock:
             file = self._open.pop(name, None) or ShardFile(directory / name)
             self._open[name] = file
             if len(self._open) > OPEN_FILES:
-                del self._open[next(iter(self._open))]  # closed when nobody reads it any more
+                del self._open[next(iter(self._open))]  # closed when its last reader releases it
         return file, BlockCache(self._store, name)
 
     def fetch_records(self, directory: Path, chosen: Iterable[tuple[str, EpisodeEntry]]) -> None:
-        """Brings the starts and ends of episodes near, if they are elsewhere: many at once."""
+        """Prefetches the start and end records of episodes of remote files, concurrently."""
         if isinstance(directory, RemotePath):
             places = [(name, at) for name, entry in chosen for at in (entry.start, entry.end) if at]
             directory.directory.fetch(Want(name, at, at + RECORD_BYTES) for name, at in places)
 
     def renew(self) -> None:
-        """Called in a forked child: a thread that is not there any more may have held the locks."""
+        """Called in a forked child: a thread that does not exist there may have held the locks."""
         self._lock = threading.Lock()
         self._store.renew()
 

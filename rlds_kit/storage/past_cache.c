@@ -1,19 +1,19 @@
-/* Stores that leave the cache to others, where the processor has some. */
+/* Non-temporal stores, which bypass the cache, on processors that have them. */
 
 #include "filters.h"
 
-/* They need rows that begin at a multiple of WIDTH bytes. */
+/* They need rows that begin at a multiple of WIDTH bytes; `is_past_cache_better` checks that. */
 #if defined(__x86_64__) && defined(__linux__)
 #include <emmintrin.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #define WIDTH 16
-#define LARGE (2 << 20) /* about what a core has of its own */
+#define LARGE (2 << 20) /* about the size of a core's private cache */
 
 void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; i += WIDTH)
     _mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
-  _mm_sfence(); /* other threads see it from here on */
+  _mm_sfence(); /* these stores are weakly ordered: makes them visible to other threads before later stores */
 }
 
 /* Whether that is likely to be faster for `size` bytes of rows that are a part of an array of `array_bytes`. Not in a small

@@ -1,11 +1,11 @@
-"""Where in which file something stands, for errors."""
+"""A position in a file, for error messages."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Becomes text only when an error needs it: making the text costs more than reading a small column.
+    """Formats the text only when an error needs it, because that costs more than reading a small column.
 
     >>> f"{Place(Path('episodes.riegeli'), 64)}"
     'episodes.riegeli, chunk at byte 64'

@@ -1,4 +1,4 @@
-"""When what was given is put on disk."""
+"""Flush policies: when rows are written and synced."""
 
 import dataclasses
 from typing import Final
@@ -8,7 +8,7 @@ from rlds_kit.storage.sightings import BLOCK_ROWS_LIMIT
 BLOCK_ROWS: Final = 64
 BLOCK_BYTES: Final = 8 << 20
 SMALL_BLOCK_BYTES: Final = 64 << 10
-"""Rows of a hundred bytes are not worth a block of 64: its header would weigh as much as they do."""
+"""Minimum bytes of a block: for 64 rows of a hundred bytes, the header would be as large as the rows."""
 TIMER_SECONDS: Final = 1.0
 
 
@@ -17,13 +17,13 @@ class FlushPolicy:
     """When rows are cut into blocks, and when blocks are made durable. The default loses at most a second.
 
     Attributes:
-      block_rows: a block has at most so many rows of an episode; None: it closes at 64 rows if they have 64 KiB, else
-        when they do, and is cut into parts of about 384 KiB if it weighs more when compressed.
-      block_bytes: a block closes when it holds so many bytes before compression.
-      interval: seconds after which the background thread writes what waits and makes it durable; None: never.
+      block_rows: maximum rows of a block; None: it closes when it has at least 64 rows and 64 KiB, and is split into
+      parts of about 384 KiB if it is larger when compressed.
+      block_bytes: a block closes at this size before compression.
+      interval: seconds after which the writer thread writes and syncs buffered rows; None: never.
       each_step: `append` returns when its row is durable.
       each_episode: `end` returns when the episode is durable.
-      each_bytes: make durable whenever so many bytes were given; None: never.
+      each_bytes: sync after this many bytes; None: never.
 
     >>> FlushPolicy.seconds(0.5).interval
     0.5
@@ -44,7 +44,7 @@ class FlushPolicy:
 
     @classmethod
     def every_step(cls) -> "FlushPolicy":
-        """Every step is durable before the call that gave it returns: safest, and slowest."""
+        """Every step is durable before the call that recorded it returns: safest, and slowest."""
         return cls(interval=None, each_step=True)
 
     @classmethod
@@ -54,12 +54,12 @@ class FlushPolicy:
 
     @classmethod
     def seconds(cls, interval: float) -> "FlushPolicy":
-        """What is older than `interval` seconds is durable."""
+        """Rows that are older than `interval` seconds are durable."""
         return cls(interval=interval)
 
     @classmethod
     def bytes(cls, count: int) -> "FlushPolicy":
-        """All but the last `count` bytes given are durable."""
+        """All but the last `count` bytes are durable."""
         return cls(interval=None, each_bytes=count)
 
     @classmethod
@@ -68,7 +68,7 @@ class FlushPolicy:
         return cls(interval=None)
 
     def is_full(self, rows: int, nbytes: int) -> bool:
-        """Whether a block of so many rows and bytes closes.
+        """Whether a block with this many rows and bytes closes.
 
         >>> FlushPolicy().is_full(64, 6400), FlushPolicy(block_rows=8).is_full(8, 800)
         (False, True)

@@ -1,16 +1,17 @@
-/* PREDICT: the lines of images less what is expected of them. */
+/* PREDICT: lines of images minus their prediction. */
 
 #include "filters.h"
 
 #define SHIFTS 9
 #define ABOVE (3 * SHIFTS) /* the last way of predicting */
 
-/* By how many lines and pixels the row before is shifted. */
+/* The shifts of the previous row, in lines and pixels. */
 static const signed char shifts[SHIFTS][2] = {
     {0, 0}, {0, -1}, {0, 1}, {-1, 0}, {1, 0}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1},
 };
 
-/* A line whose pixels are those `dx` further on, written `to` if need be; beyond its ends the last one is repeated. */
+/* The line shifted by `dx` pixels, written to `to` unless `dx` is 0; beyond its ends the last pixel is repeated. `dx`
+ * is -1, 0 or 1, and a line has at least one pixel, so `rest` is not negative. */
 static const uint8_t *shift(const Image *image, const uint8_t *line, int dx, uint8_t *to) {
   size_t pixel = (size_t)image->pixel, rest = (size_t)image->width - pixel;
   if (dx == 0) return line;
@@ -38,7 +39,7 @@ static void add(const uint8_t *a, const uint8_t *b, Py_ssize_t count, uint8_t *t
 FOR_EACH_CPU
 static uint64_t distance(const uint8_t *a, const uint8_t *b, Py_ssize_t count) {
   uint64_t total = 0;
-  while (count > 0) { /* in parts whose sums 32 bits hold, so that wide registers hold many of them */
+  while (count > 0) { /* in parts whose sums fit into 32 bits (65536 * 255 < 2^32), for more sums in each vector */
     Py_ssize_t part = count < 1 << 16 ? count : 1 << 16;
     uint32_t sum = 0;
     for (Py_ssize_t i = 0; i < part; ++i) sum += (uint32_t)abs(a[i] - b[i]);
@@ -47,8 +48,8 @@ static uint64_t distance(const uint8_t *a, const uint8_t *b, Py_ssize_t count) {
   return total;
 }
 
-/* What a mode expects of line `y` of `row`, from the line above and from the row before, NULL if there is none. It is
- * found somewhere in these, or made. */
+/* The prediction of line `y` of `row` by a mode, from the line above and from the previous row, which is NULL if there
+ * is none. The result points into these, or into scratch memory. */
 static const uint8_t *predict_line(const Image *image, const uint8_t *row, const uint8_t *before, Py_ssize_t y,
                                    int mode) {
   uint8_t *scratch = image->scratch;
@@ -69,12 +70,12 @@ static const uint8_t *predict_line(const Image *image, const uint8_t *row, const
   return scratch;
 }
 
-/* The mode that comes closest to a line: the best shift, then what is best done with it. */
+/* The mode with the smallest distance to a line: first the best shift, then the best kind of mode with this shift. */
 static int best_mode(const Image *image, const uint8_t *row, const uint8_t *before, Py_ssize_t y) {
   const uint8_t *line = row + y * image->width;
   uint64_t least = UINT64_MAX;
   int best = 0;
-  for (int mode = 0; mode < (before ? SHIFTS : 1) && least; ++mode) { /* without a row before they are all the same */
+  for (int mode = 0; mode < (before ? SHIFTS : 1) && least; ++mode) { /* without a previous row all are equal */
     uint64_t here = distance(line, predict_line(image, row, before, y, mode), image->width);
     if (here < least) least = here, best = mode;
   }
@@ -86,7 +87,7 @@ static int best_mode(const Image *image, const uint8_t *row, const uint8_t *befo
   return best;
 }
 
-/* Writes the mode of every line to `modes` and what is left of the lines to `left`. */
+/* Writes the mode of every line to `modes` and the residuals to `left`. */
 void encode_images(const Image *image, const uint8_t *rows, Py_ssize_t count, uint8_t *modes, uint8_t *left) {
   Py_ssize_t size = image->lines * image->width;
   for (Py_ssize_t i = 0; i < count; ++i, rows += size) {
@@ -99,7 +100,9 @@ void encode_images(const Image *image, const uint8_t *rows, Py_ssize_t count, ui
   }
 }
 
-/* Makes row `row` of its modes and of what is left of it, after the rows before; returns 0 if a mode does not exist. */
+/* Decodes row `row` from its modes and residuals, after the previous rows; returns 0 if a mode does not exist. `left`
+ * may be the memory of the row itself: a prediction only reads lines that are already decoded, and `add` works byte by
+ * byte. */
 int decode_image(const Image *image, const uint8_t *modes, const uint8_t *left, Py_ssize_t row, const Sink *to) {
   Py_ssize_t size = image->lines * image->width;
   uint8_t *here = to->ring ? to->ring + row % 2 * size : to->rows + row * size;

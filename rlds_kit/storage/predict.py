@@ -1,9 +1,9 @@
-"""The filter PREDICT: lines of images less what is expected of them (`docs/format.md`, "PREDICT").
+"""The filter PREDICT: lines of images minus their prediction (`docs/format.md`, "PREDICT").
 
-Noise does not repeat, so no dictionary coder gets at it. What helps is to take away all that is not noise. PNG expects
-a pixel to be like its neighbours to the left and above. Here it is expected to be like those above and those of the row
-before, the frame before; each line says which, for a camera moves. Nothing depends on the pixel to the left, so a line
-is decoded at once.
+Noise does not repeat, so dictionary coders cannot compress it. It helps to subtract everything that is not noise. PNG
+predicts a pixel from its neighbours to the left and above. Here it is predicted from those above and those of the
+previous row, which is the previous frame; each line has its own mode, because a camera moves. Nothing depends on the
+pixel to the left, so a whole line can be decoded with vector instructions.
 """
 
 import functools
@@ -16,15 +16,15 @@ from rlds_kit.storage.native import native
 from rlds_kit.storage.rows import Rows, Stored
 
 SHIFTS: Final = ((0, 0), (0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (-1, 1), (1, -1), (1, 1))
-"""By how many lines and pixels the row before is shifted."""
+"""The shifts of the previous row, in lines and pixels."""
 ABOVE: Final = 3 * len(SHIFTS)
-"""The mode of the line above alone. Those below it are of three kinds, with the shifts of each."""
+"""The mode that uses only the line above. The modes below it are of three kinds, each with all shifts."""
 MAX_CHANNELS: Final = 16
-"""A last dimension that is longer is one of pixels, not of channels."""
+"""A longer last dimension consists of pixels, not of channels."""
 
 
 class Lines(NamedTuple):
-    """How a row is made up of lines.
+    """The layout of a row as lines.
 
     Attributes:
       height: lines of a row.
@@ -37,7 +37,7 @@ class Lines(NamedTuple):
     pixel: int
 
 
-@functools.lru_cache(maxsize=256)  # asked for each column
+@functools.lru_cache(maxsize=256)  # called for each column
 def lines_of(shape: tuple[int, ...]) -> Lines:
     """The lines of a value of one-byte elements; `shape` has no 0.
 
@@ -50,9 +50,9 @@ def lines_of(shape: tuple[int, ...]) -> Lines:
 
 
 def predict(rows: Rows, shape: tuple[int, ...]) -> Stored:
-    """A mode for each line, then what is left of the rows.
+    """Encodes rows: a mode for each line, then the residuals.
 
-    The first row has none before it, and its first line none above it: zeros stand for these.
+    The first row has no previous row, and a first line has no line above: zeros are used instead.
 
     >>> predict(np.array([[10, 20], [10, 21]], np.uint8), (2,)).tolist()
     [0, 0, 10, 20, 0, 1]
@@ -80,7 +80,7 @@ def predict_twin(rows: Rows, shape: tuple[int, ...]) -> Stored:
 
 
 class _Closest:
-    """What came closest to each line so far. Among equals the first stays."""
+    """The best prediction of each line so far. Among equals the first is used."""
 
     def __init__(self, images: np.ndarray) -> None:
         self._images = images.astype(np.int16)
@@ -89,7 +89,7 @@ class _Closest:
         self.expected, self.below = np.zeros_like(images), np.zeros_like(images)
 
     def offer(self, mode: int | np.ndarray, expected: np.ndarray, below: np.ndarray | None = None) -> None:
-        """Takes lines that are closer, with their mode and the lines below them."""
+        """Replaces predictions that are worse, with their mode and the lines below them."""
         distance = np.abs(self._images - expected).sum(axis=2, dtype=np.int64)
         closer = distance < self._distance
         self._distance[closer] = distance[closer]
@@ -104,9 +104,9 @@ def unpredict(modes: np.ndarray, left: Rows, shape: tuple[int, ...], out: Rows) 
 
     Args:
       modes: uint8, one a line.
-      left: what was left of the rows.
+      left: the residuals.
       shape: of a value.
-      out: where the rows go, which may be where `left` is.
+      out: for the rows; may be the same memory as `left`.
 
     Raises:
       ValueError: there is no such mode, or there are too few or too many.
@@ -133,7 +133,7 @@ def unpredict_twin(modes: np.ndarray, left: Rows, shape: tuple[int, ...], out: R
 
 
 def _expected(mode: int, y: int, above: np.ndarray, before: np.ndarray, pixel: int) -> np.ndarray:
-    """What a mode expects of line `y`, from the line above and the row before, `[lines, width]`."""
+    """The prediction of line `y` by a mode, from the line above and the previous row, `[lines, width]`."""
     if mode == ABOVE:
         return above
     kind, number = divmod(mode, len(SHIFTS))
@@ -148,7 +148,7 @@ def _expected(mode: int, y: int, above: np.ndarray, before: np.ndarray, pixel: i
 
 
 def _shifted(before: np.ndarray, shift: tuple[int, int], pixel: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows before, `[n, lines, width]`, shifted; and the lines below these."""
+    """The previous rows, `[n, lines, width]`, shifted; and the lines below these."""
     last = before.shape[1] - 1
     numbers = np.clip(np.arange(last + 1) + shift[0], 0, last)
     return _moved(before[:, numbers], shift[1], pixel), _moved(
@@ -157,7 +157,7 @@ def _shifted(before: np.ndarray, shift: tuple[int, int], pixel: int) -> tuple[np
 
 
 def _moved(lines: np.ndarray, along: int, pixel: int) -> np.ndarray:
-    """The pixels `along` further on; beyond the ends of a line, its last pixel."""
+    """Shifts pixels by `along`; beyond the ends of a line, its last pixel is repeated."""
     if along == 0:
         return lines
     moved = np.empty_like(lines)
@@ -169,6 +169,6 @@ def _moved(lines: np.ndarray, along: int, pixel: int) -> np.ndarray:
 
 
 def _mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Rounded up."""
+    """The mean, rounded up."""
     mean: np.ndarray = ((a.astype(np.uint16) + b + 1) >> 1).astype(np.uint8)
     return mean

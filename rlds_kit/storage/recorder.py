@@ -1,4 +1,4 @@
-"""Records episodes: takes rows from the caller, and lets a background thread compress and write them."""
+"""Records episodes: buffers rows from the caller; a background thread compresses and writes them."""
 
 import os
 import time
@@ -25,29 +25,30 @@ MAX_SHARD_BYTES: Final = 1 << 30
 
 
 class Recorder:
-    """Owns the shards that one writer adds to one directory. Episodes may be recorded from several threads.
+    """Writes shards of one writer into one directory. Episodes may be recorded from several threads.
 
     Args:
-      directory: made if it is not there.
-      declared: the fields that every step must fit; None: there are none.
-      mode: "append" adds to a dataset that is there; "error" refuses one; "new" records beside it, in the first of
-        `directory-2`, `directory-3`, ... that is free.
-      policy: when what was given is put on disk.
+      directory: created if it does not exist.
+      declared: the spec of the declared fields; None: there are none.
+      mode: for an existing dataset: "append" adds to it; "error" raises an error; "new" records into the first of
+      `directory-2`, `directory-3`, ... that is free.
+      policy: when rows are written and synced.
       metadata: of this run; any recordable dict.
       environment: id, keyword arguments, wrappers, versions: any recordable dict.
       about: name, description, citation and licence for dataset.json.
-      max_shard_bytes: a shard that has reached this size takes no new episode.
-      max_shard_episodes: a shard that has so many episodes takes no new one; None: no such limit.
-      memory_limit: bytes of rows that may wait, over all open episodes; the caller waits when they are reached.
-      strict: whether a declared field that does not fit is an error; if not, it is recorded as it is, and said once.
+      max_shard_bytes: a shard of this size gets no new episodes.
+      max_shard_episodes: a shard with this many episodes gets no new ones; None: no such limit.
+      memory_limit: maximum bytes of buffered rows of all open episodes; at the limit, callers wait.
+      strict: whether a value that does not match its declaration is an error; if not, it is recorded unchanged, with
+      one warning for the field.
 
     Raises:
-      DatasetExistsError: the mode forbids the dataset that is there.
-      SpecError: `declared` contradicts the dataset that is there.
-      OSError: the directory cannot be made or written.
+      DatasetExistsError: the mode does not allow an existing dataset.
+      SpecError: `declared` contradicts the existing dataset.
+      OSError: the directory cannot be created or written.
     """
 
-    def __init__(  # noqa: PLR0913  each is a keyword of its own, and most are left alone
+    def __init__(  # noqa: PLR0913  all are keyword arguments with defaults
         self,
         directory: str | os.PathLike[str],
         declared: specs.Dict | None = None,
@@ -89,10 +90,10 @@ class Recorder:
         options: object = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> EpisodeRecorder:
-        """Begins an episode; any number may be open at once.
+        """Starts an episode; any number may be open at once.
 
         Raises:
-          UnsupportedTypeError: metadata, seed, options or provenance hold something that cannot be recorded.
+          UnsupportedTypeError: metadata, seed, options or provenance contain a value that cannot be recorded.
           RecordingError: the recorder is closed, has failed, or belongs to another process.
         """
         self._intake.check()
@@ -107,7 +108,7 @@ class Recorder:
         return EpisodeRecorder(self._intake, DeclaredFields(self.declared, self._deviations), start)
 
     def flush(self) -> None:
-        """Returns when everything that was given is durable.
+        """Returns when all recorded rows are durable.
 
         Raises:
           RecordingError: it could not be written.
@@ -116,7 +117,7 @@ class Recorder:
 
     @property
     def durable(self) -> dict[uuid.UUID, int]:
-        """For each open episode how many of its rows are on disk, whatever happens next."""
+        """The number of durable rows of each open episode."""
         return {uuid.UUID(bytes=key): rows for key, rows in self._intake.durable().items()}
 
     @property
@@ -125,9 +126,9 @@ class Recorder:
         return self._intake.closed
 
     def close(self) -> None:
-        """Ends open episodes as INTERRUPTED, writes everything and closes the shards. Does nothing the second time.
+        """Ends open episodes as INTERRUPTED, writes everything and closes the shards. Further calls do nothing.
 
-        In a forked child it does nothing at all: the shards are the parent's.
+        In a forked child it does nothing, because the shards belong to the parent.
 
         Raises:
           RecordingError: steps were lost; the message says how many.
@@ -135,7 +136,7 @@ class Recorder:
         self._intake.close()
 
     def check(self) -> None:
-        """Raises if nothing can be recorded any more.
+        """Raises an error if recording is not possible any more.
 
         Raises:
           RecordingError: closed, failed, or used in a forked child.

@@ -1,4 +1,4 @@
-"""Opens what is a file, and nothing else: a pipe would be waited for, and a device may have no end."""
+"""Opens regular files only: opening a pipe may block, and a device may have no end."""
 
 import os
 import stat
@@ -18,7 +18,7 @@ _KINDS: Final = (
 
 
 def open_regular(path: Path) -> int:
-    """Opens a file of this machine for reading, and returns its descriptor. Never waits.
+    """Opens a local file for reading, and returns its descriptor. Never blocks.
 
     Raises:
       FormatError: it is a pipe, a device or a directory, or a link to one.
@@ -34,7 +34,7 @@ def open_regular(path: Path) -> int:
 
 
 def read_regular(path: Path) -> bytes:
-    """The bytes of a file, of this machine or elsewhere. Errors are those of `open_regular`."""
+    """The bytes of a local or remote file. Errors as in `open_regular`."""
     if isinstance(path, RemotePath):
         return path.read_bytes()
     with os.fdopen(open_regular(path), "rb") as file:

@@ -1,4 +1,4 @@
-"""Columns back to the values that were given, and to stacked arrays."""
+"""Restores the recorded values from columns, and stacks them to arrays."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
@@ -14,13 +14,13 @@ from rlds_kit.storage.rows import Rows
 
 
 def exact(column: Column) -> list[Any]:
-    """Each row's value as it was given: Python's own types, NumPy scalars, 0-d and n-d arrays."""
+    """The value of each row as it was recorded: Python's own types, NumPy scalars, 0-d and n-d arrays."""
     return _EXACT[column.key.kind](column)
 
 
 def _arrays(column: Column) -> list[np.ndarray]:
-    # A copy of each, so that a row that is kept does not keep its whole block, and 0-d arrays stay arrays.
-    # The dtype is said again: an element of an array of texts or big-endian numbers does not know its own.
+    # A copy of each value, so that a reference to a row does not keep its whole block in memory, and 0-d arrays stay
+    # arrays. The dtype is passed again, because elements of arrays of text or big-endian numbers lose it.
     return [np.array(item, column.values.dtype) for item in column.items()]
 
 
@@ -55,36 +55,36 @@ NUMERIC: Final = frozenset((pb.ARRAY, pb.SCALAR, pb.BOOL, pb.INT, pb.FLOAT, pb.C
 
 
 Allocate: TypeAlias = Callable[[str, tuple[int, ...], np.dtype[Any]], np.ndarray]
-"""Makes an array for the leaf of a path; anything may be in it."""
+"""Allocates an uninitialized array for the leaf of a path."""
 
 
 def empty(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """An array of its own for every leaf."""
+    """Allocates a new array for every leaf."""
     return np.empty(shape, dtype)
 
 
 class Stack:
-    """The values of one leaf in rows `[begin, end)` as one array, put together column by column.
+    """Stacks the values of one leaf in rows `[begin, end)` to one array, column by column.
 
-    Columns are copied into place as they come, so that no two blocks of a long episode are in memory at once.
+    Columns are copied as they come, so that only one block of a long episode is in memory at a time.
 
     Args:
       begin: first row.
       end: one past the last.
-      allocate: makes the array that dense values go to.
+      allocate: allocates the array for dense values.
     """
 
     def __init__(self, begin: int, end: int, allocate: Allocate = empty) -> None:
         self._begin, self._end, self._allocate = begin, end, allocate
         self._present = np.zeros(end - begin, np.bool_)
-        self._after = 0  # no row from here on has a value yet
+        self._after = 0  # rows from here on have no value yet
         self._key: ColumnKey | None = None
         self._dense: np.ndarray | None = None
         self._rows: Rows | None = None  # the same as bytes
         self._others: list[Column] = []
 
     def add(self, column: Column) -> None:
-        """Adds the rows that a column has; no row may have a value in two columns."""
+        """Adds the rows of a column; no row may have a value in two columns."""
         part = column.between(self._begin, self._end)
         if not len(part.rows):
             return
@@ -99,7 +99,7 @@ class Stack:
     def rows_for(self, column: ColumnLayout) -> Rows | None:
         """Where to decode a column to, so that it need not be copied: `[count, bytes]`; None where it must be.
 
-        What is wanted of it must be written, or the stack not be used.
+        The caller must fill the requested rows, or not use the stack.
         """
         first, last = column.first_row - self._begin, column.end_row - self._begin
         if not (column.is_plain and 0 <= first < last <= self._end - self._begin):
@@ -115,7 +115,7 @@ class Stack:
         return self._rows[first:last]
 
     def _fits(self, key: ColumnKey, shape: tuple[int, ...]) -> bool:
-        """Whether values go into the dense array, which the first that may makes."""
+        """Whether values can be copied into the dense array; the first suitable ones allocate it."""
         if self._key is None and key.kind in NUMERIC:
             self._key = key
             self._dense = self._allocate(key.path, (self._end - self._begin, *shape), storage_dtype(key))
@@ -123,7 +123,7 @@ class Stack:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no row has a value: columns that cover the rows may still have none in them."""
+        """Whether no row has a value, which is possible even if columns cover the rows."""
         return not np.count_nonzero(self._present)
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
@@ -135,7 +135,7 @@ class Stack:
         """
         if self._dense is not None and not self._others:
             if np.count_nonzero(self._present) < len(self._present):
-                self._dense[~self._present] = np.zeros((), self._dense.dtype)  # of text that is the empty one
+                self._dense[~self._present] = np.zeros((), self._dense.dtype)  # for text, the empty text
             return self._dense, self._present
         parts = [*self._first_parts(), *self._others]
         dtype = _common_dtype(parts)
@@ -148,7 +148,7 @@ class Stack:
         return stacked, self._present
 
     def exact(self) -> tuple[np.ndarray, np.ndarray]:
-        """Each row's value as it was given, whatever the others are.
+        """The value of each row as it was recorded, for any mixture of types.
 
         Returns:
           `[end - begin]` objects, None where there is no value; and `[end - begin]` bool.
@@ -156,7 +156,7 @@ class Stack:
         return self._objects([*self._first_parts(), *self._others]), self._present
 
     def _first_parts(self) -> list[Column]:
-        """What was copied into place already, as a column again."""
+        """The values that were already copied, as a column."""
         if self._dense is None or self._key is None:
             return []
         mine = self._present.copy()
@@ -174,7 +174,7 @@ class Stack:
 
 
 def _common_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
-    """A dtype that holds every value of every column exactly, or None."""
+    """A dtype that represents every value of every column exactly, or None."""
     if not columns or any(column.key.kind not in NUMERIC for column in columns):
         return None
     dtypes = {column.values.dtype for column in columns}
@@ -187,7 +187,7 @@ def _common_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
 
 
 def exact_array(value: object) -> np.ndarray | None:
-    """A number, an array, or a list or tuple of such, as an array that has the same numbers; None if there is none.
+    """Converts a number, an array, or a list or tuple of these to an equal array; None if there is none.
 
     >>> exact_array([1, 2.5]), exact_array([[1], [2, 3]]) is None, exact_array(None) is None
     (array([1. , 2.5]), True, True)
@@ -206,9 +206,9 @@ def exact_array(value: object) -> np.ndarray | None:
 
 
 def survives(values: np.ndarray, dtype: np.dtype[Any]) -> bool:
-    """Whether a cast keeps every value. By value: NumPy calls int64 to float64 safe, but 2**53 + 1 is not."""
+    """Whether a cast preserves every value. NumPy considers int64 to float64 safe, but 2**53 + 1 changes."""
     if values.dtype.kind in "iu" and dtype.kind in "fc":
         wide, bits = values.astype(dtype).real, 8 * values.dtype.itemsize - (values.dtype.kind == "i")
-        with np.errstate(all="ignore"):  # some processors give the largest integer for larger floats, others another
+        with np.errstate(all="ignore"):  # the result for floats beyond the integer range depends on the processor
             return bool((wide < 2.0**bits).all() and np.array_equal(wide.astype(values.dtype), values))
     return np.can_cast(values.dtype, dtype, "safe")

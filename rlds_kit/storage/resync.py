@@ -1,9 +1,9 @@
-"""Where to go on in a shard after damage, losing no chunk that is whole.
+"""Finds the next intact chunk of a shard after damage, without losing intact chunks.
 
-Riegeli's own way is the next block header, up to 64 KiB further on: many small chunks may lie in between. Here the
-damaged chunk's own length is tried first, then the places of chunks that a footer names, then the length of the record
-in the chunk, then every byte up to the next block header. A chunk found that way counts only if the chunks after it
-lead without a gap to where Riegeli goes on.
+Riegeli itself continues at the next block header, up to 64 KiB further on: many small chunks may lie in between. Here
+the damaged chunk's own length is tried first, then the positions of chunks in a footer, then the length of the record
+in the chunk, then every byte up to the next block header. A chunk found by the search is only accepted if the chunks
+after it lead without a gap to the position where Riegeli continues.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from rlds_kit.riegeli.recovery import ChunkDamage
 from rlds_kit.riegeli.source import Source
 
 SEARCH_BYTES: Final = 1 << 20
-"""How far to look byte by byte: where no block header is left for so long, little else is."""
+"""Limit of the search byte by byte: where no block header is intact for this long, little else is."""
 
 _FRAME_BYTES: Final = 64
 _TYPE_OFFSET: Final = 24
@@ -26,12 +26,12 @@ _TYPES: Final = frozenset((chunk.SIGNATURE, chunk.METADATA, chunk.PADDING, chunk
 
 
 def next_chunk(source: Source, damage: ChunkDamage, known: Sequence[int] = ()) -> int:
-    """Where the next chunk after damage begins; the end of the file when there is none.
+    """The position of the next chunk after damage; the end of the file if there is none.
 
     Args:
       source: the shard.
-      damage: what was met.
-      known: where chunks begin according to the shard's footer, ascending.
+      damage: the damage that was found.
+      known: the positions of chunks in the shard's footer, ascending.
     """
     own_end = _own_end(source, damage.begin)
     if own_end is not None:
@@ -44,7 +44,7 @@ def next_chunk(source: Source, damage: ChunkDamage, known: Sequence[int] = ()) -
 
 
 def _own_end(source: Source, position: int) -> int | None:
-    """Where the chunk at `position` ends, if its header is intact and the file goes so far."""
+    """The end of the chunk at `position`, if its header is intact and the file is long enough."""
     header = _header(source, position)
     if header is None or not source.reaches(header.end(position)):
         return None
@@ -60,9 +60,10 @@ def _header(source: Source, position: int) -> ChunkHeader | None:
 
 
 def _framed_end(source: Source, position: int) -> int | None:
-    """Where the chunk at `position` ends by the length of the one record in it, if another chunk begins there.
+    """The end of the chunk at `position` by the length of its record, if another chunk begins there.
 
-    Before the search, for a record may hold what looks like chunks: somebody may have recorded a file as a value.
+    Tried before the search, because a record may contain bytes that look like chunks: a recorded value may be a whole
+    file.
     """
     data_begin = blocks.with_overhead(position, blocks.CHUNK_HEADER_SIZE)
     data = blocks.unframe(source.read(data_begin, _FRAME_BYTES), data_begin)
@@ -84,7 +85,7 @@ def _search(source: Source, begin: int) -> int:
         header = _header(source, position) if _looks_like_header(source, position) else None
         end, leads_there = _follow(source, position, limit) if header is not None else (position, False)
         if header is not None and header.chunk_type == chunk.SIGNATURE:
-            position = end  # a whole file that was recorded as a value
+            position = end  # a file that was recorded as a value
         elif leads_there:
             return position
         position += 1
@@ -97,7 +98,7 @@ def _next_landmark(source: Source, begin: int) -> tuple[int, int]:
     while source.reaches(boundary + blocks.BLOCK_HEADER_SIZE):
         distances = blocks.parse_block_header(source.read(boundary, blocks.BLOCK_HEADER_SIZE))
         if distances is not None:
-            # A chunk that begins where the damage does is the damaged one: what is known of it is its end.
+            # A chunk that begins at the damage is the damaged one: only its end is used.
             return boundary - distances[0], min(boundary + distances[1], source.size())
         boundary += blocks.BLOCK_SIZE
     return source.size(), source.size()
@@ -112,9 +113,9 @@ def _looks_like_header(source: Source, position: int) -> bool:
 
 
 def _follow(source: Source, position: int, limit: int) -> tuple[int, bool]:
-    """Where the chunks from `position` on end, and whether that is `limit` or an incomplete one at the file's end.
+    """The end of the consecutive chunks from `position`, and whether that is `limit` or an incomplete last chunk.
 
-    Bytes that only look like a chunk seldom lead there.
+    Bytes that only look like a chunk rarely lead there.
     """
     while position < limit:
         try:

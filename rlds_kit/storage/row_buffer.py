@@ -1,4 +1,4 @@
-"""The rows of an open episode that are not on disk yet."""
+"""Buffers the rows of an open episode that are not on disk yet."""
 
 from typing import Any, Final, TypeAlias
 
@@ -9,13 +9,13 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey, Leaves
 
 _SCALAR_BYTES: Final = 16
-"""What one number costs in a list, roughly: for the memory limit only."""
+"""Approximate memory of one number in a list, for the memory limit only."""
 _MOST_LAYOUTS: Final = 64
-"""That are remembered: keys of infos may be different ones at every step."""
+"""Maximum number of cached layouts: the keys of infos may differ at every step."""
 
 
 class _Layout:
-    """The columns of rows that are made alike: which are copied, which are encoded, and which are kept as they are."""
+    """The columns of rows with the same structure: which are copied, which encoded, and which stored unchanged."""
 
     __slots__ = ("arrays", "buffers", "encoded", "keys", "nbytes")
 
@@ -37,7 +37,7 @@ class _Run:
         self.items: list[list[Any]] = []
 
     def spread(self) -> None:
-        """Gives the values to their columns. Where it was interrupted, it can be done again."""
+        """Moves the values to their columns. Can be repeated after an interruption: it first removes moved values."""
         for buffer, *items in zip(self.layout.buffers, *self.items, strict=True):
             if not isinstance(buffer, ArrayBuffer):
                 buffer.drop_from(self.rows[0])
@@ -46,17 +46,17 @@ class _Run:
 
 
 class _Side:
-    """What is observed in rows, or what is done in them. `DeclaredFields` sees to it that no column has both.
+    """The observation side or the action side of rows. `DeclaredFields` guarantees that no column belongs to both.
 
-    Values wait row by row, as they came, for as long as rows are made alike, and go to their columns together: that
-    takes a fraction of the time.
+    Values are stored row by row as long as rows have the same structure, and are then moved to their columns together,
+    which is much faster.
     """
 
     def __init__(self) -> None:
         self.run: _Run | None = None
 
     def add(self, row: int, layout: _Layout, items: list[Any]) -> int:
-        """Takes a row; returns how many bytes that took."""
+        """Adds a row; returns its bytes."""
         run = self.run
         if run is None or run.layout is not layout:
             self.spread()
@@ -73,14 +73,14 @@ class _Side:
         return nbytes
 
     def spread(self) -> None:
-        """Gives what waits to its columns."""
+        """Moves the stored values to their columns."""
         run = self.run
         if run is not None and run.rows:
             run.spread()
         self.run = None
 
     def drop_from(self, row: int, layout: _Layout) -> None:
-        """Takes back what was added, perhaps not to the end, for `row` and later ones of a layout."""
+        """Removes `row` and later rows of a layout, which may have been added only partly."""
         for _, buffer in layout.arrays:
             buffer.drop_from(row)
         if self.run is not None:
@@ -98,12 +98,12 @@ class RowBuffer:
 
     Args:
       expected_rows: how many rows it is likely to get.
-      max_bytes: how many bytes it gets at most, but for the last row.
-      pool: where to get memory.
+      max_bytes: maximum bytes, except for the last row.
+      pool: for memory.
 
     Attributes:
-      nbytes: that it holds.
-      attempt: the row that was added last, whole or not; None if that was settled since.
+      nbytes: bytes of all rows.
+      attempt: the row that was added last, completely or partly; None after `settle`.
     """
 
     def __init__(self, expected_rows: int, max_bytes: int, pool: ArrayPool) -> None:
@@ -115,19 +115,20 @@ class RowBuffer:
         self._rows, self._max_bytes, self._pool = expected_rows, max_bytes, pool
 
     def add(self, row: int, observed: Leaves, acted: Leaves) -> None:
-        """Copies in what was observed in `row` and what was done in the row before it: all of it, or nothing.
+        """Copies the observation of `row` and the action of the previous row: both completely, or nothing.
 
         Args:
           row: its number.
-          observed: what the buffer keeps; it is not to be used any more.
+          observed: owned by the buffer from now on; must not be used any more.
           acted: likewise.
 
         Raises:
-          UnsupportedTypeError: a dtype is not one that is recorded.
+          UnsupportedTypeError: a dtype is not supported.
         """
         if self.attempt is not None and self.attempt[0] >= row:
             self.settle(row)
-        # Whatever can fail comes first; then only an interrupt (Ctrl-C, SIGTERM) can come between two columns.
+        # Everything that can fail comes first; after that only a signal handler (Ctrl-C, SIGTERM) can raise between two
+        # columns.
         here, before = self._layout(self._observed, observed), self._layout(self._acted, acted)
         self.attempt = attempt = (row, self.nbytes, here, before)
         try:
@@ -139,11 +140,11 @@ class RowBuffer:
                 raise
         if self.attempt is attempt:
             self.nbytes += nbytes
-        else:  # the handler of a signal had `settle` called
+        else:  # a signal handler flushed, which called `settle`
             self._take_back(attempt)
 
     def settle(self, rows: int) -> None:
-        """Takes back the last `add` if it was interrupted: if the episode has no more than `rows` rows without it."""
+        """Undoes the last `add` if it was interrupted: if its row is not among the episode's `rows` rows."""
         if self.attempt is None:
             return
         if self.attempt[0] >= rows:
@@ -156,13 +157,13 @@ class RowBuffer:
         self._acted.drop_from(row - 1, before)
 
     def release(self) -> None:
-        """Gives the memory back; columns that `seal` returned must not be used any more."""
+        """Returns the memory to the pool; columns that `seal` returned must not be used any more."""
         for buffer in self._columns.values():
             if isinstance(buffer, ArrayBuffer):
                 buffer.release()
 
     def seal(self) -> list[Column]:
-        """All columns that have rows. Nothing can be added afterwards."""
+        """Returns all columns that have rows. Nothing can be added afterwards."""
         self._observed.spread()
         self._acted.spread()
         return [buffer.seal() for buffer in self._columns.values() if buffer.rows]
@@ -177,7 +178,7 @@ class RowBuffer:
             if len(self._layouts) >= _MOST_LAYOUTS:
                 self._layouts.clear()
             buffers = [self._buffer(key, item) for key, item in leaves]
-            layout = self._layouts[identities] = _Layout(leaves.keys, buffers)  # which keeps keys, and so their ids
+            layout = self._layouts[identities] = _Layout(leaves.keys, buffers)  # has the keys, so ids stay valid
         return layout
 
     def _buffer(self, key: ColumnKey, item: Any) -> Buffer:

@@ -1,8 +1,8 @@
-/* Rows that are each made of the row before. */
+/* Decodes rows that are encoded relative to the previous row. */
 
 #include "filters.h"
 
-/* Each row upon a copy of the row before. */
+/* Copies the previous row, and applies the changes of the next one. */
 static int decode_in_place(DecodeRow decode, void *from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows) {
   memset(rows, 0, (size_t)width);
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -12,8 +12,8 @@ static int decode_in_place(DecodeRow decode, void *from, Py_ssize_t count, Py_ss
   return 1;
 }
 
-/* The same for many rows in memory that was used before. A cache does not hold them, so a core would fetch every line of
- * it only to overwrite it: here rows are put together in `row`, and written past the cache. */
+/* The same for many rows in memory that was used before. They do not fit into the cache, so ordinary stores would
+ * fetch every cache line only to overwrite it: here rows are decoded in `row`, and written past the cache. */
 static int decode_past_cache(DecodeRow decode, void *from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
                              uint8_t *row) {
   memset(row, 0, (size_t)width);
@@ -24,7 +24,7 @@ static int decode_past_cache(DecodeRow decode, void *from, Py_ssize_t count, Py_
   return 1;
 }
 
-/* Rows that `decode` makes, by way of `row` if that is not NULL; returns 0 if it cannot make one. */
+/* Decodes rows with `decode`, in `row` if that is not NULL; returns 0 if the payload is not valid. */
 int decode_rows(DecodeRow decode, void *from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row) {
   return row ? decode_past_cache(decode, from, count, width, rows, row) : decode_in_place(decode, from, count, width, rows);
 }

@@ -1,8 +1,8 @@
-"""The form of rows: the names in them, and the types of their values.
+"""The form of rows: their names, and the types of their values.
 
-An episode's rows are nearly all of one form. What was found out about a row, the columns that its values go to and that
-they fit what was declared, then holds for the next one, too; and the C extension sees in a fraction of the time that it
-is of the same form. Without the extension rows have no form that is remembered, and each is looked at.
+Nearly all rows of an episode have the same form. So the results for one row, the columns of its values and that they
+match the declaration, also apply to the next one, and the C extension compares forms much faster than Python could
+check the values. Without the extension no form is cached, and every row is checked.
 """
 
 import operator
@@ -20,15 +20,15 @@ native: Final = extension("rlds_kit.storage", "_rows")
 _KEPT: Final = frozenset((bool, int, float, complex, str, bytes, type(None))) | {
     np.dtype(code).type for code in "?bhilqBHILQefdFD"
 }
-"""Types whose values go to one column; those of NumPy's dates do not, because each has a unit."""
+"""Types whose values all go to one column; not those of NumPy's dates, which have units."""
 
 
 class RowForm:
-    """The form of rows whose values go to the same columns.
+    """The form of rows with the same columns.
 
     Args:
-      form: nested: of a dict names and forms in turn, of an array an example, of an empty dict what is recorded in its
-        place, of another value its type.
+      form: nested: for a dict alternating names and forms, for an array an example, for an empty dict the value that is
+      recorded instead, for any other value its type.
       keys: the columns.
     """
 
@@ -38,13 +38,13 @@ class RowForm:
         self._form, self._keys = form, keys
 
     def leaves(self, row: object) -> Leaves | None:
-        """The leaves of a row of this form; None if it is of another one."""
+        """The leaves of a row of this form; None if it has another one."""
         items = None if native is None else native.values(self._form, row)
         return None if items is None else Leaves(self._keys, items)
 
 
 def form_of(row: Mapping[str, Any], leaves: Leaves) -> RowForm | None:
-    """The form of a row with these leaves; None if such rows are to be looked at one by one.
+    """The form of a row with these leaves; None if such rows must be checked one by one.
 
     >>> from rlds_kit.storage.branch import Branch
     >>> row = {"lives": 3, "frame": np.zeros((2, 2))}
@@ -56,7 +56,7 @@ def form_of(row: Mapping[str, Any], leaves: Leaves) -> RowForm | None:
         return None
     try:
         form = _form_of_dict(row)
-    except (_FormlessError, RecursionError):  # a row is nested deeper than this function goes
+    except (_FormlessError, RecursionError):  # a row is nested deeper than this recursive function supports
         return None
     found = native.values(form, row)
     is_whole = found is not None and len(found) == len(leaves) and all(map(operator.is_, found, leaves.items))
@@ -72,7 +72,7 @@ def _form(value: Any) -> Any:
     if kind is dict:
         return _form_of_dict(value) if value else EMPTY_DICT
     if kind is np.ndarray and value.dtype.names is None and not value.dtype.hasobject:
-        return example_of(value)  # to compare names of structured dtypes may run code in Python, and C relies on none
+        return example_of(value)  # comparing names of structured dtypes may run Python code, which the C code excludes
     if kind not in _KEPT:
         raise _FormlessError
     return kind

@@ -1,13 +1,13 @@
-"""Rows of equal size, which filters take and give back."""
+"""Rows of equal size: the input of filters."""
 
 from typing import TypeAlias
 
 import numpy as np
 
 Rows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
-"""`[rows, bytes of a row]`; a row is a value."""
+"""`[rows, bytes of a row]`; each row is a value."""
 Stored: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
-"""What a filter makes of rows."""
+"""The output of a filter."""
 
 
 def array_bytes(rows: Rows) -> int:

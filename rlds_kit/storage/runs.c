@@ -1,9 +1,9 @@
-/* XOR_RUNS: where runs of bytes begin that differ from those of the row before it, how long they are, and by what. */
+/* XOR_RUNS: positions and lengths of the runs of bytes that differ from the previous row, and the differences. */
 
 #include "filters.h"
 
 #define STRIDE 64
-#define MOST 65535 /* of a gap and of a length */
+#define MOST 65535 /* maximum of a gap and of a length */
 
 static inline int differs(const uint8_t *row, const uint8_t *previous, Py_ssize_t at) { return row[at] != previous[at]; }
 
@@ -26,7 +26,7 @@ static inline Py_ssize_t begin_of_run(const uint8_t *row, const uint8_t *previou
   return at;
 }
 
-/* The end of a run that `at` is in: two equal bytes follow, or one that is the last. */
+/* The end of the run that contains `at`: two equal bytes follow, or one that ends the row. */
 static inline Py_ssize_t end_of_run(const uint8_t *row, const uint8_t *previous, Py_ssize_t at, Py_ssize_t width) {
   for (;;) {
     if (at + 1 < width && differs(row, previous, at + 1))
@@ -43,23 +43,24 @@ static inline uint8_t *put(uint8_t *to, uint32_t number, int size) {
   return to;
 }
 
-/* A run as pairs of a gap and a length. */
+/* Writes a run as pairs of a gap and a length. */
 static inline uint8_t *put_pairs(uint8_t *to, Py_ssize_t gap, Py_ssize_t length) {
   for (; gap > MOST; gap -= MOST) to = put(put(to, MOST, 2), 0, 2);
   for (; length > MOST; length -= MOST, gap = 0) to = put(put(to, (uint32_t)gap, 2), MOST, 2);
   return put(put(to, (uint32_t)gap, 2), (uint32_t)length, 2);
 }
 
-/* Of counts and pairs at most: a run has a byte at least, and two after it that do not differ. Of a long gap or run, one
- * pair more for each MOST bytes. */
+/* Maximum bytes of counts and pairs: a run has at least one byte, and two equal bytes after it, so there are at most
+ * width / 3 + 1 runs. A long gap or run needs one more pair for each MOST bytes. */
 static Py_ssize_t most_of_places(Py_ssize_t count, Py_ssize_t width) {
   return count * (4 + 4 * (width / 3 + 1 + 2 * (width / MOST)));
 }
 
 Py_ssize_t most_bytes_runs(Py_ssize_t count, Py_ssize_t width) { return most_of_places(count, width) + count * width; }
 
-/* The number of pairs of every row, the pairs, and the bytes of all runs; returns their end. `zeros` stands before the first
- * row. `to` has the room for them. */
+/* Writes the number of pairs of every row, the pairs, and the bytes of all runs; returns their end. `zeros` is the row
+ * before the first one. `to` has `room_for_runs` bytes: the bytes of runs are written behind the largest possible
+ * pairs, and moved to the end of the actual ones at last. */
 FOR_EACH_CPU
 uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to) {
   uint8_t *counts = to, *pairs = to + 4 * count, *first = to + most_of_places(count, width), *values = first;
@@ -78,7 +79,7 @@ uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, co
   return pairs + (values - first);
 }
 
-/* What is left to read of an encoded payload. */
+/* The rest of an encoded payload. */
 typedef struct {
   const uint8_t *counts, *pairs, *values, *end;
 } Encoded;
@@ -97,7 +98,9 @@ static inline void xor_bytes(uint8_t *to, const uint8_t *values, Py_ssize_t leng
   for (; length; --length) *to++ ^= *values++;
 }
 
-/* Makes the row before, which is in `row`, the next one; returns 0 if a run goes beyond it or has too few bytes. */
+/* Changes the previous row, which is in `row`, to the next one; returns 0 if a run goes beyond the row or the payload.
+ * `at` may exceed `width` after a gap: then `width - at` is negative, and every length is rejected. Pairs and counts
+ * need no check here: `decode_runs` has compared their sum with the size. */
 static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
   Encoded *from = payload;
   Py_ssize_t at = 0;
@@ -112,10 +115,10 @@ static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
   return 1;
 }
 
-/* Undoes `encode_runs`, by way of `row` if that is not NULL; returns 0 if that did not make what is stored. */
+/* The inverse of `encode_runs`; decodes in `row` if that is not NULL. Returns 0 if the payload is not valid. */
 int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row) {
   if (size / 4 < count) return 0;
-  uint64_t total = 0; /* a sum of numbers of 32 bits, each of which takes four of the bytes that there are */
+  uint64_t total = 0; /* 32-bit numbers, each with four bytes of the payload: no overflow below 16 GiB */
   for (Py_ssize_t i = 0; i < count; ++i) total += get(stored + 4 * i, 4);
   if (total > (uint64_t)(size / 4 - count)) return 0;
   const uint8_t *pairs = stored + 4 * count;

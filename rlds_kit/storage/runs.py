@@ -1,7 +1,7 @@
-"""Rows as runs of bytes that differ from the row before (`docs/format.md`, "XOR_RUNS").
+"""The filter XOR_RUNS: rows as runs of bytes that differ from the previous row (`docs/format.md`, "XOR_RUNS").
 
-What changes in frames of a game lies side by side: a sprite is a few dozen bytes in each of its lines. Where each run
-begins and how long it is takes fewer bytes than a bitmap of the whole frame, and a reader skips what lies between.
+Changes in frames of a game are adjacent: a sprite is a few dozen bytes in each of its lines. Begin and length of each
+run take fewer bytes than a bitmap of the whole frame, and a reader skips the bytes in between.
 """
 
 from typing import Final
@@ -13,11 +13,11 @@ from rlds_kit.storage.rows import Rows, Stored, array_bytes
 from rlds_kit.storage.xor import unxor, xor
 
 WIDE: Final = 32
-"""Bytes of a row from which on it is tried. Of rows below 20 it may make more than readers allow, twice as many."""
+"""Minimum bytes of a row. For rows below 20 bytes the result may exceed the limit of readers, twice the size."""
 _APART: Final = 2
-"""So many equal bytes end a run: fewer take no more bytes in it than the next run's place."""
+"""Number of equal bytes that end a run: fewer do not take more bytes in the run than a new pair."""
 _MOST: Final = (1 << 16) - 1
-"""Of a gap and of a length."""
+"""Maximum of a gap and of a length."""
 
 
 def runs(rows: Rows) -> Stored:
@@ -50,7 +50,7 @@ def unruns(stored: Stored, out: Rows) -> None:
     """The inverse of `runs`.
 
     Raises:
-      ValueError: it did not make this of such rows.
+      ValueError: the bytes are not the encoding of such rows.
     """
     if native is not None and out.flags.c_contiguous and out.size:
         native.unruns(stored, out, len(out), array_bytes(out))
@@ -79,8 +79,8 @@ def unruns_twin(stored: Stored, out: Rows) -> None:
 
 
 def _pairs(gaps: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each pair the run that it is a part of, `[m]`, and the pairs: gaps and lengths of 16 bits, `[m, 2]`."""
-    # A run is: pairs that only skip a part of a long gap, then the parts of the run, numbered from 0.
+    """The run of each pair, `[m]`, and the pairs: gaps and lengths of 16 bits, `[m, 2]`."""
+    # A run consists of pairs that only skip a part of a long gap, then the parts of the run, numbered from 0.
     skips, parts = np.maximum(gaps - 1, 0) // _MOST, (lengths - 1) // _MOST + 1
     run = np.repeat(np.arange(len(gaps)), skips + parts)
     number = np.arange(len(run)) - (np.cumsum(skips + parts) - skips - parts)[run] - skips[run]
@@ -90,7 +90,7 @@ def _pairs(gaps: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _places(begins: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The numbers of all bytes of stretches."""
+    """The indices of all bytes of stretches."""
     shifts = begins - (np.cumsum(lengths) - lengths)
     places: np.ndarray = np.repeat(shifts, lengths) + np.arange(lengths.sum())
     return places

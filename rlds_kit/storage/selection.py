@@ -1,4 +1,4 @@
-"""Chosen fields, and parts of fields, of a spec."""
+"""Selects fields, and parts of fields, of a spec."""
 
 from collections.abc import Iterable
 
@@ -7,10 +7,10 @@ from rlds_kit.storage import leaf as leaves
 
 
 def path_of(spec: specs.Dict, name: str) -> str:
-    """The path of a field, or of a part of one: a name with a slash leads into a nest unless it is a field's own.
+    """The path of a field or of a part of one: a name with a slash leads into a nest, unless a field has this name.
 
     Raises:
-      KeyError: it leads nowhere.
+      KeyError: there is nothing at the path.
 
     >>> path_of(specs.Dict({"a/b": specs.Text(), "a": specs.Dict({"c": specs.Text()})}), "a/c")
     'a/c'
@@ -18,10 +18,10 @@ def path_of(spec: specs.Dict, name: str) -> str:
     path = leaves.escape(name) if name in spec.fields else name
     here: specs.Spec = spec
     for element in leaves.elements(path):
-        if isinstance(here, specs.Array | specs.Text | specs.Bytes):  # nothing is in there
+        if isinstance(here, specs.Array | specs.Text | specs.Bytes):  # not a container
             raise KeyError(f"there is no field {name!r}; there are {', '.join(sorted(spec.fields))}")
         if not isinstance(here, specs.Dict):
-            break  # what is in there is not known in advance
+            break  # the content is not known in advance
         if leaves.unescape(element) not in here.fields:
             raise KeyError(f"there is no field {name!r}; there are {', '.join(sorted(here.fields))}")
         here = here.fields[leaves.unescape(element)]
@@ -29,10 +29,10 @@ def path_of(spec: specs.Dict, name: str) -> str:
 
 
 def selected(spec: specs.Dict, names: Iterable[str]) -> specs.Dict:
-    """The part of a spec that these names, which may be paths into nests, lead to.
+    """The part of a spec with these names, which may be paths into nests.
 
     Raises:
-      KeyError: one of them leads nowhere.
+      KeyError: there is nothing at one of the paths.
 
     >>> spec = specs.Dict({"a": specs.Dict({"b": specs.Text(), "c": specs.Text()}), "d": specs.Bytes()})
     >>> selected(spec, ["a/c"])

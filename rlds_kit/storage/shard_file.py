@@ -1,4 +1,4 @@
-"""Reads parts of a shard by position, from any thread."""
+"""Reads parts of a shard by position; thread-safe."""
 
 import os
 import threading
@@ -25,19 +25,19 @@ from rlds_kit.storage.regular import open_regular
 T = TypeVar("T")
 
 FIRST_READ: Final = blocks.CHUNK_HEADER_SIZE + blocks.BLOCK_HEADER_SIZE + PREFIX_BYTES
-"""Of a chunk: its header, and what is fairly sure to have a block's."""
+"""First bytes of a chunk: its header, and very likely the header of its block."""
 
 _LARGE_READ: Final = 31 << 20
-"""A smaller one fills fewer than 1,024 parts of memory, two for each block of the file, as every system allows that can
-at all. A larger one is first held against the file's size."""
+"""A smaller read needs fewer than 1,024 buffers for one system call, two for each block of the file, which all systems
+with such calls support. A larger one is first compared with the size of the file."""
 
 
 class ShardFile:
-    """An open shard. Reads are positional, so that threads do not disturb each other. Closed when nobody has it.
+    """An open shard. Reads are positional, so that threads do not interfere. Closed when there are no more references.
 
     Attributes:
       path: of the file.
-      remote: what reads it if it is elsewhere; None for a file of this machine.
+      remote: the reader of a remote file; None for a local file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,14 +46,14 @@ class ShardFile:
         self.remote = path.file() if isinstance(path, RemotePath) else None
         self._descriptor = -1 if self.remote is not None else open_regular(path)
 
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # kept here: at exit, modules are empty
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at exit, `os` may be gone
         descriptor, self._descriptor = self.__dict__.get("_descriptor", -1), -1
-        if descriptor >= 0:  # it could be opened
+        if descriptor >= 0:  # only if opening succeeded
             close(descriptor)
 
     def read(self, begin: int, size: int) -> bytes:
-        """Up to `size` bytes at file position `begin`; fewer only at the end of the file."""
-        if size >= _LARGE_READ:  # a header may claim any size: no memory is asked for that cannot be filled
+        """Reads up to `size` bytes at file position `begin`; fewer only at the end of the file."""
+        if size >= _LARGE_READ:  # a header may claim any size: memory is only allocated for bytes that exist
             size = max(0, min(size, self.size() - begin))
         if self.remote is not None:
             return self.remote.read_at(begin, size)
@@ -83,7 +83,7 @@ class ShardFile:
         return blocks.unframe(self.read(begin, end - begin), begin)
 
     def sound(self, read: Callable[[], T], is_sound: Callable[[T], bool] = lambda _: True) -> T:
-        """What `read` makes of the file; if it is elsewhere and damaged, of bytes that are fetched anew, once."""
+        """Calls `read` and returns its result; if a remote file is damaged, fetches it again and retries once."""
         return read() if self.remote is None else self.remote.sound(read, is_sound)
 
     def size(self) -> int:
@@ -91,19 +91,19 @@ class ShardFile:
         return os.fstat(self._descriptor).st_size if self.remote is None else self.remote.size()
 
     def is_being_written(self) -> bool:
-        """Whether some process of this machine has it open for writing; of files that are elsewhere nobody can tell."""
+        """Whether some process of this machine has it open for writing; unknown, and False, for remote files."""
         return self.remote is None and lock.is_held(self.path)
 
     def reaches(self, position: int) -> bool:
-        """Whether the file has so many bytes by now."""
+        """Whether the file has this many bytes by now."""
         return position <= self.size()
 
     def place(self, position: int) -> Place:
-        """How an error names the chunk at `position`."""
+        """The position of a chunk, for error messages."""
         return Place(self.path, position)
 
     def record(self, position: int) -> bytes:
-        """The one record of the chunk at `position`, its hash checked.
+        """The record of the chunk at `position`, with verified hash.
 
         Raises:
           DamagedError: the chunk is damaged, or the file ends inside it.
@@ -111,7 +111,7 @@ class ShardFile:
         return self.record_of(self.chunk(position))
 
     def chunk(self, position: int) -> Chunk:
-        """The chunk at `position`, its hash checked.
+        """The chunk at `position`, with verified hash.
 
         Raises:
           DamagedError: the chunk is damaged, or the file ends inside it.
@@ -141,7 +141,7 @@ class ShardFile:
 
 
 def read_prefix(file: ShardFile, position: int) -> tuple[ChunkHeader, int, bytes]:
-    """The header of a chunk, where its one record begins (payload offset), and the first bytes of that record.
+    """The header of a chunk, the payload offset of its record, and the first bytes of that record.
 
     Raises:
       DamagedError: the chunk's header is damaged, or the file ends before it does.
@@ -169,7 +169,7 @@ def _prefix(file: ShardFile, position: int) -> tuple[ChunkHeader, int, bytes]:
 
 
 def read_block_prefix(file: ShardFile, position: int) -> BlockPrefix:
-    """The header of the step block at `position`; `payload_base` counts from the chunk's payload.
+    """The header of the step block at `position`; `payload_base` is relative to the chunk's payload.
 
     Raises:
       DamagedError: chunk header or block header are damaged.

@@ -1,4 +1,4 @@
-"""The shards that one writer has open: where each episode goes, and when a shard is full."""
+"""The open shards of one writer: assigns episodes to shards, and closes full shards."""
 
 import contextlib
 import time
@@ -22,7 +22,7 @@ from rlds_kit.storage.shard_writer import ShardWriter
 
 @dataclass(slots=True)
 class OpenEpisode:
-    """What the writing side knows of an episode that has not ended."""
+    """The writer's state of an open episode."""
 
     shard: ShardWriter
     start: pb.EpisodeStart
@@ -30,16 +30,17 @@ class OpenEpisode:
 
 
 class ShardSet:
-    """Writes episodes into shards. Not safe to share between threads.
+    """Writes episodes into shards. Not thread-safe.
 
-    An episode lies in one shard; a full shard takes no new ones and closes when the last of its episodes has ended.
+    An episode is stored in one shard; a full shard gets no new ones and is closed when the last of its episodes has
+    ended.
 
     Args:
-      directory: where shards go.
+      directory: of the shards.
       header: of every shard.
-      max_shard_bytes: a shard of so many is full.
-      max_shard_episodes: a shard of so many is full, too; None: of any number.
-      cut_heavy_blocks: whether blocks may have fewer rows than they were given with.
+      max_shard_bytes: size of a full shard.
+      max_shard_episodes: number of episodes of a full shard; None: no limit.
+      cut_heavy_blocks: whether to split large blocks.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class ShardSet:
         self._acted: set[str] = set()
 
     def start(self, job: Start) -> None:
-        """Begins an episode, in a new shard if the current one is full. What came twice (after Ctrl-C) is ignored."""
+        """Starts an episode, in a new shard if the current one is full. A repeated job (after Ctrl-C) is ignored."""
         if job.start.episode_id in self.episodes:
             return
         if self._current is None or self._is_full(self._current):
@@ -77,7 +78,7 @@ class ShardSet:
         self._unsynced.add(self._current)
 
     def block(self, job: Block) -> None:
-        """Writes rows, after the spec of what is new in them."""
+        """Writes rows, after the spec of new fields in them."""
         episode = self.episodes[job.episode_id]
         columns = job.buffer.seal()
         amendment = self._shards[episode.shard].amendment(columns)
@@ -88,7 +89,7 @@ class ShardSet:
         self._unsynced.add(episode.shard)
 
     def _write(self, shard: ShardWriter, job: Block, columns: Sequence[Column]) -> None:
-        """Writes rows in parts if they will be heavy, going by what the rows before them weighed."""
+        """Writes rows, in parts if the size of the previous rows suggests that the block is large."""
         self._acted |= acted_fields(job.rows, columns)
         parts = list(rows_of_parts(job.rows, self._row_bytes)) if self._cut_heavy_blocks else [job.rows]
         written = 0
@@ -100,10 +101,10 @@ class ShardSet:
         self._row_bytes = written / len(job.rows)
 
     def end(self, job: End) -> None:
-        """Ends an episode, and its shard when that is full and this was its last."""
+        """Ends an episode, and closes its shard if that is full and this was its last open episode."""
         episode = self.episodes.pop(job.end.episode_id, None)
         if episode is None:
-            return  # it came twice
+            return  # a repeated job
         job.end.content_digest = episode.digest.digest(episode.start, job.end)
         self._end(episode, job.end)
 
@@ -111,7 +112,7 @@ class ShardSet:
         """Ends an episode so that readers leave it out."""
         episode = self.episodes.pop(job.episode_id, None)
         if episode is None:
-            return  # it came twice
+            return  # a repeated job
         self._end(episode, pb.EpisodeEnd(episode_id=job.episode_id, ending=pb.DISCARDED, rows=job.rows))
 
     def _end(self, episode: OpenEpisode, end: pb.EpisodeEnd) -> None:
@@ -121,7 +122,7 @@ class ShardSet:
             self._close(episode.shard)
 
     def sync(self) -> None:
-        """Returns when everything written is durable.
+        """Returns when all written data are durable.
 
         Raises:
           FileGoneError: a shard was deleted, moved or replaced.
@@ -136,11 +137,11 @@ class ShardSet:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something written is not known to be durable."""
+        """Whether there are written data that are not synced."""
         return bool(self._unsynced)
 
     def rows_gone(self) -> int:
-        """How many of the rows that were written nobody will find: those of open shards that were deleted."""
+        """The number of written rows that are lost because their open shards were deleted."""
         return sum(shard.rows for shard in self._shards if shard.is_gone)
 
     def close(self) -> None:
@@ -149,9 +150,9 @@ class ShardSet:
             self._close(shard)
 
     def abandon(self) -> None:
-        """Closes the files as they are, as if the process had died."""
+        """Closes the files without index and footer, as if the process had been killed."""
         for shard in list(self._shards):
-            with contextlib.suppress(OSError):  # a network disk may refuse even that; the others must be closed too
+            with contextlib.suppress(OSError):  # closing may fail on a network disk; the other files must be closed too
                 shard.abandon()
         self._shards.clear()
 

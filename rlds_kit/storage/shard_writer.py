@@ -1,4 +1,4 @@
-"""Writes one shard: records as they come, and on close the index and the footer of ArrayRecord."""
+"""Writes one shard: records in order, and on close the index and the footer of ArrayRecord."""
 
 from array import array
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.manifest import ClosedFile, digest_of
 
 MAX_CHUNKS: Final = 1 << 18
-"""A shard with so many takes no new episode: its index and footer are in memory until it is closed, and when it is
-opened. Three episodes of one block each take nine."""
+"""Maximum chunks of a shard: its index and footer are in memory until it is closed, and when it is opened. Three
+episodes of one block each have nine chunks."""
 _EPISODES, _INDEX, _BYTES = pb.ShardIndex.EPISODES_FIELD_NUMBER, pb.Record.INDEX_FIELD_NUMBER, 2
 
 
 class ShardWriter:
-    """One shard from its header to its footer. Not safe to share between threads.
+    """Writes one shard from its header to its footer. Not thread-safe.
 
     Attributes:
       path: the file.
-      open_episodes: started and not ended.
-      rows: written so far, of all episodes.
+      open_episodes: number of episodes that have not ended.
+      rows: number of written rows of all episodes.
     """
 
     def __init__(self, path: Path, header: pb.ShardHeader) -> None:
@@ -47,7 +47,7 @@ class ShardWriter:
             self._file.append(chunk.frame_chunk(0, signature, b""))
             self._write(pb.Record(version=block.MAJOR_VERSION, shard=header).SerializeToString())
         except BaseException:
-            self._file.close()  # nobody else knows of it yet, and it holds a lock
+            self._file.close()  # no caller has a reference yet, and it holds a lock
             raise
 
     @property
@@ -61,7 +61,7 @@ class ShardWriter:
         return len(self._index)
 
     def is_full(self, max_bytes: int) -> bool:
-        """Whether the shard takes no new episode: it has so many bytes, or as many chunks as a shard may have."""
+        """Whether the shard gets no new episodes: it has this size, or the maximum number of chunks."""
         return self.size >= max_bytes or len(self._chunks) >= MAX_CHUNKS
 
     def start(self, start: pb.EpisodeStart) -> None:
@@ -73,7 +73,7 @@ class ShardWriter:
         self.open_episodes.add(start.episode_id)
 
     def amend(self, spec: pb.Spec) -> None:
-        """Writes what fields have appeared since, once: readers take a second one for a chunk that was copied there."""
+        """Writes the spec of new fields, each only once: readers treat a repeated one as a copied chunk."""
         name = spec.SerializeToString(deterministic=True)
         if name in self._amendments:
             return
@@ -82,20 +82,20 @@ class ShardWriter:
         self._write(pb.Record(version=block.MAJOR_VERSION, amendment=amendment).SerializeToString())
 
     def block(self, episode_id: bytes, rows: range, columns: Sequence[Column], choose: FilterChoice) -> int:
-        """Writes the next rows of an open episode; says in how many bytes."""
+        """Writes the next rows of an open episode; returns the number of bytes."""
         record = block.encode(episode_id, rows, columns, choose)
         self.encoded_block(episode_id, rows, record)
         return len(record)
 
     def encoded_block(self, episode_id: bytes, rows: range, record: bytes) -> None:
-        """Writes the record of a block as it is."""
+        """Writes an encoded block."""
         position = self._write(record)
         _, entry = self._open[episode_id]
-        entry.block.append(position)  # absolute until the index is written
+        entry.block.append(position)  # absolute positions until the index is written
         entry.first_row.append(rows.start)
         entry.end_row.append(rows.stop)
         entry.rows = rows.stop
-        self.rows += rows.stop - rows.start  # len() has a limit that numbers of a file do not have
+        self.rows += rows.stop - rows.start  # len() is limited to the size of an index, rows in a file are not
 
     def end(self, end: pb.EpisodeEnd) -> None:
         """Writes the end of an episode."""
@@ -107,7 +107,7 @@ class ShardWriter:
         self._finish(number, entry)
 
     def sync(self) -> None:
-        """Returns when everything written is durable.
+        """Returns when all written data are durable.
 
         Raises:
           FileGoneError: the file is no longer at its path.
@@ -117,15 +117,15 @@ class ShardWriter:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nobody will find what was written."""
+        """Whether the path no longer leads to this file."""
         return self._file.is_gone
 
     def require_there(self) -> None:
-        """Makes sure that what was durable still can be found. Errors are those of `sync`."""
+        """Checks that the path still leads to this file. Errors as in `sync`."""
         self._file.require_there()
 
     def close(self) -> ClosedFile:
-        """Writes index and footer, makes them durable, and closes the file whatever happens; says what was closed."""
+        """Writes index and footer, syncs them, and closes the file in any case; returns its entry for the manifest."""
         try:
             digest = digest_of(self._write_index())
             self._write_footer()
@@ -135,7 +135,7 @@ class ShardWriter:
         return ClosedFile(self.path.name, self.size, digest, self._shown_episodes, self._shown_steps)
 
     def abandon(self) -> None:
-        """Closes the file as it is, as if the process had died."""
+        """Closes the file without index and footer, as if the process had been killed."""
         self._file.close()
 
     def _write(self, record: bytes) -> int:
@@ -148,7 +148,7 @@ class ShardWriter:
         return position
 
     def _finish(self, number: int, entry: pb.EpisodeIndex) -> None:
-        """Takes what the index says of an episode that gets no more blocks."""
+        """Adds an episode that gets no more blocks to the index."""
         positions = list(entry.block)
         entry.block[:] = [position - before for position, before in zip(positions, [0, *positions], strict=False)]
         self._index[number] = entry.SerializeToString()
@@ -160,7 +160,7 @@ class ShardWriter:
         for number, entry in self._open.values():
             self._finish(number, entry)
         self._open.clear()
-        # The parts of a message may be joined: this is what protobuf would write of one object.
+        # Serialized parts of a message can be concatenated: the result is the same as for one object.
         shard = pb.ShardIndex(shard_id=self._header.shard_id, data_end=self._file.position).SerializeToString()
         rest = pb.ShardIndex(header=self._header, amendments=self._amendments.values()).SerializeToString()
         index = b"".join([shard, *(_field(_EPISODES, entry) for entry in self._index), rest])
@@ -178,7 +178,7 @@ class ShardWriter:
 
 
 class _Collected:
-    """A file in memory, so that the footer is one write and there is no half of it."""
+    """A file in memory, so that the footer is one write and never partial."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -188,9 +188,9 @@ class _Collected:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Does nothing."""
 
 
 def _field(number: int, data: bytes) -> bytes:
-    """A field of a message of protobuf that holds a message, or bytes."""
+    """Encodes a field of a protobuf message that contains a message, or bytes."""
     return varint.encode(number << 3 | _BYTES) + varint.encode(len(data)) + data

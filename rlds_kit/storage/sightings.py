@@ -1,7 +1,7 @@
-"""The records that were met in a shard, and which of them belong there.
+"""Collects the records of a shard during a scan, and decides which of them belong there.
 
-Checksums say that a chunk is as it was written, not that it was written here: a chunk of another file, a copy, or one
-that changed its place costs that place and nothing else. What does not belong is refused, and counts as damage.
+Checksums show that a chunk is as it was written, but not that it was written here: it may come from another file, or be
+a copy, or have been moved. Such a chunk is rejected and counts as damage; other chunks are not affected.
 """
 
 from collections.abc import Iterable
@@ -18,16 +18,17 @@ from rlds_kit.storage.place import Place
 SIGNATURE_END: Final = 64
 ID_BYTES: Final = 16
 BLOCK_ROWS_LIMIT: Final = 1 << 24
-"""No writer makes a block of so many rows: each row that a block claims costs memory, also one without a value."""
+"""Upper limit for rows of a block, which no writer reaches: each row costs memory, even without a value."""
 ROWS_LIMIT: Final = 1 << 48
-"""No episode has so many."""
+"""Upper limit for rows of an episode."""
 _LOST_ROWS_LIMIT: Final = 1 << 28
-"""So many rows beyond those that are there cannot have been lost: the end is not this episode's."""
+"""If an end claims this many rows more than were found, they cannot have been lost: the end belongs to another
+episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class SightedBlock:
-    """A step block: bytes `[position, end)` of the file, and what it says of itself."""
+    """A step block: bytes `[position, end)` of the file, and data of its header."""
 
     position: int
     end: int
@@ -37,7 +38,7 @@ class SightedBlock:
 
 @dataclass(slots=True)
 class SightedEpisode:
-    """The records of one episode, as far as they are there; positions are 0 without one."""
+    """The records of one episode that were found; positions are 0 if there is none."""
 
     episode_id: bytes
     start: pb.EpisodeStart | None = None
@@ -49,7 +50,7 @@ class SightedEpisode:
 
     @property
     def first(self) -> int:
-        """Where its first record is."""
+        """The position of its first record."""
         positions = (self.start_position, self.end_position, *(block.position for block in self.blocks[:1]))
         return min(position for position in positions if position)
 
@@ -60,15 +61,15 @@ class SightedEpisode:
 
 
 class Sightings:
-    """Takes note of records in file order.
+    """Collects records in file order.
 
     Attributes:
-      header: the shard's, if it is good.
+      header: of the shard, if it is intact.
       amendments: in file order.
-      episodes: by id, in the order they are first met; final only after `finish`.
-      index: the last record, if it is the shard's own.
-      index_position: of it; 0 without one.
-      refused: what does not belong here.
+      episodes: by id, in the order of their first records; complete after `finish`.
+      index: the last record, if it belongs to the shard.
+      index_position: of the index; 0 if there is none.
+      refused: records that do not belong here.
     """
 
     def __init__(self, path: object) -> None:
@@ -84,18 +85,18 @@ class Sightings:
 
     @property
     def has_any(self) -> bool:
-        """Whether any record of ours was met."""
+        """Whether any record of rlds_kit was found."""
         return bool(self.header or self.episodes or self.amendments or self.index)
 
     def refuse(self, position: int, end: int, message: str) -> None:
-        """Takes note of what does not belong here."""
+        """Adds a record that does not belong here."""
         self.refused.append(SkippedRegion(position, end, message))
 
     def block(self, block: SightedBlock) -> None:
-        """Takes note of a block.
+        """Adds a block.
 
         Raises:
-          DamagedError: no shard has such a block.
+          DamagedError: the block is not valid.
         """
         header = block.header
         self._require_id(header.episode_id, block.position)
@@ -105,7 +106,7 @@ class Sightings:
         self._last_position = block.position
 
     def record(self, record: pb.Record, position: int, end: int) -> bool:
-        """Takes note of another record; True at the shard's own index, after which nothing of ours follows.
+        """Adds a record that is not a block; True at the shard's own index, which is our last record.
 
         Raises:
           DamagedError: it does not belong here.
@@ -121,7 +122,7 @@ class Sightings:
                 self._take_amendment(record.amendment.spec, position)
             case "index":
                 return self._take_index(record.index, position, end)
-            case _ if self.header is None or not self.header.minor_version:  # else a later version may know it
+            case _ if self.header is None or not self.header.minor_version:  # else a later version may define it
                 raise self._not_ours(position, f"a record of {kind or 'no known'} kind")
         return False
 
@@ -151,7 +152,7 @@ class Sightings:
 
     def _take_amendment(self, spec: pb.Spec, position: int) -> None:
         if spec in self.amendments:
-            return  # earlier writers wrote one for each kind of value that has the spec; it says nothing new
+            return  # earlier writers wrote one for each kind of value with this spec; the repetition is harmless
         if self.header is None or not self.header.minor_version:
             require_spec(spec, self._place(position))
         self.amendments.append(spec)
@@ -179,7 +180,7 @@ class Sightings:
         return bool(listed) and 2 * len(listed & self.episodes.keys()) > len(self.episodes)
 
     def finish(self, damage: Iterable[SkippedRegion] = ()) -> None:
-        """Puts blocks in order, and refuses what belongs to no episode of this shard.
+        """Sorts blocks, and rejects records that belong to no episode of this shard.
 
         Args:
           damage: bytes that could not be read.
@@ -191,7 +192,7 @@ class Sightings:
             self._keep_each_step_once(episode)
             is_unexplained = episode.start is None and self._is_first_fault(episode.first, places)
             if not episode.blocks and (places or self.refused):
-                continue  # its steps may have been there
+                continue  # its steps may have been in the damaged bytes
             if not episode.blocks or (is_unexplained and len(episode.blocks) == 1 and episode.end is None):
                 self._refuse_all(episode)
             elif is_unexplained:
@@ -201,11 +202,11 @@ class Sightings:
             episode.is_cut = any(place > episode.first for place in places)
 
     def _is_first_fault(self, position: int, places: Iterable[int]) -> bool:
-        """Whether nothing before this place is damaged, so that nothing explains what is missing there."""
+        """Whether there is no damage before this position that could explain missing records."""
         return all(each > position for each in chain(places, (region.begin for region in self.refused)))
 
     def _keep_each_step_once(self, episode: SightedEpisode) -> None:
-        """Of blocks that have the same steps the first counts."""
+        """If several blocks have the same steps, keeps the first."""
         kept, at = list[SightedBlock](), 0
         for block in sorted(
             episode.blocks, key=lambda each: (each.header.first_row, not each.is_intact, each.position)
@@ -218,7 +219,7 @@ class Sightings:
         episode.blocks = kept
 
     def _refuse_all(self, episode: SightedEpisode) -> None:
-        """Of an episode that is not here; a start is the last record where the writer died before the first block."""
+        """Rejects records of a foreign episode; a start as the last record is valid: the writer stopped there."""
         for position in (episode.start_position, episode.end_position):
             if position and not (position == episode.start_position and position > self._last_position):
                 self.refuse(position, self._ends[position], "it belongs to an episode that has no step here")
@@ -245,7 +246,7 @@ def _order(block: SightedBlock) -> tuple[int, bool, int]:
 
 
 def is_plausible(index: pb.ShardIndex) -> bool:
-    """Whether its entries have the form that every reader needs, and claim no more rows than blocks can have."""
+    """Whether the entries of an index are well-formed, and claim no more rows than blocks can have."""
     return all(
         len(entry.episode_id) == ID_BYTES
         and len(entry.block) == len(entry.first_row) == len(entry.end_row)
@@ -264,10 +265,10 @@ def _rows(episode: SightedEpisode) -> int:
 
 
 def require_spec(spec: pb.Spec, place: object) -> None:
-    """Refuses a spec that no writer writes.
+    """Validates a spec.
 
     Raises:
-      DamagedError: it makes no sense.
+      DamagedError: it is not valid.
     """
     try:
         specs.from_message(spec)

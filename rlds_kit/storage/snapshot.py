@@ -1,4 +1,4 @@
-"""Which episodes a directory has at one moment."""
+"""Lists the episodes of a directory at one moment."""
 
 import warnings
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from rlds_kit.storage.shard_file import ShardFile
 
 
 def look(directory: Path, known: dict[str, ShardContents]) -> dict[str, ShardContents]:
-    """What is in every shard; one that was closed when it was last looked at cannot have changed.
+    """Reads the content of every shard; shards that were already closed at the previous look are not read again.
 
     Warns:
       DamageWarning: bytes are damaged.
-      LossWarning: at the first look, a file that was closed is not there, or not as it was.
+      LossWarning: at the first look, a closed file is missing or has changed.
     """
     if known and isinstance(directory, RemotePath):
         directory.relist()
@@ -63,5 +63,5 @@ def listed(
 
 
 def _completeness(entry: EpisodeEntry) -> tuple[bool, bool, int]:
-    """Of two that have the same id one is a copy, or a part that came into another shard by accident."""
+    """A sort key for entries with the same id: one is a copy, or a part that came into another shard by accident."""
     return entry.start > 0, entry.end > 0, len(entry.blocks)

@@ -1,11 +1,11 @@
-/* SPARSE_XOR: which bytes of a row differ from those of the row before it, and by what. */
+/* SPARSE_XOR: a bitmap of the bytes that differ from the previous row, and the differences. */
 
 #include "filters.h"
 
 #define GROUP 64
 #define STRIDE 256
 
-/* Whether STRIDE bytes of a row equal those of the row before it. */
+/* Whether STRIDE bytes of a row equal those of the previous row. */
 static inline int is_equal(const uint8_t *row, const uint8_t *previous) {
   uint64_t any = 0;
   for (int i = 0; i < STRIDE; i += 8) {
@@ -17,7 +17,7 @@ static inline int is_equal(const uint8_t *row, const uint8_t *previous) {
   return any == 0;
 }
 
-/* One byte of bitmap: which of `count` <= 8 bytes differ; their differences go to `values`. */
+/* Writes one byte of bitmap for `count` <= 8 bytes, and their differences to `values`. */
 static inline uint8_t *encode_byte(const uint8_t *row, const uint8_t *previous, Py_ssize_t count, uint8_t *bits,
                                    uint8_t *values) {
   uint64_t here = 0, before = 0;
@@ -40,8 +40,8 @@ static inline uint8_t *encode_byte(const uint8_t *row, const uint8_t *previous, 
 /* One byte more than the worst case, as one is written before it is known whether it counts. */
 Py_ssize_t most_bytes_sparse(Py_ssize_t count, Py_ssize_t width) { return count * ((width + 7) / 8) + count * width + 1; }
 
-/* The bitmap of every row, each in whole bytes, and then the values; returns their end. `zeros` stands before the first
- * row. `to` has the room for them. */
+/* Writes the bitmap of every row, each in whole bytes, and then the values; returns their end. `zeros` is the row
+ * before the first one. `to` has `room_for_sparse` bytes. */
 FOR_EACH_CPU
 uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to) {
   uint8_t *bits = to, *values = to + count * ((width + 7) / 8);
@@ -61,17 +61,18 @@ uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, 
   return values;
 }
 
-/* What is left to read of an encoded payload. */
+/* The rest of an encoded payload. */
 typedef struct {
   const uint8_t *bits, *values, *end;
 } Encoded;
 
-/* Makes the row before, which is in `row`, the next one; returns 0 if there are too few values or a bit has no byte. */
+/* Changes the previous row, which is in `row`, to the next one; returns 0 if there are too few values, or a bit is set
+ * beyond the row. Bitmaps need no check here: `decode_sparse` has compared their size with that of the payload. */
 static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
   Encoded *from = payload;
   const uint8_t *bits = from->bits, *values = from->values;
   for (Py_ssize_t at = 0; at < width; at += 8) {
-    if (width - at >= GROUP) {
+    if (width - at >= GROUP) { /* so eight bytes of the bitmap exist */
       uint64_t group;
       memcpy(&group, bits, 8);
       if (group == 0) {
@@ -91,7 +92,7 @@ static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
   return 1;
 }
 
-/* Undoes `encode_sparse`, by way of `row` if that is not NULL; returns 0 if that did not make what is stored. */
+/* The inverse of `encode_sparse`; decodes in `row` if that is not NULL. Returns 0 if the payload is not valid. */
 int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
                   uint8_t *row) {
   Py_ssize_t bitmap = count * ((width + 7) / 8);

@@ -1,4 +1,4 @@
-"""Columns of an episode as stacked arrays, in the shape and dtype that the spec promises."""
+"""Stacks columns of an episode to arrays with the shape and dtype of the spec."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -12,9 +12,9 @@ from rlds_kit.storage.leaf import elements, nest, unescape
 from rlds_kit.storage.restore import Stack, exact_array, survives
 
 CURE: Final = "`steps` gives each value as it was recorded"
-"""What to read where values are no array."""
+"""The advice in errors for values that are not an array."""
 SHOWN: Final = 3
-"""Kinds of values that an error names."""
+"""Maximum number of kinds of values in an error."""
 
 
 def stack_field(
@@ -25,13 +25,13 @@ def stack_field(
     Args:
       path: the field's.
       building: the leaves at or below `path`, by their paths.
-      spec: what was declared for it; None for a dynamic field.
+      spec: of the declared field; None for a dynamic field.
       begin: first row.
       end: one past the last.
 
     Returns:
-      A nest of arrays `[end - begin, ...]`, with zeros of the spec where nothing is defined; and `[end - begin]` bool,
-      the rows where anything of the field is.
+      A nest of arrays `[end - begin, ...]`, with zeros of the spec in undefined rows; and `[end - begin]` bool, True
+      for rows with a value of the field.
     """
     present = np.zeros(end - begin, np.bool_)
     stacks, masks = {}, {}
@@ -57,12 +57,12 @@ def stack_field(
 
 
 def _is_one_array(spec: specs.Array) -> bool:
-    """Whether values of a spec stack to an array of numbers; those of a shape that is not known are objects."""
+    """Whether values of a spec stack to an array of numbers; values of unknown shape become objects."""
     return spec.dtype.kind in "biufc" and None not in spec.shape
 
 
 def _mixed_places(paths: Iterable[str]) -> list[str]:
-    """Where there is a value in some steps and a container in others, or containers of several kinds."""
+    """The places with a value in some steps and a container in others, or containers of several kinds."""
     kinds: dict[str, set[str]] = {}
     for path in paths:
         parts = elements(path) if path else []
@@ -73,25 +73,25 @@ def _mixed_places(paths: Iterable[str]) -> list[str]:
 
 
 def _not_one(path: str, spec: specs.Array, values: np.ndarray) -> str:
-    """Why values are no array of what was declared."""
+    """The reason why values cannot become an array of the declared type."""
     kinds = dict.fromkeys(describe_value(value) for value in values.tolist())
     came = ", ".join(list(kinds)[:SHOWN])
     return f"{path}: expected {describe_spec(spec)}, got {came}, and no dtype holds all exactly; {CURE}"
 
 
 def dense(values: np.ndarray, defined: np.ndarray, spec: specs.Spec | None) -> np.ndarray:
-    """A stack of recorded values as what was declared, as far as that changes no number.
+    """Converts a stack of recorded values to the declared shape and dtype, as far as that changes no number.
 
-    Lists and tuples of numbers become arrays, dimensions of one element more or less are no difference, and the dtype
-    is the declared one if it holds all values, else one that does.
+    Lists and tuples of numbers become arrays, dimensions of one element are added or removed, and the dtype is the
+    declared one if it represents all values, else a wider one.
 
     Args:
       values: `[steps, ...]`, or `[steps]` objects.
       defined: `[steps]` bool.
-      spec: of a value; None where nothing was declared.
+      spec: of a value; None if nothing was declared.
 
     Returns:
-      `[steps, *shape]`; `values` as they are where there is no such array.
+      `[steps, *shape]`; `values` unchanged if there is no such array.
 
     >>> values = np.empty(3, object)
     >>> values[:2] = [1, 2], np.array([1.5, 2.5], np.float32)
@@ -118,7 +118,7 @@ def dense(values: np.ndarray, defined: np.ndarray, spec: specs.Spec | None) -> n
 
 
 def _reshaped(values: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
-    """`[steps, ...]` in a declared shape that differs in nothing but dimensions of one element."""
+    """Reshapes `[steps, ...]` to a declared shape that differs only in dimensions of one element."""
     own = values.shape[1:]
     if own == shape or [size for size in own if size != 1] != [size for size in shape if size != 1]:
         return values
@@ -126,7 +126,7 @@ def _reshaped(values: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
 
 
 def spec_at(spec: specs.Spec, path: str) -> specs.Spec | None:
-    """The part of a spec that a path relative to it leads to; None when nothing was declared there."""
+    """The part of a spec at a relative path; None if nothing was declared there."""
     here: specs.Spec | None = spec
     for element in elements(path) if path else ():
         if isinstance(here, specs.Dict):
@@ -139,7 +139,7 @@ def spec_at(spec: specs.Spec, path: str) -> specs.Spec | None:
 
 
 def as_declared(values: np.ndarray, spec: specs.Spec | None) -> np.ndarray:
-    """`values` in the declared dtype where that changes none of them: a reward of 1 becomes 1.0."""
+    """Converts `values` to the declared dtype if that changes none of them: a reward of 1 becomes 1.0."""
     if not isinstance(spec, specs.Array) or values.dtype in (spec.dtype, object):
         return values
     with np.errstate(all="ignore"):
@@ -165,7 +165,7 @@ def _undefined(spec: specs.Spec | None, count: int) -> Any:  # a nest of arrays
 
 
 def _mixed(stacks: Mapping[str, np.ndarray], defined: Mapping[str, np.ndarray], count: int) -> np.ndarray:
-    """A dynamic field that is sometimes a container and sometimes not: what each row has."""
+    """The value of each row of a dynamic field that is sometimes a container and sometimes not."""
     stacked = np.empty(count, object)
     for index in range(count):
         present = {path: stack[index] for path, stack in stacks.items() if defined[path][index]}

@@ -1,8 +1,8 @@
-"""Directories that appear under their name when they are complete, and not before, also where a process is killed.
+"""Atomic creation of directories: a directory appears under its name when it is complete, even if processes are killed.
 
-A directory is made in `.<name>.partial-...` beside its place, and renamed. Whoever makes it holds a lock in there,
-which the system drops when the process dies, however it dies; the next one to make the same directory removes what it
-left.
+A directory is built in `.<name>.partial-...` beside its destination, and then renamed. Its process holds a lock in
+there, which the operating system releases when the process ends; the next process that builds the same directory
+removes the remains.
 """
 
 import contextlib
@@ -21,20 +21,20 @@ from rlds_kit.base.whole_file import make_directory, sync_tree
 from rlds_kit.remote.address import require_local
 
 LOCK: Final = ".lock"
-"""A file in a directory that is being made; it is locked for as long as somebody does so."""
+"""The lock file in a directory that is being built."""
 
 
 @contextlib.contextmanager
 def new_directory(destination: str | os.PathLike[str]) -> Iterator[Path]:
-    """A directory to fill; it gets its own name when everything in it is done. If filling it fails, nothing is left.
+    """Yields a directory to fill, and then renames it to `destination`; after an error it is removed.
 
     Args:
       destination: must not exist, or be an empty directory.
 
     Raises:
-      DatasetExistsError: something is there, or has come meanwhile.
+      DatasetExistsError: the destination exists, or was created meanwhile.
       NotLocalError: it is a URL.
-      OSError: it cannot be made.
+      OSError: it cannot be created.
 
     >>> with new_directory("data/copy") as directory:  # doctest: +SKIP
     ...     (directory / "dataset.json").write_text("{}")
@@ -56,20 +56,20 @@ def new_directory(destination: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def require_free(path: Path) -> None:
-    """Makes sure that nothing is at a path, or an empty directory.
+    """Checks that a path does not exist, or is an empty directory.
 
     Raises:
-      DatasetExistsError: something is.
+      DatasetExistsError: it exists and is not empty.
     """
     if os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
         raise DatasetExistsError(f"{path}: expected a directory that does not exist or is empty; give another path")
 
 
 def put(made: Path, path: Path) -> None:
-    """Makes a finished directory and everything in it durable, and gives it its name, durably.
+    """Syncs a finished directory and everything in it, and renames it durably.
 
     Raises:
-      DatasetExistsError: something has come there meanwhile.
+      DatasetExistsError: the destination was created meanwhile.
       OSError: it cannot be renamed.
     """
     sync_tree(made)
@@ -81,7 +81,7 @@ def put(made: Path, path: Path) -> None:
 
 
 def partial_of(path: Path, word: str) -> Path:
-    """Where the directory of a path is made.
+    """The path in which a directory is built.
 
     >>> partial_of(Path("data/copy"), "7f").as_posix()
     'data/.copy.partial-7f'
@@ -90,25 +90,25 @@ def partial_of(path: Path, word: str) -> Path:
 
 
 def partials(path: Path) -> list[Path]:
-    """The directories in which the one of a path was, or is being made."""
+    """All directories in which a path was or is being built."""
     return list(path.parent.glob(f".{glob.escape(path.name)}.partial-*"))
 
 
 @contextlib.contextmanager
 def under_way(directory: Path) -> Iterator[None]:
-    """While it lasts, a directory is not taken for an abandoned one."""
+    """A context in which a directory is locked, so that it does not count as abandoned."""
     with (directory / LOCK).open("ab") as file:
         lock.acquire(file.fileno())
         yield
 
 
 def is_under_way(directory: Path) -> bool:
-    """Whether a process, this one included, is at work in a directory, or may be: not every file system can tell."""
+    """Whether a process, this one included, works in a directory; True if the file system has no locks."""
     return (directory / LOCK).is_file() and lock.is_held(directory / LOCK, unknown=True)
 
 
 def remove_abandoned(directories: Iterable[Path]) -> None:
-    """Removes those of some directories whose makers are dead."""
+    """Removes directories that no process works in any more."""
     for left in directories:
         if (left / LOCK).is_file() and not is_under_way(left):
             shutil.rmtree(left, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The background thread of a recorder: takes jobs in order, writes, syncs, and keeps the time."""
+"""The background thread of a recorder: processes jobs in order, writes, and syncs when requested or at intervals."""
 
 import threading
 import time
@@ -11,17 +11,19 @@ from rlds_kit.storage.jobs import Block, Discard, End, Job, Start, Sync
 from rlds_kit.storage.shard_set import ShardSet
 
 JOB_BYTES: Final = 16 << 10
-"""What a job counts for besides its rows while it waits: those of many short episodes take more memory than these."""
+"""Bytes that a queued job counts in addition to its rows: for many short episodes, the jobs take more memory than the
+rows."""
 
 
 class WriterThread:
-    """Runs until `close`, or until writing fails.
+    """Processes jobs until `finish`, or until writing fails.
 
     Args:
-      monitor: guards everything here that both sides touch; notified when something changed.
-      shards: where to write.
-      interval: seconds after which waiting rows are written and made durable; None: never by time.
-      cut_waiting: called with the monitor held and a number of seconds: turns rows that have waited so long into jobs.
+      monitor: protects all state that is shared with callers; notified on every change.
+      shards: to write to. Only this thread uses them, so they need no lock.
+      interval: seconds after which buffered rows are written and synced; None: never.
+      cut_waiting: a callback that makes jobs of rows that are at least this many seconds old; called with the monitor
+      held.
     """
 
     def __init__(
@@ -32,8 +34,8 @@ class WriterThread:
         cut_waiting: Callable[[float], None],
     ) -> None:
         self.held_bytes = 0
-        """Bytes of rows that are not written yet, in open blocks and in jobs, and JOB_BYTES for each of these. Guarded
-        by the monitor."""
+        """Bytes of rows that are not written yet, in open blocks and in jobs, and JOB_BYTES for each job. Protected by
+        the monitor."""
         self.rows_given = 0
         self.rows_written = 0
         self.written: dict[bytes, int] = {}
@@ -41,7 +43,7 @@ class WriterThread:
         self._monitor, self._shards, self._interval, self._cut_waiting = monitor, shards, interval, cut_waiting
         self._jobs: deque[Job] = deque()
         self.error: BaseException | None = None
-        """What went wrong in the background; then nothing more is written."""
+        """The error that stopped this thread; nothing more is written then."""
         self._closing = False
         self._last_ticket = self._synced_ticket = 0
         self._next_tick = time.monotonic() + (interval or 0) / 2
@@ -50,35 +52,35 @@ class WriterThread:
         self._thread.start()
 
     def put(self, job: Job) -> None:
-        """Queues a job. The monitor must be held."""
+        """Queues a job. The caller holds the monitor."""
         self._jobs.append(job)
         self.held_bytes += JOB_BYTES
         self._monitor.notify_all()
 
     def request_sync(self) -> int:
-        """Asks that everything put so far be made durable; returns a ticket to wait for. The monitor must be held."""
+        """Requests a sync of all jobs so far; returns a ticket for `wait_for_sync`. The caller holds the monitor."""
         self._last_ticket += 1
         self.put(Sync(self._last_ticket))
         return self._last_ticket
 
     def wait_for_sync(self, ticket: int) -> None:
-        """Waits, with the monitor held, until `ticket` is done.
+        """Waits until the sync `ticket` is done. The caller holds the monitor, which is released while waiting.
 
         Raises:
-          RecordingError: writing failed first.
+          RecordingError: writing failed before.
         """
         self._monitor.wait_for(lambda: self._synced_ticket >= ticket or self.error is not None)
         self.check()
 
     def wait_for_room(self, limit: int) -> None:
-        """Waits, with the monitor held, until less than `limit` bytes wait, or nothing is left to be written."""
+        """Waits until fewer than `limit` bytes are buffered, or no job is queued. The caller holds the monitor."""
         self._monitor.wait_for(lambda: self.held_bytes < limit or not self._jobs or self.error is not None)
 
     def check(self) -> None:
-        """Raises what went wrong in the background.
+        """Raises the error that stopped this thread, if any.
 
         Raises:
-          RecordingError: writing failed; says how many steps are kept and lost.
+          RecordingError: writing failed; the message has the numbers of stored and lost steps.
         """
         if self.error is not None:
             lost = self.rows_given - self.rows_written
@@ -88,13 +90,14 @@ class WriterThread:
             ) from self.error
 
     def finish(self) -> None:
-        """Writes what is queued, closes the shards and ends the thread; `check` tells whether that went well."""
+        """Writes all queued jobs, closes the shards and ends the thread; call `check` afterwards for errors."""
         with self._monitor:
             self._closing = True
             self._monitor.notify_all()
-            # Lets go of the monitor, also where the handler of a signal came in between while this thread held it.
+            # `wait_for` releases the monitor completely, also if a signal handler called this while its thread held the
+            # monitor; so the writer thread can finish.
             self._monitor.wait_for(lambda: self._is_over)
-        self._thread.join()  # last: until Python 3.13 an interrupted join takes the thread for ended
+        self._thread.join()  # only after `_is_over`: before Python 3.13, an interrupted join marks the thread as ended
 
     def _run(self) -> None:
         try:
@@ -103,7 +106,7 @@ class WriterThread:
             self._shards.close()
             with self._monitor:
                 self.durable.update(self.written)
-        except BaseException as error:  # noqa: BLE001  whatever it is, the caller must hear of it
+        except BaseException as error:  # noqa: BLE001  every error must reach the caller
             self._fail(error)
         finally:
             with self._monitor:
@@ -111,7 +114,7 @@ class WriterThread:
                 self._monitor.notify_all()
 
     def _next_job(self) -> Job | None:
-        """Waits for a job; None when closing and nothing is left. Cuts waiting rows when their time has come."""
+        """Waits for a job; None when closing and the queue is empty. Cuts buffered rows at intervals."""
         with self._monitor:
             while not self._jobs:
                 if self._closing:
@@ -149,7 +152,7 @@ class WriterThread:
 
     def _write_block(self, job: Block) -> None:
         if job.episode_id not in self._shards.episodes or job.rows.stop <= self.written.get(job.episode_id, 0):
-            return  # it came twice, or after its episode was discarded: Ctrl-C came in between
+            return  # a repeated job, or one of a discarded episode, after Ctrl-C
         self._shards.block(job)
         with self._monitor:
             self.held_bytes -= job.buffer.nbytes

@@ -1,4 +1,4 @@
-"""Rows as differences from the row before: zeros where nothing changed."""
+"""The filter XOR: rows as differences from the previous row, zeros where nothing changed."""
 
 from typing import Final
 
@@ -7,11 +7,11 @@ import numpy as np
 from rlds_kit.storage.rows import Rows
 
 _NARROW: Final = 256
-"""Bytes of a row up to which `ufunc.accumulate` is faster than a loop: it walks down the columns."""
+"""Bytes of a row up to which `ufunc.accumulate`, which iterates column by column, is faster than a loop over rows."""
 
 
 def xor(rows: Rows) -> Rows:
-    """Each row XOR the row before it; the first stays.
+    """Each row XOR the previous row; the first is unchanged.
 
     >>> xor(np.array([[1, 2], [1, 3]], np.uint8)).tolist()
     [[1, 2], [0, 1]]
