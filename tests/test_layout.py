@@ -35,7 +35,6 @@ ROOMS = {
 CORE_LIBRARIES = {"click", "dm_env", "fsspec", "google", "gymnasium", "numpy", "rich", "xxhash", "zstandard"}
 ROOM_LIBRARIES = {
     "studio": {"PIL", "alembic", "itsdangerous", "pydantic", "sqlalchemy", "starlette", "uvicorn"},
-    "compat": {"tensorflow_datasets"},
     "transformations": {"tensorflow"},
     "tfds_builders": {"tensorflow", "tensorflow_datasets"},
 }

@@ -4,11 +4,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import tensorflow_datasets as tfds
-
 from rlds_kit.compat.envlogger.backends.rlds_utils import to_rlds_step
 from rlds_kit.logger.schedulers import StepData
 from rlds_kit.tfds_builders import EpisodeWriter
+from rlds_kit.tfds_builders.tfds_extra import tfds
 
 DatasetConfig = tfds.rlds.rlds_base.DatasetConfig
 

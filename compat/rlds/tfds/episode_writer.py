@@ -1,8 +1,7 @@
 """The names of `rlds.tfds.episode_writer`."""
 
-import tensorflow_datasets as tfds
-
 from rlds_kit.tfds_builders import EpisodeWriter
+from rlds_kit.tfds_builders.tfds_extra import tfds
 
 __all__ = ["DatasetConfig", "EpisodeWriter"]
 
