@@ -1,1 +1,1 @@
-"""Feeds training: windows, chunks and transitions of recorded steps as batches of NumPy arrays."""
+"""Batches for training: windows, chunks and transitions of recorded steps as NumPy arrays."""
