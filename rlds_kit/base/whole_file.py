@@ -56,7 +56,7 @@ def give_name(temporary: Path, path: Path, *, replace: bool = True) -> None:
 
     Raises:
       FileExistsError: `path` exists, and is not to be replaced. If several processes use the same name at once, all but
-      one get this error.
+        one get this error.
       OSError: the system refuses.
     """
     sync_file(temporary)

@@ -213,7 +213,7 @@ class Episode:
         Raises:
           KeyError: no step has the field, or it was not selected.
           SpecError: values of a declared field do not match the declaration, and no array can represent all of them
-          exactly.
+            exactly.
           IndexError: there is no such step.
           DamagedError: the requested data are damaged.
         """

@@ -1,4 +1,4 @@
-"""Feeds training: windows, chunks and transitions of recorded steps as batches of NumPy arrays."""
+"""Batches for training: windows, chunks and transitions of recorded steps as NumPy arrays."""
 
 from rlds_kit.loader.batches import Batches
 from rlds_kit.loader.mixture import MixedBatches, MixedSamples, Mixture, mix

@@ -1,4 +1,4 @@
-"""Arrays that TensorFlow takes as they are: it copies those that do not begin at a multiple of 64 bytes."""
+"""Aligned arrays for TensorFlow, which copies arrays that do not begin at a multiple of 64 bytes."""
 
 import math
 from typing import Any, Final
@@ -8,13 +8,13 @@ import numpy as np
 from rlds_kit.loader.memory import ReusableMemory
 
 ALIGNMENT: Final = 64
-"""Bytes: of a cache line, and of the widest registers."""
+"""Bytes of a cache line, and of the widest vector registers."""
 LARGE_BYTES: Final = 1 << 16
-"""Smaller arrays are left to NumPy; larger ones are in memory that is used again."""
+"""Smaller arrays are allocated by NumPy; larger ones are in reused memory."""
 LENT_BYTES: Final = 256 << 20
-"""As long as less is in use, parts of arrays may be handed out in place of copies of them.
+"""As long as less memory is in use, views of arrays may be returned instead of copies.
 
-Threads look before they take memory, so a bit more may be.
+Threads check before they allocate, so the limit may be slightly exceeded.
 """
 
 
@@ -22,10 +22,10 @@ _memory = ReusableMemory()
 
 
 def is_little_lent(share: float = 1.0) -> bool:
-    """Whether what keeps a part of an array may keep all of it: less than `LENT_BYTES` of large arrays are in use.
+    """Whether a view may keep a whole large array alive: less than `LENT_BYTES` of large arrays are in use.
 
     Args:
-      share: of that limit, for what may wait better than others.
+      share: of that limit, lower for uses of low priority.
 
     >>> is_little_lent()
     True
@@ -34,7 +34,7 @@ def is_little_lent(share: float = 1.0) -> bool:
 
 
 def aligned(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """An array with anything in it for the leaf of a path, which plays no part.
+    """An uninitialized aligned array; the path of the leaf is not used.
 
     >>> aligned("observation", (2, 3), np.dtype(np.float32)).ctypes.data % ALIGNMENT
     0

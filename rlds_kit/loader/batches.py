@@ -19,9 +19,9 @@ STATE_VERSION: Final = 1
 class Batches(Iterable[Batch]):
     """All samples, batch by batch, decoded by threads in bounded memory.
 
-    Each `for` loop goes through one epoch, and the next loop through the next, in another order if they are shuffled.
-    The same seed gives the same batches on every machine. `state_dict` says how far the latest loop has come; after
-    `load_state_dict` the next loop goes on from there.
+    Each `for` loop is one epoch, and the next loop is the next epoch, in another order if they are shuffled. The same
+    seed gives the same batches on every machine. `state_dict` returns the position of the latest loop; after
+    `load_state_dict` the next loop continues from there.
 
     >>> for batch in ds.transitions().batches(256, shuffle="global", seed=0):  # doctest: +SKIP
     ...     train(batch["observation"], batch["action"], batch["reward"])
@@ -38,12 +38,12 @@ class Batches(Iterable[Batch]):
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch that the next batch is of."""
+        """Number of the epoch of the next batch."""
         return self._latest.epoch
 
     @property
     def start(self) -> tuple[int, int]:
-        """The epoch that the next loop goes through, and how many samples of it were handed out before."""
+        """The epoch of the next loop, and how many of its samples were already returned."""
         latest = self._latest
         is_broken_off = latest.done > latest.begin
         return (latest.epoch + 1, 0) if is_broken_off else (latest.epoch, latest.done)
@@ -76,10 +76,10 @@ class Batches(Iterable[Batch]):
         return self._state(self._latest.epoch, self._latest.done)
 
     def state_at(self, epoch: int, batches: int) -> dict[str, Any]:
-        """The state after so many batches of an epoch, for what reads ahead of training: `tf.data`, other processes.
+        """The state after this many batches of an epoch, for consumers that prefetch: `tf.data`, other processes.
 
         Raises:
-          ValueError: an epoch has not so many batches.
+          ValueError: an epoch has fewer batches.
 
         >>> state = batches.state_at(*divmod(steps_trained, len(batches)))  # doctest: +SKIP
         """
@@ -94,10 +94,10 @@ class Batches(Iterable[Batch]):
         return {"version": STATE_VERSION, "epoch": epoch, "samples_done": done, **self._samples.state()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Makes the next loop go on where a state was saved; episodes added to the dataset since are left out.
+        """Makes the next loop continue from a saved state; episodes added to the dataset since are left out.
 
         Raises:
-          ValueError: the state is of other data or of another loader; the message says what differs.
+          ValueError: the state belongs to other data or another loader; the message says what differs.
         """
         require_version(state, STATE_VERSION)
         self._samples, self._kept = self._samples.restored(state), None
@@ -109,7 +109,7 @@ class Batches(Iterable[Batch]):
         Args:
           index: of the part.
           count: of all parts.
-          epoch: that it begins with.
+          epoch: the first one.
         """
         mine, others = self._options.shard
         options = replace(self._options, shard=(mine * count + index, others * count))
@@ -121,7 +121,7 @@ class Batches(Iterable[Batch]):
     def as_tf_dataset(self) -> Any:  # tf.data.Dataset
         """The batches as a `tf.data.Dataset` of tensors, in the same order. Every iteration of it is one epoch.
 
-        TensorFlow asks for a few batches ahead of training, and `state_dict` counts them; `state_at` does not.
+        TensorFlow prefetches a few batches, and `state_dict` counts them; use `state_at` instead.
 
         Raises:
           MissingExtraError: TensorFlow is not installed.
@@ -149,7 +149,7 @@ class Batches(Iterable[Batch]):
         """The batches as a `grain.IterDataset` of NumPy arrays, in the same order, whose state Grain can save.
 
         Args:
-          epochs: how many to go through, from the first; None: without end.
+          epochs: number of epochs, from the first; None: without end.
 
         Raises:
           MissingExtraError: Grain is not installed.
@@ -162,12 +162,12 @@ class Batches(Iterable[Batch]):
 
 @dataclass(slots=True)
 class _Loop:
-    """How far one loop has come: an older one that goes on beside the latest has its own.
+    """The position of one loop; each loop has its own, so that an older one can continue beside the latest.
 
     Attributes:
-      epoch: that the next batch is of.
-      begin: samples of the epoch that were handed out before this loop.
-      done: samples of it that were handed out.
+      epoch: of the next batch.
+      begin: samples of the epoch that were returned before this loop.
+      done: samples of the epoch that were returned.
     """
 
     epoch: int
@@ -175,7 +175,7 @@ class _Loop:
     done: int
 
     def handed_out(self, done: int, count: int) -> None:
-        """Takes note of a batch; after the last one the next epoch begins."""
+        """Counts a returned batch; after the last one the next epoch begins."""
         if done == count:
             self.epoch, self.begin, done = self.epoch + 1, 0, 0
         self.done = done

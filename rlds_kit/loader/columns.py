@@ -1,4 +1,4 @@
-"""Arrays as a framework takes them that knows numbers and bytes only, and wants to know dtype and shape in advance."""
+"""Columns for frameworks that only support numbers and bytes, and need dtype and shape in advance."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from rlds_kit.storage.stacking import as_declared, spec_at
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What is known in advance of the values of a leaf.
+    """Dtype and shape of the values of a leaf.
 
     Attributes:
       path: of the leaf, for messages.
@@ -29,7 +29,7 @@ class Column:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of values; object stands for bytes."""
+        """Of values; object for bytes."""
         return np.dtype(object) if self.spec is None else self.spec.dtype
 
     @property
@@ -39,7 +39,7 @@ class Column:
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """Of one value, None for a dimension that is not known."""
+        """Of one value, None for an unknown dimension."""
         return () if self.spec is None else self.spec.shape
 
     @property
@@ -49,7 +49,7 @@ class Column:
 
     @property
     def row_bytes(self) -> int:
-        """Of one value, 0 where that is not known."""
+        """Of one value, 0 if unknown."""
         return 0 if self.is_ragged else math.prod(size or 0 for size in self.shape) * self.dtype.itemsize
 
     def arrays(self, values: np.ndarray, defined: np.ndarray) -> list[np.ndarray]:
@@ -60,8 +60,8 @@ class Column:
           defined: `[rows]` bool, where there is a value.
 
         Returns:
-          `[rows, *shape]`. Of a ragged column the elements of all values one after the other, and `[rows, rank]` int64,
-          the shape of each. Zeros, empty bytes, or values without elements stand where there is none.
+          `[rows, *shape]`. For a ragged column the elements of all values one after the other, and `[rows, rank]`
+          int64, the shape of each. Missing values are zeros, empty bytes, or values without elements.
 
         Raises:
           SpecError: a value is of another dtype.
@@ -86,12 +86,12 @@ class Column:
 
 
 def column(name: str, spec: specs.Dict, leaf: Leaf) -> Column:
-    """What is known in advance of a leaf.
+    """The column of a leaf.
 
     Args:
       name: of the dataset, for messages.
       spec: of all fields.
-      leaf: which one.
+      leaf: of the column.
 
     Raises:
       SpecError: its values are neither numbers of one dtype and rank nor text or bytes.
@@ -119,10 +119,10 @@ def column(name: str, spec: specs.Dict, leaf: Leaf) -> Column:
 
 
 def plain(array: np.ndarray, path: str) -> np.ndarray:
-    """An array with text as UTF-8 bytes, and numbers in the machine's byte order.
+    """Converts text to UTF-8 bytes, and numbers to the machine's byte order.
 
     Raises:
-      SpecError: there is something else than text and bytes in an object array.
+      SpecError: an object array has values that are neither text nor bytes.
 
     >>> plain(np.array(["a", None], object), "instruction").tolist()
     [b'a', b'']
@@ -135,10 +135,10 @@ def plain(array: np.ndarray, path: str) -> np.ndarray:
 
 
 def plain_batch(batch: Batch) -> Batch:
-    """All arrays of a batch as `plain` makes them, and tuples in place of lists.
+    """Converts all arrays of a batch with `plain`, and lists to tuples.
 
     Raises:
-      SpecError: a field holds something else than numbers, text and bytes.
+      SpecError: a field has values other than numbers, text and bytes.
     """
     arrays = iter([plain(array, path) for path, array in flattened(batch).items()])
     made: Batch = without_lists(map_arrays(lambda _: next(arrays), batch))
@@ -146,7 +146,7 @@ def plain_batch(batch: Batch) -> Batch:
 
 
 def without_lists(nest: Any) -> Any:
-    """Tuples in place of lists, which TensorFlow takes for tensors.
+    """Converts lists to tuples, because TensorFlow converts lists to tensors.
 
     >>> without_lists({"a": [1, (2, [3])]})
     {'a': (1, (2, (3,)))}

@@ -1,4 +1,4 @@
-"""What a dataset gives to frameworks: its episodes, whole."""
+"""Whole episodes for frameworks: methods of `Dataset`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -15,14 +15,14 @@ from rlds_kit.loader.step_arrays import StepArrays
 
 
 class Snapshot(Protocol):
-    """What there is to give: a `Dataset`."""
+    """The interface of `Dataset` that is used here."""
 
     @property
     def episodes(self) -> Sequence[Episode]:
         """The episodes."""
 
     def source(self) -> Source:
-        """Where their steps are."""
+        """The source of their steps."""
 
 
 class EpisodeFeeds:
@@ -40,26 +40,26 @@ class EpisodeFeeds:
 
         An element is `{"steps": tf.data.Dataset, "episode_id": string, "end": string}` and the chosen metadata; `end`
         is the value of an `EpisodeEnd`, and empty while the episode is being recorded. A step is a dict of the selected
-        fields, of `is_first`, `is_last` and `is_terminal`, and of `step_index` if the dataset has it, which says where
-        gaps are. Zeros stand for what is undefined. Up to 36 MiB of steps are read with their episode, more if blocks
-        are large, the others when they are asked for: an episode may be longer than memory.
+        fields, of `is_first`, `is_last` and `is_terminal`, and of `step_index` if the dataset has it, which shows gaps.
+        Undefined values are zeros. Up to 36 MiB of steps are read with their episode, more if blocks are large, the
+        others when they are accessed: an episode may be larger than memory.
 
         Args:
-          metadata: keys of episode metadata to give with each episode; looked up now, in every episode.
+          metadata: keys of episode metadata to include; read immediately, from every episode.
           dtypes: to convert fields to, by name.
-          observation_valid: gives steps a field of that name, False where there is no observation. Data that lack final
-            observations need it: without it, such an episode is an error when it is read.
-          last_step: what stands for the action of the last step, which has none: "zeros"; "repeat" takes the action of
-            the step before; "drop" leaves the step out, and `is_last` is at the step before.
+          observation_valid: adds a field of that name to steps, False where there is no observation. Required for data
+            that lack final observations: without it, reading such an episode is an error.
+          last_step: the action of the last step, which has none: "zeros"; "repeat" uses the action of the previous
+            step; "drop" leaves the step out, and `is_last` is at the previous step.
 
         Returns:
           A dataset of known cardinality, of datasets of known cardinality.
 
         Raises:
           MissingExtraError: TensorFlow is not installed.
-          SpecError: a field holds what is no tensor, or an episode lacks the metadata, or has no action to keep or
-            repeat.
-          ValueError: `last_step` is none of the three.
+          SpecError: a field cannot become a tensor, or an episode lacks the metadata, or has no action to repeat or
+            that would be left.
+          ValueError: `last_step` is invalid.
 
         >>> episodes = ds.as_tf_dataset(metadata=["score"])  # doctest: +SKIP
         >>> steps = episodes.flat_map(lambda episode: episode["steps"])  # doctest: +SKIP
@@ -94,7 +94,7 @@ class EpisodeFeeds:
 
         Raises:
           MissingExtraError: TensorFlow is not installed.
-          SpecError: a field is no tensor `[T, ...]`, or an episode lacks the metadata.
+          SpecError: a field cannot become a tensor `[T, ...]`, or an episode lacks the metadata.
         """
         from rlds_kit.loader import tf
 
@@ -112,7 +112,7 @@ class EpisodeFeeds:
         `DataLoader` needs `batch_size=None`, or a `collate_fn` that pads.
 
         Args:
-          metadata: keys of episode metadata to give with each episode; looked up now, in every episode.
+          metadata: keys of episode metadata to include; read immediately, from every episode.
           dtypes: to convert fields to, by name.
 
         Raises:

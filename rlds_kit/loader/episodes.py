@@ -1,4 +1,4 @@
-"""Whole episodes, or stretches of one, as nests of arrays of dtypes and shapes that are known in advance."""
+"""Whole episodes, or stretches of them, as nests of arrays with known dtypes and shapes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,29 +28,29 @@ from rlds_kit.storage.restore import Stack
 END: Final = "end"
 """How an episode ended: the value of its `EpisodeEnd`; empty while it is being recorded."""
 VALID: Final = "valid"
-"""Which values of a field are defined."""
+"""Key of the masks: which values of a field are defined."""
 STRETCH_BYTES: Final = 24 << 20
-"""About how many bytes of decoded steps are read at once; where blocks are small, at most half as many again."""
+"""Approximate bytes of decoded steps in a stretch; if blocks are small, at most 1.5 times as many."""
 
 Stretch: TypeAlias = dict[Leaf, tuple[np.ndarray, np.ndarray]]
-"""Of every leaf the values of consecutive steps, `[rows, ...]`, and `[rows]` bool, where there is one."""
+"""For every leaf the values of consecutive steps, `[rows, ...]`, and `[rows]` bool, True where there is one."""
 
 
 class WholeEpisodes:
-    """The episodes of a snapshot of a dataset. Safe to use from several threads, and cheap to pickle.
+    """The episodes of a snapshot of a dataset. Thread-safe, and cheap to pickle.
 
     Args:
-      episodes: what they are.
-      source: where their steps are.
-      metadata: keys of metadata to give with each; looked up now, in every episode.
+      episodes: of the snapshot.
+      source: of their steps.
+      metadata: keys of metadata to include; read immediately, from every episode.
       dtypes: to convert fields to, by name.
 
     Raises:
-      SpecError: an episode lacks the metadata, or those of all have no common dtype and shape.
-      ValueError: metadata have a name that is taken.
+      SpecError: an episode lacks the metadata, or they have no common dtype and shape.
+      ValueError: a metadata key is a reserved name.
 
     Attributes:
-      source: where their steps are.
+      source: of their steps.
       layouts: the arrays of every field that is read.
       metadata: `[episodes, ...]` by name.
     """
@@ -78,7 +78,7 @@ class WholeEpisodes:
         return f"<{len(self)} episodes of {self.source.name}>"
 
     def named_apart(self) -> Self:
-        """Refuses fields whose names an episode uses for something else.
+        """Raises an error for fields with reserved names.
 
         Raises:
           ValueError: there is one.
@@ -123,7 +123,7 @@ class WholeEpisodes:
         return cast(leaf, values), defined
 
     def _with_discounts(self, stretch: Stretch) -> Stretch:
-        """A discount that was not given with an action is 1: zero would say that the next step is terminal."""
+        """A missing discount of an action is 1: zero would mean that the next step is terminal."""
         acted = [stretch[leaf][1] for name in (ACTION, REWARD) for leaf in self.layouts.get(name, ())]
         for leaf in self.layouts.get(DISCOUNT, ()):
             values, defined = stretch[leaf]
@@ -134,13 +134,13 @@ class WholeEpisodes:
         """`is_first`, `is_last` and `is_terminal` of consecutive steps of an episode, each `[rows]` bool.
 
         Raises:
-          DamagedError: one may be the last or not: what follows it is damaged.
+          DamagedError: it is not known whether a step is the last: data after it are damaged.
         """
         place = Place(np.zeros(1, np.int64), self._segments[np.array([number])])
         return {name: place.flag(name, np.arange(rows.start, rows.stop)[None])[0] for name in FLAGS}
 
     def facts(self, number: int) -> dict[str, Any]:
-        """`episode_id`, `end` and the chosen metadata of an episode.
+        """`episode_id`, `end` and the selected metadata of an episode.
 
         Raises:
           DamagedError: the end may have been in bytes that are damaged.
@@ -151,36 +151,36 @@ class WholeEpisodes:
 
     @property
     def fact_columns(self) -> dict[str, np.ndarray]:
-        """Of each of the `facts` an array `[0, ...]` of its dtype and shape."""
+        """For each of the `facts` an array `[0, ...]` of its dtype and shape."""
         text = np.empty(0, object)
         return {EPISODE_ID: text, END: text, **{name: each[:0] for name, each in self.metadata.items()}}
 
     @property
     def row_bytes(self) -> int:
-        """What the values of a step weigh."""
+        """The bytes of the values of a step."""
         return sum(leaf.row_bytes for found in self.layouts.values() for leaf in found) or 1
 
     @property
     def are_small(self) -> bool:
-        """Whether each episode is one stretch, as far as shapes are known."""
+        """Whether each episode is a single stretch, as far as shapes are known."""
         return self._stretches(int(self.source.lengths.max(initial=0))) == 1
 
     def bounds(self, number: int) -> np.ndarray:
-        """`[n + 1]` int64: where an episode is cut into stretches so that no block is decoded twice."""
+        """`[n + 1]` int64: the bounds of an episode's stretches, chosen so that no block is decoded twice."""
         entry = self.source.entries[number]
         return equal_stretches(entry.first_row, entry.rows, self._stretches(entry.rows))
 
     def _stretches(self, rows: int) -> int:
-        """How many an episode of so many steps is cut into."""
+        """The number of stretches of an episode."""
         return max(1, round(rows * self.row_bytes / STRETCH_BYTES))
 
 
 def equal_stretches(begins: np.ndarray, rows: int, count: int) -> np.ndarray:
-    """Cuts rows where blocks begin, so that stretches are as equal as blocks allow.
+    """Divides rows at the beginnings of blocks into stretches of nearly equal length.
 
     Args:
       begins: `[blocks]` int64, the first row of each block, ascending; the first ones may be missing.
-      rows: how many there are.
+      rows: number of rows.
       count: of stretches; there may be fewer.
 
     Returns:
@@ -196,14 +196,14 @@ def equal_stretches(begins: np.ndarray, rows: int, count: int) -> np.ndarray:
 
 
 def with_step_index(source: Source) -> Source:
-    """The same source, with the numbers of steps among its fields where the dataset has them."""
+    """The same source, with the field `step_index` if the dataset has it."""
     if STEP_INDEX not in source.spec.fields or STEP_INDEX in source.fields:
         return source
     return replace(source, fields=(*source.fields, STEP_INDEX))
 
 
 def _whole(source: Source) -> Segments:
-    """Every episode as one segment, gaps or not."""
+    """Every episode as one segment, even if it has gaps."""
     count = len(source.entries)
     return Segments(
         episode=np.arange(count),
@@ -230,12 +230,12 @@ class EpisodeNumbers:
 
     @property
     def weights(self) -> Weights:
-        """How many there are; what they weigh plays no part."""
+        """Their number; sizes are not relevant."""
         return Weights(len(self.source.entries), row_bytes=1, rows_per_sample=1, rows_between=1)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What they are, apart from the data."""
+        """Their description, apart from the data."""
         return {"samples": "episodes"}
 
     @property
@@ -249,15 +249,15 @@ class EpisodeNumbers:
         return self.source.names
 
     def named(self, names: str) -> Self:
-        """These episodes only, as far as they are here."""
+        """Only these episodes, as far as they exist."""
         return type(self)(self.source.named(names))
 
     def kept(self, limit: int) -> Kept:
-        """Numbers take no memory."""
+        """Nothing needs to be cached for numbers."""
         return Kept(self.source, {}, limit)
 
     def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
-        """Nothing must be read for a number."""
+        """Nothing needs to be read for numbers."""
         del items, memory, kept
         return Pool(self.source, {}, {})
 

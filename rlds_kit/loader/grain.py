@@ -1,4 +1,4 @@
-"""Samples, batches and episodes for Grain, which keeps the state of a pipeline itself."""
+"""Samples, batches and episodes for Grain, which manages the state of a pipeline itself."""
 
 import functools
 from collections.abc import Iterator
@@ -11,18 +11,18 @@ from rlds_kit.loader.read_ahead import Batch
 
 
 class Items(Protocol):
-    """What is given one by one: `Samples` or `WholeEpisodes`."""
+    """A sequence of items: `Samples` or `WholeEpisodes`."""
 
     def __getitem__(self, number: int, /) -> dict[str, Any]:
         """One of them."""
 
 
 class Resumable(Protocol):
-    """What is given batch by batch: `Batches`."""
+    """A resumable iterable of batches: `Batches`."""
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch that the next batch is of."""
+        """Number of the epoch of the next batch."""
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -34,22 +34,21 @@ class Resumable(Protocol):
         """One of `count` parts, from the beginning of an epoch."""
 
     def state_dict(self) -> dict[str, Any]:
-        """How far the latest loop has come."""
+        """The position of the latest loop."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Makes the next loop go on where a state was saved."""
+        """Makes the next loop continue from a saved state."""
 
 
 class GrainSource:
     """Items in an order, epoch after epoch: a `grain.sources.RandomAccessDataSource`.
 
-    Picklable, and safe to use from several threads. Grain stores its `repr` in checkpoints and compares it, so it says
-    what the data are.
+    Picklable and thread-safe. Grain stores its `repr` in checkpoints and compares it, so it describes the data.
 
     Args:
-      items: what is given.
-      order: which of them at which place.
-      epochs: how many.
+      items: of the source.
+      order: of the items.
+      epochs: number of epochs.
     """
 
     def __init__(self, items: Items, order: Ordered, epochs: int) -> None:
@@ -67,10 +66,10 @@ class GrainSource:
         return self._repr
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        """The item at a place.
+        """The item at a position.
 
         Raises:
-          IndexError: there is no such place.
+          IndexError: there is no such position.
         """
         place = integer("the index", index)
         if not -len(self) <= place < len(self):
@@ -90,8 +89,8 @@ def dataset(batches: Resumable, epochs: int | None) -> Any:
     """Batches as a `grain.IterDataset`.
 
     Args:
-      batches: given anew, from the first epoch, to every iterator.
-      epochs: how many, one after the other; None: without end.
+      batches: copied for every iterator, from the first epoch.
+      epochs: number of epochs; None: without end.
     """
     return _dataset_class()(batches, None if epochs is None else positive("epochs", epochs))
 

@@ -9,14 +9,14 @@ from rlds_kit.loader.source import Source
 
 
 class Kept:
-    """Values of some leaves at all steps of a source, as far as they were read. Of a pickled one nothing was.
+    """A cache of small leaves: their values at all steps that were read. A pickled copy is empty.
 
-    Threads may put the same values at the same steps at once.
+    Threads may write the same values at the same steps concurrently.
 
     Args:
-      source: where the steps are.
+      source: of the steps.
       layouts: the leaves of every field that is read.
-      limit: how many bytes to keep at most.
+      limit: maximum bytes.
 
     Attributes:
       leaves: what is kept: the smallest, as many as there is memory for.
@@ -37,25 +37,25 @@ class Kept:
         return Kept, self._arguments
 
     def unknown(self, steps: np.ndarray) -> np.ndarray:
-        """Those of the steps whose values are still to be read."""
+        """The steps whose values are not cached yet."""
         unknown: np.ndarray = steps[~self._is_known[steps]]
         return unknown
 
     def is_known(self, begin: int, end: int) -> bool:
-        """Whether all values of steps `[begin, end)` are here."""
-        return bool(self._is_known[begin:end].all())  # of no leaves there is nothing to know
+        """Whether all values of steps `[begin, end)` are cached."""
+        return bool(self._is_known[begin:end].all())  # without leaves there is nothing to read
 
     def put(self, leaf: Leaf, begin: int, values: np.ndarray, defined: np.ndarray) -> None:
-        """Keeps the values of a leaf from step `begin` on."""
+        """Stores the values of a leaf from step `begin` on."""
         self._values[leaf][begin : begin + len(values)] = values
         self._defined[leaf][begin : begin + len(values)] = defined
 
     def finish(self, begin: int, end: int) -> None:
-        """Says that everything was put at steps `[begin, end)`."""
+        """Marks steps `[begin, end)` as completely stored."""
         self._is_known[begin:end] = True
 
     def take(self, leaf: Leaf, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values of a leaf at steps of any shape `[...]`, all of them known.
+        """Values of a leaf at steps of any shape `[...]`, which must all be cached.
 
         Returns:
           `[..., *leaf.shape]`, copied; and `[...]` bool, which are defined.
@@ -65,6 +65,6 @@ class Kept:
 
 def taken(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Copies of rows, all of which exist."""
-    # "clip" only spares NumPy the check, which would cost a second copy.
+    # All indices are valid; mode "clip" only avoids NumPy's check, which would need a second copy.
     out = np.empty((*rows.shape, *values.shape[1:]), values.dtype)
     return np.take(values, rows, axis=0, out=out, mode="clip")

@@ -1,4 +1,4 @@
-"""What stands for the action of an episode's last step, which has none: zeros, the action before, or no step at all."""
+"""Options for the last step of an episode, which has no action: zeros, the previous action, or no step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +22,14 @@ SAID: Final[dict[LastStep, str]] = {
     "drop": "Every step has an action that was taken: the final observation of each episode, after its last action, "
     "was left out.",
 }
-"""For people who read a dataset."""
+"""Descriptions of the options, for `dataset_info.json` and messages."""
 
 
 def require_last_step(given: str) -> LastStep:
-    """Checks an argument.
+    """Validates an argument.
 
     Raises:
-      ValueError: it is none of the three.
+      ValueError: it is not one of the three.
     """
     for each in LAST_STEPS:
         if given == each:
@@ -41,7 +41,7 @@ def with_last_step(source: Source, last_step: LastStep) -> Source:
     """The source, without the last step of every episode if it is dropped.
 
     Raises:
-      SpecError: an episode has no action, so that nothing would be left, or nothing is there to repeat.
+      SpecError: an episode has no action, so that no step would be left, or no action can be repeated.
     """
     if require_last_step(last_step) == "zeros":
         return source

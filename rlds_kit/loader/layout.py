@@ -1,4 +1,4 @@
-"""In which arrays a loader keeps the values of fields: one for each leaf, of a dtype and shape known in advance."""
+"""The arrays in which a loader stores the values of fields: one for each leaf, with known dtype and shape."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from rlds_kit.storage.restore import Stack
 from rlds_kit.storage.stacking import dense, spec_at
 
 OBJECT_BYTES = 256
-"""What a value that is no array of known shape is taken to weigh."""
+"""Assumed bytes of a value that is not an array of known shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Leaf:
 
     Attributes:
       path: of its column.
-      below: its path inside the field; empty where the field is no nest.
-      spec: an array of known shape; None for values of any other kind, which are kept as they were recorded.
+      below: its path inside the field; empty if the field is not nested.
+      spec: an array of known shape; None for values of any other kind, which are stored as recorded.
       is_cast: whether the caller chose the dtype, so that values may change.
     """
 
@@ -32,7 +32,7 @@ class Leaf:
     is_cast: bool = False
 
     def __hash__(self) -> int:
-        return hash(self.path)  # that of the spec takes longer than all else that is done with a small leaf
+        return hash(self.path)  # computed once: the property of the spec is slower than all other work for a small leaf
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -56,7 +56,7 @@ def layout(spec: specs.Dict, name: str, dtypes: Mapping[str, np.dtype[Any]]) -> 
     Args:
       spec: of all fields.
       name: of the field.
-      dtypes: to cast to, by path of a leaf or of what it is in.
+      dtypes: to cast to, by path of a leaf or of its container.
 
     Raises:
       KeyError: there is no such field.
@@ -69,7 +69,7 @@ def layout(spec: specs.Dict, name: str, dtypes: Mapping[str, np.dtype[Any]]) -> 
 
 
 def require_cast(layouts: Mapping[str, Sequence[Leaf]], dtypes: Mapping[str, np.dtype[Any]]) -> None:
-    """Says which of the dtypes were given for nothing.
+    """Raises an error for dtypes that apply to no leaf.
 
     Raises:
       KeyError: there is no array of that name, or of a path below it.
@@ -81,7 +81,7 @@ def require_cast(layouts: Mapping[str, Sequence[Leaf]], dtypes: Mapping[str, np.
 
 
 def _is_below(path: str, name: str) -> bool:
-    """Whether a leaf is what `name` names, or in it; a name is a path, or a field's own name with a slash in it."""
+    """Whether a leaf is at or below `name`, which is a path, or the name of a field that contains a slash."""
     return any(f"{path}/".startswith(f"{each}/") for each in (name, leaves.escape(name)))
 
 
@@ -89,7 +89,7 @@ def _cast(leaf: Leaf, dtypes: Mapping[str, np.dtype[Any]]) -> Leaf:
     chosen = [name for name in dtypes if _is_below(leaf.path, name)]
     if not chosen or leaf.spec is None:
         return leaf
-    dtype = dtypes[max(chosen, key=len)]  # that of a part counts for more than that of the whole
+    dtype = dtypes[max(chosen, key=len)]  # the dtype of a part has precedence over that of the whole
     return replace(leaf, spec=specs.Array(leaf.spec.shape, dtype), is_cast=True)
 
 
@@ -109,12 +109,12 @@ def _leaves(path: str, below: str, spec: specs.Spec) -> list[Leaf]:
 
 
 def nested(layout: Sequence[Leaf], value: Callable[[Leaf], Any]) -> Any:  # a nest
-    """A field put together from what `value` says for each of its leaves."""
+    """Builds a field from the results of `value` for each of its leaves."""
     return leaves.nest({leaf.below: value(leaf) for leaf in layout})
 
 
 def read_leaf(leaf: Leaf, stacks: Mapping[str, Stack], begin: int, end: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """The values of a leaf in rows `[begin, end)` of an episode; None where it has none.
+    """The values of a leaf in rows `[begin, end)` of an episode; None if there are none.
 
     Returns:
       `[end - begin, *leaf.shape]`, in the leaf's dtype unless that would change a value, and `[end - begin]` bool,
@@ -137,7 +137,7 @@ def read_leaf(leaf: Leaf, stacks: Mapping[str, Stack], begin: int, end: int) -> 
 
 
 def _objects(path: str, stacks: Mapping[str, Stack], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """What each row has, exactly: it must not depend on which rows are read together."""
+    """The exact value of each row, which must not depend on the rows that are read together."""
     exact = {below[len(path) + 1 :]: stack.exact() for below, stack in stacks.items()}
     values = np.empty(count, object)
     defined = np.any([has for _, has in exact.values()], axis=0)

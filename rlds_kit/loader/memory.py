@@ -1,6 +1,6 @@
-"""Memory for large arrays that is used again when nobody needs them any more.
+"""An allocator for large arrays that reuses memory when arrays are released.
 
-The system clears each page that it gives, which costs as much as copying a frame there.
+The operating system clears each new page, which costs as much as copying a frame into it.
 """
 
 import contextlib
@@ -11,28 +11,27 @@ from typing import Final
 import numpy as np
 
 FREE_BYTES: Final = 512 << 20
-"""So much memory stays when nobody uses it."""
+"""Maximum bytes of unused memory that is kept for reuse."""
 LARGEST: Final = 4
-"""Times what is asked for, which memory that is used again may have."""
+"""Reused memory may be this many times larger than the request."""
 
 
 class ReusableMemory:
     """Memory for large arrays. Safe to use from several threads, and where the process forks.
 
     Args:
-      limit: how many bytes stay that nobody uses. Threads that give memory back at the same time may exceed it, until
-        the next does.
+      limit: maximum unused bytes. Threads that release memory at the same time may exceed it until the next release.
     """
 
     def __init__(self, limit: int = FREE_BYTES) -> None:
         self._limit = limit
-        self._free: dict[int, list[mmap.mmap]] = {}  # by size; that of what came back last is the last
-        self._lent: dict[int, int] = {}  # what was asked for, by something that no two have at the same time
-        self._spare: dict[int, int] = {}  # what is larger than that, where it is
+        self._free: dict[int, list[mmap.mmap]] = {}  # free memory by size; the most recently released size is last
+        self._lent: dict[int, int] = {}  # requested bytes, by a unique key
+        self._spare: dict[int, int] = {}  # surplus bytes of memory that is larger than requested
 
     def array(self, size: int) -> np.ndarray:
-        """Memory with anything in it, `[size]` uint8; it comes back when no view of it is left."""
-        # Few kinds of sizes, at most an eighth too large, so that what is given back fits others.
+        """Uninitialized memory, `[size]` uint8; it is released when there are no more views of it."""
+        # Rounded sizes, at most an eighth too large, so that released memory fits other requests.
         step = 1 << max(0, size.bit_length() - 4)
         needed = -(-size // step) * step
         memory = self._take(needed)
@@ -45,12 +44,12 @@ class ReusableMemory:
 
     @property
     def lent_bytes(self) -> int:
-        """What was asked for and is in use now."""
+        """Requested bytes that are in use."""
         return sum([*self._lent.values()])
 
     @property
     def spare_bytes(self) -> int:
-        """What nobody uses of memory that is lent: it is larger than what was asked for."""
+        """Unused bytes in memory that is larger than requested."""
         return sum([*self._spare.values()])
 
     @property
@@ -63,7 +62,7 @@ class ReusableMemory:
         fitting = (size for size in sorted(self._free) if needed <= size <= needed * LARGEST)
         for size in fitting:
             with contextlib.suppress(KeyError, IndexError):
-                return self._free[size].pop()  # no lock: another process may be forked while a thread holds it
+                return self._free[size].pop()  # no lock, which might be held during a fork
         return _fresh(needed)
 
     def _give(self, memory: mmap.mmap) -> None:
@@ -84,7 +83,7 @@ class ReusableMemory:
 
 
 def _fresh(size: int) -> mmap.mmap:
-    """Memory from the system, which begins at a page."""
+    """New memory from the operating system, aligned to pages."""
     if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
         return mmap.mmap(-1, size)
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # shared, a fork would write into it

@@ -1,4 +1,4 @@
-"""Chosen metadata of all episodes as arrays, so that every framework can be told their dtype in advance."""
+"""Selected metadata of all episodes as arrays, whose dtypes frameworks need in advance."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,14 +12,14 @@ _MISSING = object()
 
 
 def metadata_columns(episodes: Sequence[Episode], names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Looks up metadata of every episode.
+    """Reads metadata of every episode.
 
     Args:
-      episodes: that are asked, once each.
+      episodes: to read, once each.
       names: keys of their metadata.
 
     Returns:
-      By name `[episodes, ...]`, of a dtype that holds all values exactly; an object array of str or of bytes.
+      By name `[episodes, ...]`, of a dtype that represents all values exactly, or an object array of str or of bytes.
 
     Raises:
       SpecError: an episode lacks a key, or values have no common dtype and shape.
@@ -66,10 +66,11 @@ def _numbers(value: Any) -> np.ndarray | None:
 
 
 def _is_same(array: np.ndarray, row: np.ndarray) -> bool:
-    """Whether a common dtype kept the values, and what they mean: True is not 1."""
+    """Whether a common dtype preserves the values and their meaning: True is not 1."""
     if (array.dtype.kind == "b") != (row.dtype.kind == "b"):
         return False
-    # As Python's numbers: by NumPy's comparison 2**53 + 1 and its neighbour are the same float. A wider float is exact.
+    # Compared as Python's numbers: NumPy would convert 2**53 + 1 to a float that equals its neighbour. A wider float is
+    # exact.
     return array.dtype.kind == "f" or bool(array.tolist() == row.tolist())
 
 

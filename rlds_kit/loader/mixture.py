@@ -21,10 +21,10 @@ from rlds_kit.loader.windows import Pad
 
 STATE_VERSION: Final = 1
 SEED_STRIDE: Final = 1_000_003
-"""From one dataset's seed to the next one's."""
+"""Difference between the seeds of consecutive datasets."""
 
 Transform: TypeAlias = Callable[[Batch], Batch]
-"""Makes a batch of one dataset look like those of the others."""
+"""Converts a batch of one dataset to the fields of the others."""
 
 
 Kind: TypeAlias = tuple[str, tuple[int, ...]]
@@ -32,7 +32,7 @@ Kind: TypeAlias = tuple[str, tuple[int, ...]]
 
 
 class Sampled(Protocol):
-    """What can be mixed: a `Dataset`."""
+    """The interface of a dataset that can be mixed."""
 
     def windows(
         self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
@@ -52,16 +52,15 @@ D = TypeVar("D", bound=Sampled)
 
 
 def mix(weights: Mapping[D, float], transforms: Mapping[D, Transform] | None = None) -> "Mixture[D]":
-    """Several datasets as one.
+    """Mixes several datasets.
 
-    Args:
-      weights: each dataset's share of the samples; they need not add up to 1.
-      transforms: for some of the datasets, a function from batch to batch, so that fields of the same name have the
-        same dtypes and shapes in all. It may get any number of samples.
+    Args: weights: each dataset's share of the samples; they need not add up to 1. transforms: for some of the datasets,
+    a function from batch to batch, so that fields of the same name have the same dtypes and shapes in all. It must
+    support any number of samples.
 
     Raises:
-      TypeError: weights or transforms are no dicts.
-      ValueError: there is no dataset, a weight is not positive, or a transform is of a dataset that has no weight.
+      TypeError: weights or transforms are not dicts.
+      ValueError: there is no dataset, a weight is not positive, or a transform is for a dataset without a weight.
 
     >>> mixed = rlds_kit.mix({human: 0.3, robot: 0.7}, {robot: to_gray})  # doctest: +SKIP
     >>> for batch in mixed.transitions().batches(256, shuffle="global"):  # doctest: +SKIP
@@ -79,7 +78,7 @@ def mix(weights: Mapping[D, float], transforms: Mapping[D, Transform] | None = N
     for dataset in transforms or {}:
         if dataset not in weights:
             raise ValueError(f"there is a transform, but no weight, for {dataset!r}")
-    exact = {dataset: float(weight) for dataset, weight in weights.items()}  # JSON knows no other numbers
+    exact = {dataset: float(weight) for dataset, weight in weights.items()}  # plain floats, for JSON
     return Mixture(exact, transforms or {})
 
 
@@ -137,14 +136,14 @@ class MixedSamples:
         threads: int | None = None,
         memory: int | None = None,
     ) -> "MixedBatches":
-        """Batches without end: each dataset begins again when it is through.
+        """Batches without end: each dataset starts its next epoch when it has finished one.
 
         The arguments are those of `Samples.batches`; memory is divided equally between the datasets.
         """
         seed = integer("seed", seed)
         share = max(1, positive("memory", MEMORY if memory is None else memory) // len(self._samples))
         options = Options(batch_size, shuffle, seed, shard=shard, threads=threads, memory=share)
-        # Seeds of their own: datasets of equal size should not go in step.
+        # Different seeds, so that datasets of equal size do not have the same order.
         seeds = (seed + SEED_STRIDE * number for number in itertools.count())
         parts = [
             ordered(samples, replace(options, seed=own)) for samples, own in zip(self._samples, seeds, strict=False)
@@ -155,8 +154,8 @@ class MixedSamples:
 class MixedBatches(Iterable[Batch]):
     """Batches of a mixture, without end.
 
-    After any number of samples each dataset's share is exact, but for less than one sample for each other dataset. A
-    new `for` loop goes on where the latest one stopped. `state_dict` says how far that is.
+    After any number of samples each dataset's share is exact, up to less than one sample for each other dataset. A new
+    `for` loop continues where the latest one stopped. `state_dict` returns this position.
     """
 
     def __init__(
@@ -172,7 +171,7 @@ class MixedBatches(Iterable[Batch]):
         self._parts, self._weights, self._transforms = parts, [weight / sum(weights) for weight in weights], transforms
         self._options, self._latest = options, _Loop(0)
         self._kept: Sequence[Kept] | None = None
-        self._alike: tuple[str, dict[str, Kind]] | None = None  # what the first batch had, and which dataset's
+        self._alike: tuple[str, dict[str, Kind]] | None = None  # the fields of the first batch, and its dataset
 
     def __iter__(self) -> Iterator[Batch]:
         self._latest = _Loop(self._latest.done)
@@ -196,7 +195,7 @@ class MixedBatches(Iterable[Batch]):
             executor.shutdown(cancel_futures=True)
 
     def _keep(self) -> Sequence[Kept]:
-        """What each dataset's samples keep, from loop to loop."""
+        """The cache of each dataset's samples, shared by all loops."""
         if self._kept is None:
             self._kept = [part.samples.kept(self._options.kept_bytes) for part in self._parts]
         return self._kept
@@ -216,7 +215,7 @@ class MixedBatches(Iterable[Batch]):
         return batch
 
     def _require_alike(self, name: str, part: Batch, count: int) -> None:
-        """Fields must be of one dtype and shape, in this batch and in all others, or batches would mean nothing."""
+        """Raises an error unless fields have the same dtype and shape in this batch and all others."""
         arrays = flattened(part)
         for path, array in arrays.items():
             if len(array) != count:
@@ -232,15 +231,15 @@ class MixedBatches(Iterable[Batch]):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """How far the latest loop has come, in what JSON can hold."""
+        """The position of the latest loop, as a dict for JSON."""
         states = [part.state() for part in self._parts]
         return {"version": STATE_VERSION, "samples_done": self._latest.done, "weights": self._weights, "parts": states}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Makes the next loop go on where a state was saved; episodes added to the datasets since are left out.
+        """Makes the next loop continue from a saved state; episodes added to the datasets since are left out.
 
         Raises:
-          ValueError: the state is of another mixture; the message says what differs.
+          ValueError: the state belongs to another mixture; the message says what differs.
         """
         require_version(state, STATE_VERSION)
         if "weights" not in state:
@@ -257,7 +256,7 @@ class MixedBatches(Iterable[Batch]):
         Args:
           index: of the part.
           count: of all parts.
-          epoch: a mixture has none, so each begins so far from the one before that it meets other orders.
+          epoch: a mixture has none, so each begins far enough from the previous one to have other orders.
         """
         mine, others = self._options.shard
         shard = (mine * count + index, others * count)
@@ -268,7 +267,7 @@ class MixedBatches(Iterable[Batch]):
 
     @property
     def start(self) -> tuple[int, int]:
-        """The epoch that `sharded` was given, and how many samples after its beginning the next loop begins."""
+        """The epoch that was passed to `sharded`, and the position in it at which the next loop starts."""
         return divmod(self._latest.done, 1 << _EPOCH_BITS)
 
     def as_tf_dataset(self) -> Any:  # tf.data.Dataset
@@ -295,7 +294,7 @@ class MixedBatches(Iterable[Batch]):
         return torch.batches_dataset(self)
 
     def _example(self) -> Batch:
-        """A batch of no samples. Made of one, for not every transform knows what to do with none."""
+        """A batch without samples. Made from one sample, because not every transform supports an empty batch."""
         samples, transform, one = self._parts[0].samples, self._transforms[0], np.zeros(1, np.int64)
         pool = samples.pool(one)
         for run in pool.runs():
@@ -306,21 +305,21 @@ class MixedBatches(Iterable[Batch]):
 
 
 _EPOCH_BITS: Final = 32
-"""Of the number of samples between the beginnings of two epochs."""
+"""Number of samples between the beginnings of two epochs."""
 
 
 @dataclass(slots=True)
 class _Loop:
-    """How far one loop has come: an older one that goes on beside the latest has its own."""
+    """The position of one loop; each loop has its own, so that an older one can continue beside the latest."""
 
     done: int
 
 
 def shares(positions: np.ndarray, weights: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Which dataset gives the sample at each position, and how many samples each gives before it.
+    """The dataset of the sample at each position, and how many samples each dataset gives before it.
 
-    The last dataset's turns are spread evenly among all positions, the one's before it evenly among the rest, and so
-    on: Bresenham's line, nested. It needs no memory of what came before.
+    The samples of the last dataset are spread evenly among all positions, those of the previous one evenly among the
+    rest, and so on: nested lines of Bresenham. No state of earlier positions is needed.
 
     Args:
       positions: `[n]` int64.

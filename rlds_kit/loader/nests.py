@@ -1,4 +1,4 @@
-"""The same done to every array of a nest of dicts, tuples and lists."""
+"""Functions on all arrays of nested dicts, tuples and lists."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def map_arrays(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
-    """A nest of what `function` gives for each array, together with those in the same place of `others`.
+    """Applies `function` to each array, together with the arrays at the same place in `others`.
 
     >>> map_arrays(lambda x, y: x + y, {"a": np.int64(1)}, {"a": np.int64(2)})
     {'a': np.int64(3)}
@@ -22,10 +22,10 @@ def map_arrays(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
 
 
 def concatenated(batches: Sequence[Any]) -> Any:
-    """Nests of arrays `[n, ...]` as one."""
+    """Concatenates nests of arrays `[n, ...]`."""
     if len(batches) == 1:
         return batches[0]
-    # With their dtype: NumPy would make numbers of the other byte order its own.
+    # The dtype is passed because NumPy would convert the byte order.
     return map_arrays(lambda *parts: np.concatenate(parts, dtype=parts[0].dtype), batches[0], *batches[1:])
 
 

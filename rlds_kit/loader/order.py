@@ -1,4 +1,4 @@
-"""In which order samples come: any part of it can be computed without what comes before."""
+"""Orders of samples: any part of an order can be computed without the parts before it."""
 
 import functools
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ class Order(Protocol):
     """A permutation of `range(size)` for every epoch."""
 
     def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
-        """`[end - begin]` int64: which samples stand at these positions of an epoch."""
+        """`[end - begin]` int64: the samples at these positions of an epoch."""
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Cuts positions `[begin, end)` into parts of at most `limit` that are best read together."""
+        """Divides positions `[begin, end)` into parts of at most `limit` that are efficient to read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class InOrder:
     size: int
 
     def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
-        """The positions themselves, whatever the epoch."""
+        """The positions themselves, in every epoch."""
         del epoch
         return np.arange(begin, end)
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Parts of `limit` positions: neighbours are read together anyhow."""
+        """Parts of `limit` positions: neighbours are read together anyway."""
         del epoch
         return _growing_pieces(begin, end, limit)
 
@@ -48,11 +48,11 @@ class GlobalOrder:
     seed: int
 
     def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
-        """Where the epoch's permutation sends the positions."""
+        """The epoch's permutation of the positions."""
         return permuted(np.arange(begin, end), self.size, self.seed, epoch)
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Parts of `limit` positions: any are as good as any others."""
+        """Parts of `limit` positions: all divisions are equivalent."""
         del epoch
         return _growing_pieces(begin, end, limit)
 
@@ -79,7 +79,7 @@ class BlockOrder:
         return np.concatenate(parts)
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """A group of runs is a part, whatever the limit: it was sized when the order was made."""
+        """Each group of runs is a part, independent of the limit: its size was chosen when the order was created."""
         del limit
         for _, first, last in self._groups(epoch, begin, end):
             yield max(begin, first), min(end, last)
@@ -93,7 +93,7 @@ class BlockOrder:
         full = self.run * self.mix
         missing, short = self._short_group(epoch)
         for group in range(begin // full, -(-self._runs // self.mix)):
-            # The group with the short run ends early, so later ones begin before their multiple of `full`.
+            # The group with the short run has fewer samples, so later groups begin before their multiple of `full`.
             first = group * full - (missing if group > short else 0)
             last = min(self.size, (group + 1) * full - (missing if group >= short else 0))
             if first >= end or begin >= end:
@@ -103,7 +103,7 @@ class BlockOrder:
 
     @functools.lru_cache(maxsize=8)  # noqa: B019  keyed by value: equal orders share an entry
     def _short_group(self, epoch: int) -> tuple[int, int]:
-        """By how much the last run of the data is shorter than the others, and which group it is in."""
+        """How much shorter the last run of the data is than the others, and the group that contains it."""
         if not self._runs:
             return 0, 0
         order = permuted(np.arange(self._runs), self._runs, self.seed, epoch)
@@ -119,7 +119,7 @@ class BlockOrder:
 
 
 def _growing_pieces(begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-    """Short ones first, so that the first batch does not wait for a whole piece; then each twice as long."""
+    """Pieces that double in size, starting small, so that the first batch does not wait for a whole piece."""
     first, size = begin, -(-limit // FIRST_SHARE)
     while first < end:
         yield first, min(end, first + size)

@@ -1,4 +1,4 @@
-"""Samples in an order, the part of it that is one worker's, and what a saved state says of them."""
+"""Samples in an order, the part of one worker, and their saved state."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,22 +20,22 @@ class Table(Readable, Protocol):
 
     @property
     def weights(self) -> Weights:
-        """What they weigh."""
+        """Their sizes."""
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What they are, apart from the data: equal for equal samples."""
+        """Their description, apart from the data: equal for equal samples."""
 
     @property
     def digest(self) -> str:
-        """Identifies the episodes they are of."""
+        """Identifies their episodes."""
 
     @property
     def names(self) -> str:
         """The episodes in short."""
 
     def named(self, names: str) -> Self:
-        """The samples of these episodes only, as far as they are here."""
+        """Only the samples of these episodes, as far as they exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Ordered:
 
     Attributes:
       samples: of all workers.
-      options: what the caller asked for.
+      options: from the caller.
       order: of the samples of all workers.
     """
 
@@ -59,15 +59,15 @@ class Ordered:
         return end - begin
 
     def pieces(self, epoch: int, done: int) -> Iterator[np.ndarray]:
-        """The numbers of this worker's samples of an epoch after the first `done`, cut into what is read together."""
+        """The numbers of this worker's samples of an epoch after the first `done`, in pieces that are read together."""
         begin, end = self.options.span(self.samples.weights.samples)
         limit = piece_limit(self.options, self.samples.weights)
         for first, last in self.order.pieces(epoch, begin + done, end, limit):
             yield self.order.items(epoch, first, last)
 
     def state(self) -> dict[str, Any]:
-        """What must be the same where a state is restored, in what JSON can hold."""
-        # How blocks are mixed depends on memory, of which there may be another amount next time.
+        """The properties that must not differ when a state is restored, as a dict for JSON."""
+        # The order of "blocks" depends on memory, whose default may differ next time.
         made = {"run": self.order.run, "mix": self.order.mix} if isinstance(self.order, BlockOrder) else {}
         return {
             "episodes": self.samples.names,
@@ -77,10 +77,10 @@ class Ordered:
         }
 
     def restored(self, state: dict[str, Any]) -> Self:
-        """The same samples in the same order as when the state was saved; episodes added since are left out.
+        """Restores the samples and the order of a saved state; episodes added since are left out.
 
         Raises:
-          ValueError: the state is of other data or of another loader; the message says what differs.
+          ValueError: the state belongs to other data or another loader; the message says what differs.
         """
         if "digest" not in state:
             raise ValueError("the state is of a mixture, not of one dataset's batches")
@@ -105,15 +105,15 @@ class Ordered:
 
 
 def ordered(samples: Table, options: Options) -> Ordered:
-    """Samples as a caller asked for them."""
+    """Samples with the options of a caller."""
     return Ordered(samples, options, order(options, samples.weights))
 
 
 def require_version(state: dict[str, Any], version: int) -> None:
-    """Refuses a state that another version saved.
+    """Raises an error for a state of another version.
 
     Raises:
-      TypeError: it is no state.
+      TypeError: it is not a state.
       ValueError: it is of another version.
     """
     if not isinstance(state, dict):

@@ -1,6 +1,6 @@
-"""A permutation of any size that is computed where it is needed, so that shuffling needs no memory.
+"""A permutation of any size that is computed position by position, so that shuffling needs no memory.
 
-A Feistel network over just enough bits, walked until it lands below the size (Black and Rogaway, "Ciphers with
+A Feistel network over just enough bits, repeated until the result is below the size (Black and Rogaway, "Ciphers with
 arbitrary finite domains", CT-RSA 2002, section 5). A network of few bits has too little to mix to make all orders
 equally likely, so small sizes are shuffled as a table (Knuth, TAOCP volume 2, algorithm 3.4.2P). Not for secrets.
 """
@@ -19,12 +19,12 @@ _TABLES: Final = 1024
 
 
 def permuted(positions: np.ndarray, size: int, *key: int) -> np.ndarray:
-    """Where a permutation of `range(size)` sends `positions`.
+    """Applies a permutation of `range(size)` to `positions`.
 
     Args:
       positions: int64, of any shape, each in `[0, size)`.
       size: of the permutation.
-      *key: integers; each tuple of them gives another permutation, the same on every machine and in every version.
+      *key: integers; each tuple selects a permutation, which is the same on every machine and in every version.
 
     Returns:
       int64 of the shape of `positions`.

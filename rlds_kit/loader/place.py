@@ -1,4 +1,4 @@
-"""Where samples lie: the step each is anchored at, and how far it may reach."""
+"""Positions of samples: the step of each anchor, and the steps that a sample may use."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Place:
 
     Attributes:
       row: `[B]` int64, the anchor's number in its episode.
-      segment: the segments of length B that the anchors lie in.
+      segment: the segments of the anchors, of length B.
     """
 
     row: np.ndarray
@@ -29,8 +29,8 @@ class Place:
           spare: how many of the segment's last steps count as outside.
 
         Returns:
-          `[B, L]` int64 numbers in the episode, moved to the segment's first or last step where they would lie outside;
-          and `[B, L]` bool, which did not.
+          `[B, L]` int64 numbers in the episode, moved to the segment's first or last step if they would be outside; and
+          `[B, L]` bool, False for those that were moved.
         """
         rows = self.row[:, None] + offsets
         first = self.segment.begin[:, None]
@@ -38,7 +38,7 @@ class Place:
         return clipped, clipped == rows
 
     def steps(self, rows: np.ndarray) -> np.ndarray:
-        """Numbers among all steps of numbers in the episode, `[B]` or `[B, L]`."""
+        """Converts numbers in the episode, `[B]` or `[B, L]`, to numbers among all steps."""
         numbers: np.ndarray = rows + self.segment.base.reshape(-1, *(1,) * (rows.ndim - 1))
         return numbers
 
@@ -46,7 +46,7 @@ class Place:
         """`is_first`, `is_last` or `is_terminal` of steps by their number in the episode, `[B]` or `[B, L]`.
 
         Raises:
-          DamagedError: a step may be the last or not: what follows it is damaged.
+          DamagedError: it is not known whether a step is the last: data after it are damaged.
         """
         if name == IS_FIRST:
             is_set: np.ndarray = rows == 0

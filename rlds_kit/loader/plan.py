@@ -1,4 +1,4 @@
-"""What a caller asked of batches, and how memory is divided for it."""
+"""The options of batches, and how memory is divided between them."""
 
 import os
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from rlds_kit.loader.order import BlockOrder, GlobalOrder, InOrder, Order
 Shuffle: TypeAlias = Literal["global", "blocks"] | None
 
 MEMORY: Final = 128 << 20
-"""Bytes of decoded steps that a loader holds by default."""
+"""Default memory of a loader, in bytes of decoded steps."""
 KEPT_SHARE: Final = 4
-"""Fields that take less than this part of the memory in the whole dataset are kept beside it."""
+"""Fields that need less than this fraction of the memory for the whole dataset are cached in addition."""
 LARGEST_PIECE: Final = 1 << 16
-"""Steps; more would only delay the first batch."""
+"""Maximum steps of a piece; more would only delay the first batch."""
 RUN_STEPS: Final = (64, 512)
 """Fewest and most neighbouring steps that `shuffle="blocks"` keeps together on disk: short ones mix better, long ones
 decode faster."""
@@ -22,7 +22,7 @@ decode faster."""
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a caller asked for: the arguments of `Samples.batches`."""
+    """The arguments of `Samples.batches`."""
 
     batch_size: int
     shuffle: Shuffle = None
@@ -49,7 +49,7 @@ class Options:
 
     @property
     def workers(self) -> int:
-        """Threads that decode."""
+        """Number of threads that decode."""
         return self.threads or min(4, os.cpu_count() or 1)
 
     @property
@@ -63,22 +63,22 @@ class Options:
         return self.step_bytes // KEPT_SHARE
 
     def span(self, size: int) -> tuple[int, int]:
-        """Positions `[begin, end)` of an epoch that are this shard's."""
+        """The positions `[begin, end)` of an epoch that belong to this shard."""
         index, count = self.shard
         begin = size * index // count
-        if self.drop_remainder:  # as many in every shard, so that workers that wait for each other do not hang
+        if self.drop_remainder:  # the same number in every shard, so that synchronized workers do not hang
             return begin, begin + size // count // self.batch_size * self.batch_size
         return begin, size * (index + 1) // count
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What samples weigh.
+    """The sizes of samples.
 
     Attributes:
-      samples: how many there are.
+      samples: number of samples.
       row_bytes: of one step.
-      rows_per_sample: steps that one sample needs.
+      rows_per_sample: number of steps of a sample.
       rows_between: steps from one sample to the next.
     """
 
@@ -88,7 +88,7 @@ class Weights:
     rows_between: int
 
     def rows(self, memory: int) -> int:
-        """Steps of a piece: one is taken from while the next is decoded."""
+        """Steps of a piece: half of the memory, because one piece is consumed while the next is decoded."""
         return min(LARGEST_PIECE, max(1, memory // 2 // self.row_bytes))
 
 
@@ -101,7 +101,7 @@ def piece_limit(options: Options, weights: Weights) -> int:
 
 
 def order(options: Options, weights: Weights) -> Order:
-    """In which order samples come."""
+    """The order of the samples."""
     match options.shuffle:
         case None:
             return InOrder(weights.samples)

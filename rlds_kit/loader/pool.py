@@ -1,4 +1,4 @@
-"""Chosen steps of many episodes, decoded: what batches are gathered from."""
+"""A pool of decoded steps of many episodes, from which batches are gathered."""
 
 import copy
 import functools
@@ -26,14 +26,14 @@ Nest: TypeAlias = Any
 """An array, or a nest of arrays."""
 
 RUN_BYTES = 4 << 20
-"""About what is decoded at once by one thread."""
+"""Approximate bytes that one thread decodes at a time."""
 _ROUND: Final = 512
-"""Steps: the capacity of a pool is a multiple of it."""
+"""Steps: the arrays of a pool have a multiple of this length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbouring steps of one episode that are decoded together.
+    """Consecutive steps of one episode that are decoded together.
 
     Attributes:
       episode: its index in the source.
@@ -49,7 +49,7 @@ class Run:
 
 
 class _Scratch(threading.local):
-    """Memory for steps between those that are wanted, one for each thread and leaf: it is used again and stays warm."""
+    """Scratch memory for runs with steps that are not requested: one array for each thread and leaf, reused."""
 
     def __init__(self) -> None:
         self._bytes: dict[str, np.ndarray] = {}
@@ -66,10 +66,10 @@ _scratch = _Scratch()
 
 
 class Pool:
-    """Memory for the values of chosen steps, which `load` fills run by run, from any thread.
+    """Arrays for the values of selected steps, which `load` fills run by run, from any thread.
 
     Args:
-      source: where the steps are.
+      source: of the steps.
       layouts: the fields.
       steps: for every field the numbers, among all steps of the source, of those to read; in any order and shape.
       memory: of pools that are not needed any more.
@@ -87,7 +87,7 @@ class Pool:
         self._source, self._layouts = source, layouts
         self._memory, self._bulks = memory, list[np.ndarray]()
         self._kept = Kept(source, {}, 0) if kept is None else kept
-        given = {id(steps[name]): steps[name] for name in layouts}  # fields often share theirs
+        given = {id(steps[name]): steps[name] for name in layouts}  # fields often share an array: sort it once
         sorted_steps = {key: np.unique(numbers) for key, numbers in given.items()}
         self._steps = {name: sorted_steps[id(steps[name])] for name in layouts}
         self._values: dict[Leaf, np.ndarray] = {}
@@ -105,23 +105,23 @@ class Pool:
 
     def _room(self, leaf: Leaf, count: int) -> np.ndarray:
         if leaf.spec is None:
-            return np.empty(count, object)  # of None
+            return np.empty(count, object)  # filled with None
         if self._memory is None:
             return np.zeros((count, *leaf.shape), leaf.dtype)
-        # Sizes of few kinds, so that what one pool gives back fits the next.
+        # Rounded sizes, so that the arrays of one pool can be reused by the next.
         bulk = self._memory.take((-(-count // _ROUND) * _ROUND, *leaf.shape), leaf.dtype)
         self._bulks.append(bulk)
         bulk[:count] = np.zeros((), leaf.dtype)
         return bulk[:count]
 
     def give_back(self, memory: ArrayPool) -> None:
-        """Leaves its memory to other pools; nothing may be taken after that."""
+        """Returns its memory for other pools; `take` must not be called after that."""
         self._values.clear()
         for bulk in self._bulks:
             memory.give(bulk)
 
     def runs(self) -> list[Run]:
-        """What must be loaded before anything is taken."""
+        """The runs that must be loaded before `take` is called."""
         steps = np.unique(np.concatenate([np.empty(0, np.int64), *map(self._unread, self._layouts)]))
         source, found = self._source, []
         row_bytes = sum(leaf.row_bytes for leaf in self._values) or 1
@@ -135,26 +135,26 @@ class Pool:
         return found
 
     def fetch(self, runs: Sequence[Run]) -> None:
-        """Brings what runs need near, many at once, if it is elsewhere; `load` fetches what this leaves out.
+        """Prefetches the data of runs of remote files, many concurrently; `load` fetches the rest.
 
         Raises:
-          RemoteError: it cannot be fetched.
+          RemoteError: they cannot be fetched.
         """
         reader = self._source.reader
         if runs and reader(runs[0].episode).remote is not None:
             fetch_ahead([(reader(run.episode), run.begin, run.last + 1) for run in runs], self._wanted_with_kept)
 
     def _unread(self, name: str) -> np.ndarray:
-        """The steps at which a field is to be read, those at which all of it is kept left out."""
+        """The steps at which a field must be read, except those at which all of it is cached."""
         steps = self._steps[name]
         return self._kept.unknown(steps) if self._kept.leaves.issuperset(self._layouts[name]) else steps
 
     def load(self, run: Run) -> None:
-        """Decodes a run into its place.
+        """Decodes a run into the arrays of the pool. Threads may load different runs concurrently.
 
         Raises:
-          DamagedError: something in it is damaged.
-          SpecError: a value is of another dtype or shape than its field.
+          DamagedError: data of the run are damaged.
+          SpecError: a value has another dtype or shape than its field.
         """
         base = int(self._source.bases[run.episode])
         is_kept = self._kept.is_known(base + run.begin, base + run.last + 1)
@@ -187,7 +187,7 @@ class Pool:
 
     def _keep(self, run: Run, stacks: Mapping[str, Stack]) -> None:
         begin = int(self._source.bases[run.episode]) + run.begin
-        count = run.last + 1 - run.begin  # what comes after may not be there
+        count = run.last + 1 - run.begin  # later rows may be missing in the stacks
         for leaf in self._kept.leaves:
             found = read_leaf(leaf, stacks, run.begin, run.end)
             if found is not None:
@@ -197,10 +197,10 @@ class Pool:
         self._kept.finish(begin, begin + count)
 
     def _allocate(self, begin: int, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """Where a run's values of a leaf go: to their own place if all of them are wanted, or to memory used again."""
+        """The memory for a run's values of a leaf: the pool's array if all rows are requested, else scratch memory."""
         leaf = self._dense.get(path)
         if leaf is None or leaf.dtype != dtype or leaf.shape != shape[1:]:
-            return np.empty(shape, dtype)  # what is kept is copied: another thread may be reading it
+            return np.empty(shape, dtype)  # cached values are copied from here: another thread may be reading the cache
         first, last = np.searchsorted(self._dense_steps[path], (begin, begin + shape[0])).tolist()
         if last - first == shape[0]:
             return self._values[leaf][first:last]
@@ -208,7 +208,7 @@ class Pool:
 
     def _put(self, leaf: Leaf, where: slice, values: np.ndarray) -> None:
         there = self._values[leaf][where]
-        if values.ctypes.data != there.ctypes.data:  # else they were decoded into place
+        if values.ctypes.data != there.ctypes.data:  # else they were decoded directly into the array
             there[...] = values
 
     def arrays(self) -> dict[Leaf, tuple[np.ndarray, np.ndarray]]:
@@ -234,7 +234,7 @@ class Pool:
 
 
 def _copied(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
-    """Objects of their own for every slot: samples overlap, and what is handed out is the caller's to change."""
+    """A copy of the object for every slot: samples overlap, and the caller may change them."""
     out = np.empty(slots.size, object)
     for at, slot in enumerate(slots.reshape(-1).tolist()):
         out[at] = copy.deepcopy(values[slot])
@@ -242,17 +242,17 @@ def _copied(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
 
 
 def require_leaf(name: str, leaf: Leaf, values: np.ndarray, episode: int, rows: range) -> None:
-    """Refuses values that are not what the leaf has.
+    """Raises an error for values that do not match the leaf.
 
     Args:
       name: of the dataset, for messages.
       leaf: what is expected.
-      values: that were found, `[rows, ...]`.
-      episode: in which.
-      rows: at which steps.
+      values: as read, `[rows, ...]`.
+      episode: of the values.
+      rows: of the values.
 
     Raises:
-      SpecError: they are of another dtype or shape.
+      SpecError: they have another dtype or shape.
     """
     shape, dtype = values.shape[1:], values.dtype
     if shape == leaf.shape and (dtype == leaf.dtype or (leaf.is_cast and dtype.kind != "O")):
@@ -267,12 +267,12 @@ def require_leaf(name: str, leaf: Leaf, values: np.ndarray, episode: int, rows: 
 
 
 def cast(leaf: Leaf, values: np.ndarray) -> np.ndarray:
-    """Values in the dtype of their leaf, as `converted` gives them, if the caller chose one."""
+    """Converts values to the dtype of their leaf with `converted`, if the caller chose one."""
     return converted(leaf.path, values, leaf.dtype) if leaf.is_cast else values
 
 
 def converted(path: str, values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """Values in the dtype that the caller chose: rounded where that has fewer digits, but never another number.
+    """Converts values to a dtype: they may be rounded to fewer digits, but never become other numbers.
 
     Args:
       path: of the field, for messages.
@@ -280,7 +280,7 @@ def converted(path: str, values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray
       dtype: to convert to.
 
     Raises:
-      SpecError: the dtype has no number, or no finite one, that is near a value.
+      SpecError: a value is outside the range of the dtype.
 
     >>> converted("reward", np.array([0.1]), np.dtype(np.float32))
     array([0.1], dtype=float32)
@@ -302,15 +302,15 @@ def _is_kept(values: np.ndarray, cast: np.ndarray) -> bool:
         return True
     if cast.dtype.kind in "fc" or cast.dtype.name == "bfloat16":
         return np.array_equal(np.isfinite(values), np.isfinite(cast))
-    # There and back -1 is the same by way of 255.
+    # The round trip alone is not sufficient: -1 becomes 255 and -1 again.
     is_same_sign = cast.dtype.kind not in "iu" or np.array_equal(values < 0, cast < 0)
     return is_same_sign and np.array_equal(cast.astype(values.dtype), values)
 
 
 def _runs(rows: np.ndarray, entry: EpisodeEntry, limit: int) -> list[tuple[int, int, int]]:
-    """Cuts sorted rows of an episode where blocks lie between that nobody wants, and where a run gets too long."""
+    """Divides sorted rows of an episode where unneeded blocks lie in between, and where a run gets too long."""
     blocks = np.searchsorted(entry.end_row[:-1], rows, "right")
-    parts = entry.first_row[blocks] // limit  # between blocks, so that none is decoded twice
+    parts = entry.first_row[blocks] // limit  # cuts are between blocks, so that none is decoded twice
     cuts = np.flatnonzero((np.diff(blocks) > 1) | (np.diff(parts) > 0)) + 1
     found = []
     for first, last in zip([0, *cuts.tolist()], [*(cuts - 1).tolist(), len(rows) - 1], strict=True):
@@ -322,4 +322,4 @@ def _runs(rows: np.ndarray, entry: EpisodeEntry, limit: int) -> list[tuple[int, 
 
 
 Read: TypeAlias = Callable[[str, np.ndarray], tuple[Nest, Nest]]
-"""Gives the values of a field at steps, and which of them are defined: `Pool.take`."""
+"""Returns the values of a field at steps, and which of them are defined: `Pool.take`."""

@@ -1,4 +1,4 @@
-"""Samples in a given order, decoded by threads ahead of the one who takes them."""
+"""Prefetching: samples in a given order, decoded by threads ahead of the consumer."""
 
 import sys
 from collections import deque
@@ -22,13 +22,13 @@ class Readable(Protocol):
     """Samples that can be read in two steps: loading, which threads share, and gathering."""
 
     def kept(self, limit: int) -> Kept:
-        """What to keep of small fields in so many bytes; nothing is read yet."""
+        """Creates a cache of small fields with this many bytes; nothing is read yet."""
 
     def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
-        """An empty pool for what samples need, in memory that others gave back if there is some."""
+        """Creates a pool for the steps of samples, in reused memory if possible; nothing is loaded yet."""
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
-        """Samples from a pool in which all that they need is loaded."""
+        """Gathers samples from a completely loaded pool."""
 
 
 @dataclass(slots=True)
@@ -49,13 +49,13 @@ def _load(fetching: Future[None], pool: Pool, run: Run) -> None:
 
 
 class ReadAhead:
-    """Takes samples piece by piece: while one piece is taken from, the next is decoded.
+    """Reads samples piece by piece: while one piece is consumed, the next is decoded.
 
     Args:
-      samples: where from.
+      samples: to read.
       pieces: the numbers of the samples, in order; each piece is in memory as a whole.
-      executor: does the decoding.
-      kept: of the samples: what was read of small fields before.
+      executor: for decoding.
+      kept: the cache of small fields of the samples.
     """
 
     def __init__(self, samples: Readable, pieces: Iterator[np.ndarray], executor: Executor, kept: Kept) -> None:
@@ -65,11 +65,11 @@ class ReadAhead:
         self._read_next()
 
     def take(self, count: int) -> Batch:
-        """The next samples; there must be as many.
+        """The next samples; at least this many must be left.
 
         Raises:
-          DamagedError: one of them is damaged.
-          SpecError: a value is of another dtype or shape than its field.
+          DamagedError: data of a sample are damaged.
+          SpecError: a value has another dtype or shape than its field.
         """
         parts = []
         while count:
@@ -83,7 +83,8 @@ class ReadAhead:
 
     def _current(self) -> _Piece:
         if not self._queue[0].left:
-            # Memory fresh from the system costs as much as decoding into it; one pool's is kept for the next.
+            # Newly allocated memory costs as much as decoding into it, so the memory of one pool is reused for the
+            # next.
             self._memory = ArrayPool(limit=sys.maxsize)
             self._queue.popleft().pool.give_back(self._memory)
         piece = self._queue[0]
@@ -99,7 +100,8 @@ class ReadAhead:
             if len(items):
                 pool = self._samples.pool(items, self._memory, self._kept)
                 runs = pool.runs()
-                fetching = self._executor.submit(pool.fetch, runs)  # begun before all that wait for it
+                # Submitted before the tasks that wait for it: tasks start in this order, so they cannot block it.
+                fetching = self._executor.submit(pool.fetch, runs)
                 loading = [self._executor.submit(_load, fetching, pool, run) for run in runs]
                 self._queue.append(_Piece(items, pool, loading))
                 return

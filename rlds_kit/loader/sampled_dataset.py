@@ -1,4 +1,4 @@
-"""What a dataset can do with loaders: the methods of `Dataset` that cut episodes into samples."""
+"""The methods of `Dataset` that divide episodes into samples."""
 
 import abc
 from collections.abc import Iterable, Mapping
@@ -22,28 +22,28 @@ class SampledDataset(abc.ABC):
     @property
     @abc.abstractmethod
     def spec(self) -> specs.Dict:
-        """What every field holds."""
+        """The spec of every field."""
 
     @abc.abstractmethod
     def source(self) -> Source:
-        """What a loader reads from."""
+        """The source for loaders."""
 
     def windows(
         self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
     ) -> Samples:
         """Windows of `length` consecutive steps of an episode, the first of them every `stride` steps.
 
-        Of a batch of them, a field is `[B, length, ...]`; `mask` is `[B, length]` bool, where there is a step; and
-        `valid` has for each field, or each array of its nest, `[B, length]` bool, where it is defined: action, reward
-        and discount are not on an episode's last step. `episode` and `step` are `[B]`: where in the dataset a window
-        begins. No window reaches over a gap or an episode's end.
+        In a batch, a field is `[B, length, ...]`; `mask` is `[B, length]` bool, True where there is a step; and `valid`
+        has for each field, or each array of its nest, `[B, length]` bool, True where it is defined: action, reward and
+        discount are undefined on an episode's last step. `episode` and `step` are `[B]`: where in the dataset a window
+        begins. No window crosses a gap or an episode's end.
 
         Args:
           length: steps of a window.
           stride: steps from one window's start to the next one's.
-          pad: "none" has full windows only; with "zero" and "repeat" a window starts at every `stride`-th step, and
-            zeros or the last step again stand where there is none, and the flags are False there.
-          dtypes: to convert fields to, by name; without it every value is as it was recorded.
+          pad: "none" has full windows only; with "zero" and "repeat" a window starts at every `stride`-th step, missing
+            steps are zeros or repeat the last step, and their flags are False.
+          dtypes: to convert fields to, by name; default: as recorded.
 
         Raises:
           ValueError: `length` or `stride` is less than one, or there is no such padding.
@@ -59,17 +59,16 @@ class SampledDataset(abc.ABC):
         *,
         dtypes: Mapping[str, DTypeLike] | None = None,
     ) -> Samples:
-        """For every step, each field at its own offsets: a history of observations, a chunk of actions ahead.
+        """For every step, each field at its own offsets: a history of observations, a chunk of future actions.
 
-        Of a batch of them, a field is `[B, len(offsets), ...]`, and `valid` has `[B, len(offsets)]` bool, where it is
-        defined. `episode` and `step` are `[B]`: which step of the dataset it is. No chunk reaches over a gap or an
-        episode's end.
+        In a batch, a field is `[B, len(offsets), ...]`, and `valid` has `[B, len(offsets)]` bool, True where it is
+        defined. `episode` and `step` are `[B]`: the step of the dataset. No chunk crosses a gap or an episode's end.
 
         Args:
           offsets: by field, or by path into a nest, counted from the step: `{"observation": range(-3, 1), "action":
             range(0, 8)}`.
-          pad: "none" leaves out steps around which something is not there; "zero" and "repeat" put zeros, or the value
-            of the nearest step that has one, in its place, and False for flags.
+          pad: "none" leaves out steps for which some offset is missing; "zero" and "repeat" use zeros, or the value of
+            the nearest step that has one, and False for flags.
           dtypes: to convert fields to, by name.
 
         Raises:
@@ -83,12 +82,12 @@ class SampledDataset(abc.ABC):
     def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:
         """Transitions, one for every action.
 
-        Of a batch of them, `observation`, `action` and other fields are `[B, ...]`; `next_observation` is the one `n`
-        steps later, or at the end of the episode if that is sooner; `reward` is the sum of the rewards until then,
-        discounted; `discount` is what to multiply the value of `next_observation` with, zero where it is terminal.
-        `is_first`, `next_is_last`, `next_is_terminal` are bool, `n_steps` is how many rewards were summed, and `valid`
-        has for each field but `discount` `[B]` bool, where it is defined: data may lack the last observation. `episode`
-        and `step` are `[B]`: where in the dataset it is. No transition reaches over a gap.
+        In a batch, `observation`, `action` and other fields are `[B, ...]`; `next_observation` is the one `n` steps
+        later, or at the end of the episode if that is sooner; `reward` is the discounted sum of the rewards until then;
+        `discount` is the factor for the value of `next_observation`, zero where it is terminal. `is_first`,
+        `next_is_last`, `next_is_terminal` are bool, `n_steps` is the number of summed rewards, and `valid` has for each
+        field except `discount` `[B]` bool, True where it is defined: data may lack the last observation. `episode` and
+        `step` are `[B]`: the position in the dataset. No transition crosses a gap.
 
         Args:
           n: rewards to sum.

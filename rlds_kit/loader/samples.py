@@ -1,4 +1,4 @@
-"""Samples of a dataset: windows, chunks or transitions that can be asked for by number, one or many at a time."""
+"""Samples of a dataset: windows, chunks or transitions, accessible by number, one or many at a time."""
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,34 +23,34 @@ from rlds_kit.loader.source import Source
 from rlds_kit.storage.array_pool import ArrayPool
 
 EPISODE: Final = "episode"
-"""In a batch: the number of the episode, `[B]` int64; what is known of it is in `dataset.episodes[number]`."""
+"""In a batch: the number of the episode, `[B]` int64: `dataset.episodes[number]`."""
 STEP: Final = "step"
-"""In a batch: the number in its episode of a sample's first step, or of the one that chunks are around, `[B]` int64."""
+"""In a batch: the number in its episode of a sample's first step, or of the anchor of a chunk, `[B]` int64."""
 
 
 class Kind(Protocol):
-    """What a sample is: `Windows`, `Chunks` or `Transitions`."""
+    """A kind of samples: `Windows`, `Chunks` or `Transitions`."""
 
     @property
     def own_names(self) -> frozenset[str]:
-        """What a batch has besides fields."""
+        """The entries of a batch besides fields."""
 
     @property
     def rows_per_sample(self) -> int:
-        """Steps that one sample needs."""
+        """Number of steps of a sample."""
 
     @property
     def rows_between(self) -> int:
         """Steps from one sample to the next."""
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: how many samples segments of these lengths have."""
+        """`[segments]`: the number of samples in segments of these lengths."""
 
     def anchors(self, nth: np.ndarray) -> np.ndarray:
         """The anchor, counted from its segment's first step, of the nth sample of a segment."""
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """For every field the numbers of the steps it is read at."""
+        """For every field the numbers of the steps at which it is read."""
 
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
         """The samples."""
@@ -59,12 +59,12 @@ class Kind(Protocol):
 class Samples(Sequence[Batch]):
     """Samples in the order of the data. Made by `Dataset.windows`, `Dataset.chunks` and `Dataset.transitions`.
 
-    `samples[3]` is one sample; `samples.gather([3, 5])` several in one batch; `samples.batches(256)` all of them. Safe
-    to use from several threads, and cheap to pickle.
+    `samples[3]` is one sample; `samples.gather([3, 5])` several in one batch; `samples.batches(256)` all of them.
+    Thread-safe, and cheap to pickle.
 
     Attributes:
       source: the episodes and fields.
-      kind: what a sample is.
+      kind: of the samples.
     """
 
     def __init__(self, source: Source, kind: Kind, dtypes: Mapping[str, DTypeLike] | None = None) -> None:
@@ -73,7 +73,7 @@ class Samples(Sequence[Batch]):
             raise TypeError(f'expected dtypes by field, such as {{"reward": np.float32}}, got {dtypes!r}')
         self._dtypes = {name: np.dtype(dtype) for name, dtype in (dtypes or {}).items()}
         self._layouts = {name: layout(source.spec, name, self._dtypes) for name in source.fields if name not in FLAGS}
-        made = {DISCOUNT} & kind.own_names - self._layouts.keys()  # not read, so not converted while reading
+        made = {DISCOUNT} & kind.own_names - self._layouts.keys()  # computed, so not converted while reading
         require_cast(self._layouts, {name: dtype for name, dtype in self._dtypes.items() if name not in made})
         self._made = {name: self._dtypes[name] for name in made & self._dtypes.keys()}
         for name in (kind.own_names - {DISCOUNT} | {EPISODE, STEP}) & {*source.fields}:
@@ -117,7 +117,7 @@ class Samples(Sequence[Batch]):
         return self.__getitems__([index % len(self)])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Batch]:
-        """Many samples, each by itself: what PyTorch's and Grain's loaders ask for."""
+        """Many single samples: a method that PyTorch's and Grain's loaders call."""
         batch = self.gather(indices)
         return [map_arrays(lambda array, at=at: array[at], batch) for at in range(len(indices))]
 
@@ -130,7 +130,7 @@ class Samples(Sequence[Batch]):
 
         Raises:
           IndexError: there is no such sample.
-          TypeError: the numbers are no integers.
+          TypeError: the numbers are not integers.
         """
         numbers = np.asarray(indices).reshape(-1)
         if len(numbers) and numbers.dtype.kind not in "iu":
@@ -148,16 +148,16 @@ class Samples(Sequence[Batch]):
         return self.batch(pool, items)
 
     def kept(self, limit: int) -> Kept:
-        """What to keep of small fields in so many bytes; nothing is read yet."""
+        """Creates a cache of small fields with this many bytes; nothing is read yet."""
         return Kept(self.source, self._layouts, limit)
 
     def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
-        """An empty pool for what samples need, in memory that others gave back if there is some."""
+        """Creates a pool for the steps of samples, in reused memory if possible; nothing is loaded yet."""
         needs = self.kind.needs(self._place(items), tuple(self._layouts))
         return Pool(self.source, self._layouts, needs, memory, kept)
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
-        """Samples from a pool in which all that they need is loaded."""
+        """Gathers samples from a completely loaded pool."""
         place = self._place(items)
         where = {EPISODE: self.source.numbers[place.segment.episode], STEP: place.row}
         batch = self.kind.batch(place, self.source.fields, pool.take)
@@ -177,19 +177,19 @@ class Samples(Sequence[Batch]):
 
     @property
     def weights(self) -> Weights:
-        """What the samples weigh."""
+        """The sizes of the samples."""
         row_bytes = sum(leaf.row_bytes for leaves in self._layouts.values() for leaf in leaves) or 1
         return Weights(len(self), row_bytes, self.kind.rows_per_sample, self.kind.rows_between)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the samples are, apart from the data: equal for equal samples."""
+        """The description of the samples, apart from the data: equal for equal samples."""
         arrays = {leaf.path: f"{leaf.dtype} {leaf.shape}" for found in self._layouts.values() for leaf in found}
         return {"samples": repr(self.kind), "fields": list(self.source.fields), "arrays": arrays}
 
     @property
     def digest(self) -> str:
-        """Identifies the episodes that the samples are of."""
+        """Identifies the episodes of the samples."""
         return self.source.digest
 
     @property
@@ -198,7 +198,7 @@ class Samples(Sequence[Batch]):
         return self.source.names
 
     def named(self, names: str) -> Self:
-        """The samples of these episodes only, as far as they are here."""
+        """Only the samples of these episodes, as far as they exist."""
         return type(self)(self.source.named(names), self.kind, self._dtypes)
 
     def batches(
@@ -216,17 +216,16 @@ class Samples(Sequence[Batch]):
 
         Args:
           batch_size: samples in a batch; the last of an epoch may have fewer.
-          shuffle: "global" puts any sample anywhere, by an exact permutation with no buffer; "blocks" reads runs of
-            neighbouring steps in random order and mixes many of them, which is several times faster; None keeps the
-            order of the data.
+          shuffle: "global" is an exact permutation without a buffer; "blocks" reads runs of neighbouring steps in
+            random order and mixes many of them, which is several times faster; None is the order of the data.
           seed: of the shuffle; with the number of the epoch it decides the order.
           drop_remainder: leaves out what does not fill a batch; then all shards have equally many batches.
           shard: `(index, count)`: this worker's part, one of `count` that together have every sample once, if all
             workers opened the same episodes and gave the same arguments, `memory` included.
           threads: that decode; by default as many as there are cores, at most 4.
-          memory: bytes of decoded steps to hold, 128 MiB by default. Batches that were handed out are not counted, nor
-            are small fields, which are kept once they were read: up to a quarter of it more.
-            With "blocks" it also decides how many runs are mixed, and so the order.
+          memory: bytes of decoded steps, 128 MiB by default. Returned batches are not counted, nor is the cache of
+            small fields: up to a quarter of it more. With "blocks" it also determines how many runs are mixed, and so
+            the order.
 
         Raises:
           ValueError: an argument is out of its range.
@@ -234,13 +233,13 @@ class Samples(Sequence[Batch]):
         return Batches(self, Options(batch_size, shuffle, seed, drop_remainder, shard, threads, memory))
 
     def arrays(self, *, threads: int | None = None) -> Batch:
-        """All samples as one batch, in the order of the data: what fits in memory, and libraries that take arrays.
+        """All samples as one batch, in the order of the data: for data that fit in memory.
 
         Args:
           threads: that decode; by default as many as there are cores, at most 4.
 
         Returns:
-          What `gather(range(len(self)))` gives, decoded by threads and with little memory besides the result.
+          The same as `gather(range(len(self)))`, but decoded by threads and with little memory besides the result.
 
         Raises:
           MemoryError: the arrays do not fit in memory.
@@ -260,7 +259,7 @@ class Samples(Sequence[Batch]):
     def as_torch_dataset(self) -> Any:  # torch.utils.data.Dataset
         """The samples as a map-style `torch.utils.data.Dataset` of tensors.
 
-        `dataset[3]` is one sample, `dataset[[3, 5]]` a batch of two. Text and objects stay as they are. A `DataLoader`
+        `dataset[3]` is one sample, `dataset[[3, 5]]` a batch of two. Text and objects are not converted. A `DataLoader`
         reads a batch at once, in any number of workers, forked or spawned.
 
         Raises:
@@ -280,18 +279,18 @@ class Samples(Sequence[Batch]):
     ) -> Any:  # torch.utils.data.Sampler[int]
         """The order of `batches(..., shuffle="global", seed=seed)` for a `DataLoader`. Every loop is the next epoch.
 
-        Its `state_dict` counts what was handed out. A DataLoader with workers asks ahead of training; then
-        `state_at(epoch, samples)` gives the state after so many samples.
+        Its `state_dict` counts the samples that it returned. A DataLoader with workers requests samples ahead of
+        training; then use `state_at(epoch, samples)`, the state after this many samples.
 
         Args:
           seed: of the shuffle; with the number of the epoch it decides the order.
           shard: `(index, count)`: this process's part, one of `count` that together have every sample once.
-          drop_remainder: leaves out samples so that all shards have equally many.
-          state: where to go on.
+          drop_remainder: drops samples so that all shards have the same number.
+          state: to continue from.
 
         Raises:
           MissingExtraError: PyTorch is not installed.
-          ValueError: an argument is out of its range, or the state is of other samples.
+          ValueError: an argument is out of its range, or the state belongs to other samples.
         """
         from rlds_kit.loader import torch
 
@@ -301,8 +300,8 @@ class Samples(Sequence[Batch]):
         """The samples as a source for Grain.
 
         Args:
-          seed: puts them in the order of `batches(..., shuffle="global", seed=seed)`; None keeps that of the data.
-          epochs: how many epochs the source has, one after the other, each in its own order.
+          seed: for the order of `batches(..., shuffle="global", seed=seed)`; None: the order of the data.
+          epochs: number of epochs of the source, each in its own order.
 
         Raises:
           MissingExtraError: Grain is not installed.
@@ -320,6 +319,6 @@ def _put(where: slice, whole: np.ndarray, part: np.ndarray) -> None:
 
 
 _ITERATION_SAMPLES: Final = 64
-"""Samples that iteration reads at once."""
+"""Number of samples that iteration reads at a time."""
 _ARRAYS_SAMPLES: Final = 1024
-"""Samples of the batches that `arrays` is put together from."""
+"""Number of samples of the batches that `arrays` concatenates."""

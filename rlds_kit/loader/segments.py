@@ -1,4 +1,4 @@
-"""Stretches of steps that follow each other without a gap: no sample reaches across two of them."""
+"""Segments: consecutive steps without a gap. No sample spans two of them."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -24,7 +24,7 @@ class Segments:
       rows: `[segments]` int64, steps of the whole episode.
       is_ended: `[segments]` bool, whether the episode is no longer being recorded.
       is_terminated: `[segments]` bool, whether the episode ended in a terminal state.
-      is_cut: `[segments]` bool, whether damaged bytes may hold the episode's end.
+      is_cut: `[segments]` bool, whether damaged bytes may contain the episode's end.
     """
 
     episode: np.ndarray
@@ -88,6 +88,6 @@ def _cut_at_gaps(source: Source) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _after_gaps(indices: np.ndarray, has_index: np.ndarray) -> np.ndarray:
-    """The steps before which others were left out."""
-    # A last step whose observation is missing has no number either: it follows the action that led there.
+    """The steps before which steps were left out."""
+    # A last step whose observation is missing has no number either: there is no gap before it.
     return np.flatnonzero((np.diff(indices) != 1) & has_index[1:]) + 1

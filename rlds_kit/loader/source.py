@@ -1,4 +1,4 @@
-"""What a loader reads from: chosen episodes, and which of their fields in what form."""
+"""The source of a loader: selected episodes and fields."""
 
 import base64
 import functools
@@ -14,7 +14,7 @@ from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import EpisodeReader
 
 NAME_BYTES: Final = 8
-"""Of an episode's id: enough to tell a billion episodes apart, and the digest would notice if it were not."""
+"""Bytes of an episode's id: enough to distinguish a billion episodes; the digest would detect a collision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +26,9 @@ class Source:
       entries: the episodes.
       numbers: `[episodes]` int64, of each in the dataset.
       ended: `[episodes]` bool, whether each is no longer being recorded.
-      reader: opens the episode of that index. Of a pickled source it opens the files anew.
+      reader: opens the episode of an index. In a pickled copy it opens the files again.
       spec: of all fields.
-      fields: the names of those that were selected, flags among them.
+      fields: the names of the selected ones, including flags.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Source:
 
     @functools.cached_property
     def bases(self) -> np.ndarray:
-        """`[episodes]` int64: how many steps the episodes before have, so that every step has a number."""
+        """`[episodes]` int64: the number of steps in all previous episodes, so that every step has a number."""
         before: np.ndarray = np.cumsum(self.lengths) - self.lengths
         return before
 
@@ -64,7 +64,7 @@ class Source:
         return base64.b64encode(b"".join(entry.episode_id[:NAME_BYTES] for entry in self.entries)).decode()
 
     def named(self, names: str) -> "Source":
-        """The episodes of these names, in their order; those that are not here are left out."""
+        """The episodes of these names, in their order; unknown names are ignored."""
         found = base64.b64decode(names)
         here = {entry.episode_id[:NAME_BYTES]: number for number, entry in enumerate(self.entries)}
         wanted = (found[at : at + NAME_BYTES] for at in range(0, len(found), NAME_BYTES))

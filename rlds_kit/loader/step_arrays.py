@@ -1,4 +1,4 @@
-"""Steps of whole episodes as arrays of numbers and bytes, which is all that most frameworks know."""
+"""Steps of whole episodes as arrays of numbers and bytes, the types that most frameworks support."""
 
 import copy
 from typing import Any, Final, Self
@@ -14,26 +14,26 @@ from rlds_kit.loader.layout import Leaf, nested
 from rlds_kit.loader.nests import map_arrays
 
 OBSERVATION_VALID: Final = "observation_valid"
-"""Whether a step has an observation; a field of steps of data in which final ones may be missing."""
+"""Name of the field that says whether a step has an observation, for data that may lack final ones."""
 
 
 class StepArrays:
-    """Stretches of episodes, and what is known of them in advance. Cheap to pickle.
+    """Stretches of episodes, with known dtypes and shapes. Cheap to pickle.
 
     Args:
       table: the episodes.
       observation_valid: whether steps have that field.
-      last_step: "repeat" gives the last step of each episode the action of the one before. To drop the last step, make
-        the table of a source without it.
+      last_step: "repeat" gives the last step of each episode the previous action. To drop the last step, use a table of
+        a source without it.
 
     Raises:
-      SpecError: a field holds what is no array of numbers or bytes.
+      SpecError: a field cannot become an array of numbers or bytes.
 
     Attributes:
       table: the episodes.
-      columns: by leaf, what its values are.
-      nests: by field, its nest of these.
-      own: names of flags, which come after the columns.
+      columns: dtype and shape of the values, by leaf.
+      nests: the nest of columns of each field.
+      own: names of the flags, which come after the columns.
     """
 
     def __init__(self, table: WholeEpisodes, *, observation_valid: bool, last_step: LastStep = "zeros") -> None:
@@ -60,17 +60,17 @@ class StepArrays:
         return [each.path for each in self.columns.values() if each.is_ragged]
 
     def head(self, number: int) -> list[np.ndarray]:
-        """Where an episode may be cut into stretches, `[n + 1]` int64, and the facts of all of it, in their order."""
+        """The bounds of an episode's stretches, `[n + 1]` int64, and the facts of the episode, in their order."""
         facts = self.table.facts(number)
         columns = {name: np.array(fact, self.table.fact_columns[name].dtype) for name, fact in facts.items()}
         return [self.table.bounds(number), *(plain(array, name) for name, array in columns.items())]
 
     def flat(self, number: int, rows: range) -> list[np.ndarray]:
-        """Consecutive steps: what `Column.arrays` gives for each column, one after the other, and the flags.
+        """Consecutive steps: the results of `Column.arrays` for each column, one after the other, and the flags.
 
         Raises:
           DamagedError: one of them is damaged.
-          SpecError: a value is of another dtype or shape than its field, or a step lacks its observation.
+          SpecError: a value has another dtype or shape than its field, or a step lacks its observation.
         """
         stretch = self.table.stretch(number, rows)
         index = self.table.layouts.get(STEP_INDEX, ())
@@ -82,11 +82,11 @@ class StepArrays:
         return arrays + [own[name] for name in self.own]
 
     def steps(self, number: int, rows: range) -> dict[str, Any]:
-        """The same as nests of arrays `[rows, ...]` by field; of a ragged column an object array `[rows]` of arrays.
+        """The same as nests of arrays `[rows, ...]` by field; a ragged column is an object array `[rows]` of arrays.
 
         Raises:
           DamagedError: one of them is damaged.
-          SpecError: a value is of another dtype or shape than its field, or a step lacks its observation.
+          SpecError: a value has another dtype or shape than its field, or a step lacks its observation.
         """
         outputs = iter(self.flat(number, rows))
         arrays = {
@@ -97,7 +97,7 @@ class StepArrays:
         return fields | {name: next(outputs) for name in self.own}
 
     def _repeat_action(self, number: int, rows: range, stretch: Stretch) -> None:
-        """Puts the action of the step before into the last one, if that has none."""
+        """Copies the previous action to the last step, if that has none."""
         at = rows.stop - 1
         before = stretch if len(rows) > 1 else self.table.stretch(number, range(at - 1, at))
         for leaf in self.table.layouts.get(ACTION, ()):
@@ -107,7 +107,7 @@ class StepArrays:
                 stretch[leaf] = values, defined | (np.arange(len(rows)) == len(rows) - 1)  # else text would be empty
 
     def _numbered(self, number: int, rows: range, leaf: Leaf, stretch: Stretch) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of steps, also where none was recorded: no gap is there, so the step before is numbered one less."""
+        """Numbers of steps; a missing number is that of the previous step plus one: no gap is before it."""
         indices, defined = stretch[leaf]
         before = rows.start - 1
         if rows.start and not defined[0]:
@@ -131,7 +131,7 @@ class StepArrays:
 
 
 def _apart(elements: np.ndarray, shapes: np.ndarray) -> np.ndarray:
-    """Arrays whose elements lie one after the other, `[rows]` of objects."""
+    """Splits concatenated elements into arrays, `[rows]` of objects."""
     made = np.empty(len(shapes), object)
     ends = np.cumsum(np.prod(shapes, axis=1))
     for row, (end, shape) in enumerate(zip(ends.tolist(), shapes.tolist(), strict=True)):

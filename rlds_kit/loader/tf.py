@@ -1,7 +1,7 @@
 """Episodes and batches as `tf.data.Dataset`.
 
-TensorFlow calls Python once for a stretch of many steps or for a whole batch: a call for every step takes thirty times
-as long. TensorFlow has no types, so tensors, their specs and datasets are `Any` here.
+TensorFlow calls Python once for a stretch of many steps or for a whole batch: a call for every step would take thirty
+times as long. TensorFlow has no types, so tensors, their specs and datasets are `Any` here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,22 +24,23 @@ SMALL_EPISODES_AT_ONCE: Final = 2
 LARGE_EPISODES_AHEAD: Final = 1
 STRETCHES_AT_ONCE: Final = 2
 STRETCHES_AHEAD: Final = 1
-"""Of a large episode: what comes after takes steps in batches, and waits for all of one at once."""
+"""Number of prefetched stretches of a large episode: consumers take steps in batches, and wait for all of a batch."""
 READ_AHEAD_SHARE: Final = 0.5
-"""Of the memory that may be lent: what is left is for views of the stretches whose steps are taken."""
+"""Share of the memory limit for prefetched first stretches; the rest is for stretches whose steps are in use."""
 FRAME_BYTES: Final = 1 << 14
-"""Values of this size are worth some work on a stretch of them that saves a copy of each."""
+"""Minimum bytes of a value for which avoiding a copy of each is worth the extra work for a stretch."""
 
 
 def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
     """Episodes as RLDS shapes them, each with a dataset of its steps.
 
-    Each is read stretch by stretch, the first one with the episode, by threads, so that nobody waits for it when the
-    episode before ends. While much is in use, as when somebody keeps episodes to shuffle them, the first waits, too.
+    Each is read stretch by stretch. Threads read the first stretch together with the episode, so that it is available
+    when the previous episode ends. While much memory is in use, as with a shuffle buffer of episodes, the first stretch
+    is read later, too.
 
     Args:
       arrays: of their steps.
-      numbers: a dataset of int64, which episodes in which order; None has all in the order of their table.
+      numbers: a dataset of int64: the numbers of the episodes, in order; None: all in the order of their table.
 
     Returns:
       A dataset of `{"steps": dataset of steps, "episode_id": text, "end": text, ...}`; both have a known cardinality.
@@ -77,7 +78,7 @@ def dense_episodes(arrays: StepArrays, *, numbers: Any = None, parallel_calls: i
       A dataset of `{"steps": {field: tensor, ...}, "episode_id": text, "end": text, ...}` of known cardinality.
 
     Raises:
-      SpecError: a field is no tensor `[T, ...]`.
+      SpecError: a field cannot become a tensor `[T, ...]`.
     """
     with needs("tf"):
         import tensorflow as tf
@@ -101,8 +102,8 @@ def batches(loader: Iterable[Batch], example: Batch, size: int | None) -> Any:
     """The batches of a loader as tensors, in the same order; every iteration is the loader's next loop.
 
     Args:
-      loader: gives them.
-      example: a batch of no samples, which says dtypes and shapes.
+      loader: of the batches.
+      example: a batch without samples, for dtypes and shapes.
       size: samples in a batch; None where the last one may have fewer.
     """
     with needs("tf"):
@@ -130,13 +131,13 @@ def _numbers(arrays: StepArrays, chosen: Any) -> Any:
 
 
 class _Reader:
-    """Gives stretches of episodes to TensorFlow, and tells it in advance what they are made of."""
+    """Passes stretches of episodes, and in advance their specs, to TensorFlow."""
 
     def __init__(self, arrays: StepArrays) -> None:
         self.arrays = arrays
         self.is_small = arrays.table.are_small
         leaves = [leaf for found in arrays.table.layouts.values() for leaf in found]
-        # What is converted is not in memory that is lent: nobody would know how much of it is kept.
+        # Converted values are not in tracked memory, so it would not be known how much of it is in use.
         is_lent = all(leaf.spec is not None and not leaf.is_cast and leaf.dtype.isnative for leaf in leaves)
         self._reads_ahead = self.is_small or is_lent
         columns = arrays.columns.values()
@@ -144,10 +145,10 @@ class _Reader:
         self._gives_datasets = self._has_empty_values or any(each.row_bytes >= FRAME_BYTES for each in columns)
 
     def head(self, number: Any) -> tuple[Any, dict[str, Any]]:
-        """Bounds of stretches, `[n + 1]` int64, and what is said of an episode.
+        """Bounds of stretches, `[n + 1]` int64, and the facts of an episode.
 
-        Stretches between the bounds are read when their steps are taken, and what is before the first one, if anything,
-        with the episode.
+        Stretches between the bounds are read when their steps are accessed; steps before the first bound, if any, are
+        read with the episode.
         """
         import tensorflow as tf
 
@@ -163,7 +164,7 @@ class _Reader:
         return [bounds[1:] if reads_ahead else bounds, *facts]
 
     def stretches(self, number: Any, bounds: Any, *, at_once: int | None = None) -> Any:
-        """A dataset of the stretches of an episode; those between `bounds` are read when they are taken."""
+        """A dataset of the stretches of an episode; those between `bounds` are read when they are accessed."""
         import tensorflow as tf
 
         first = tf.data.Dataset.from_tensors(self._apart(self.stretch(number, 0, bounds[0])))
@@ -192,9 +193,9 @@ class _Reader:
     def _apart(self, stretch: "_Stretch") -> Any:
         """The steps of a stretch: a dataset if `_gives_datasets`, as some values are large or empty, else tensors.
 
-        A step that somebody keeps, as a shuffle does, must not keep all of its stretch: `unbatch` copies each. Where
-        one of its fields is large, all fields are views of the stretch for as long as few stretches are kept. That is
-        decided by the thread that reads the stretch: nobody who takes steps waits for it.
+        A step in a shuffle buffer must not keep its whole stretch in memory: `unbatch` copies each. If one of its
+        fields is large, all fields are views of the stretch as long as few stretches are in use. The thread that reads
+        the stretch decides this, so that consumers of steps do not wait for it.
         """
         import tensorflow as tf
 
@@ -209,7 +210,7 @@ class _Reader:
         return tf.data.experimental.from_variant(chosen, views.element_spec)
 
     def one_by_one(self, stretches: Any) -> Any:
-        """A dataset of single steps, made of one of stretches."""
+        """Converts a dataset of stretches to a dataset of single steps."""
         if self._gives_datasets:
             return self.in_shape(stretches.flat_map(lambda steps: steps))
         return self.in_shape(stretches.unbatch())
@@ -223,21 +224,21 @@ class _Reader:
 
 
 class _Stretch(NamedTuple):
-    """Consecutive steps: nests of what has a leading dimension of steps, and whether one of them may keep all."""
+    """Consecutive steps: nests of tensors with a leading dimension of steps, and whether steps may be views of them."""
 
     may_be_kept: Any
     rows: dict[str, Any]
 
 
 class _RaggedRow(NamedTuple):
-    """A value whose shape is not known in advance: its elements, `[n]`, and its shape, `[rank]`."""
+    """A value of unknown shape: its elements, `[n]`, and its shape, `[rank]`."""
 
     elements: Any
     shape: Any
 
 
 def _tensors(described: Column, outputs: Iterator[Any]) -> Any:
-    """The values of many steps, from what TensorFlow was given of them."""
+    """The values of many steps, from the flat tensors that TensorFlow has."""
     import tensorflow as tf
 
     values = next(outputs)

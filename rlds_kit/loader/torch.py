@@ -1,7 +1,7 @@
 """Samples, batches and episodes as PyTorch's datasets, and orders as its samplers.
 
-The classes are made when they are first needed, for PyTorch is imported only then; they are pickled by the functions of
-this module that make them.
+The classes are created at first use, because PyTorch is imported only then; they are pickled as calls of the functions
+of this module.
 """
 
 import functools
@@ -17,11 +17,11 @@ from rlds_kit.loader.read_ahead import Batch
 
 STATE_VERSION: Final = 1
 MAX_WORKERS: Final = 256
-"""Of one DataLoader."""
+"""Maximum workers of a DataLoader."""
 
 
 class Gathered(Protocol):
-    """What gives many samples at once: `Samples`."""
+    """A sequence that can read many samples at once: `Samples`."""
 
     def __len__(self) -> int:
         """How many there are."""
@@ -31,7 +31,7 @@ class Gathered(Protocol):
 
 
 class Items(Protocol):
-    """What gives items one by one: `WholeEpisodes`."""
+    """A sequence of items: `WholeEpisodes`."""
 
     def __len__(self) -> int:
         """How many there are."""
@@ -41,17 +41,17 @@ class Items(Protocol):
 
 
 class Divisible(Iterable[Batch], Protocol):
-    """Batches that workers can share: `Batches`."""
+    """Batches that can be divided between workers: `Batches`."""
 
     @property
     def start(self) -> tuple[int, int]:
-        """The epoch that the next loop goes through, and how many samples of it were handed out before."""
+        """The epoch of the next loop, and how many of its samples were already returned."""
 
     def sharded(self, index: int, count: int, epoch: int) -> "Divisible":
         """One of `count` parts, from the beginning of an epoch."""
 
     def state_dict(self) -> dict[str, Any]:
-        """How far the latest loop has come."""
+        """The position of the latest loop."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Makes the next loop go on where a state was saved."""
@@ -72,9 +72,9 @@ def batches_dataset(batches: Divisible, loops: Any = None, state: dict[str, Any]
 
     Args:
       batches: of all workers.
-      loops: `[MAX_WORKERS + 1, MAX_WORKERS]` in shared memory: how many loops each worker of so many has begun. None:
-        none has.
-      state: where the next loop goes on.
+      loops: `[MAX_WORKERS + 1, MAX_WORKERS]` in shared memory: the number of loops that each worker has started, by the
+        number of workers. None: none.
+      state: of the next loop.
     """
     return _batches_class()(batches, loops, state)
 
@@ -84,7 +84,7 @@ def sampler(order: Ordered, state: dict[str, Any] | None = None) -> Any:
 
     Args:
       order: of samples or episodes.
-      state: where to go on.
+      state: to continue from.
     """
     made = _sampler_class()(order)
     if state is not None:
@@ -102,7 +102,7 @@ def _samples_class() -> type[Any]:
 
         def __init__(self, samples: Gathered) -> None:
             self._samples = samples
-            self._length = len(samples)  # finds out now what every worker would have to find out
+            self._length = len(samples)  # computed now, so that workers need not compute it
 
         def __len__(self) -> int:
             return self._length
@@ -165,7 +165,7 @@ def _batches_class() -> type[Any]:
 
         def __init__(self, batches: Divisible, loops: torch.Tensor | None, state: dict[str, Any] | None) -> None:
             self._batches = self._latest = batches
-            # Shared, for a DataLoader starts its workers anew with every loop.
+            # In shared memory, because a DataLoader starts new workers for every loop.
             if loops is None:
                 loops = torch.zeros((MAX_WORKERS + 1, MAX_WORKERS), dtype=torch.int32)
                 loops.share_memory_()  # type: ignore[no-untyped-call]
@@ -205,11 +205,11 @@ def _batches_class() -> type[Any]:
                 ) from error
 
         def state_dict(self) -> dict[str, Any]:
-            """How far the latest loop in this process has come."""
+            """The position of the latest loop in this process."""
             return self._latest.state_dict()
 
         def load_state_dict(self, state: dict[str, Any]) -> None:
-            """Makes the next loop in this process go on where a state was saved."""
+            """Makes the next loop in this process continue from a saved state."""
             self._state = state
 
         def __reduce__(self) -> tuple[Any, ...]:
@@ -224,7 +224,7 @@ def _sampler_class() -> type[Any]:
         import torch
 
     class TorchSampler(torch.utils.data.Sampler[int]):
-        """Numbers in an order. Each loop goes through one epoch, and the next loop through the next."""
+        """Numbers in an order. Each loop is one epoch, and the next loop is the next epoch."""
 
         def __init__(self, order: Ordered) -> None:
             self._order = order
@@ -234,7 +234,7 @@ def _sampler_class() -> type[Any]:
             return self._order.count
 
         def __iter__(self) -> Iterator[int]:
-            if self._done > self._begin:  # the latest loop was broken off
+            if self._done > self._begin:  # the latest loop was interrupted
                 self._epoch, self._done = self._epoch + 1, 0
             self._begin, epoch, done = self._done, self._epoch, self._done
             for piece in self._order.pieces(epoch, done):
@@ -249,10 +249,10 @@ def _sampler_class() -> type[Any]:
                 self._epoch, self._begin, self._done = epoch + 1, 0, 0
 
         def set_epoch(self, epoch: int) -> None:
-            """Makes the next loop go through an epoch from its beginning.
+            """Makes the next loop start at the beginning of an epoch.
 
             Raises:
-              TypeError: the number is no integer.
+              TypeError: the number is not an integer.
               ValueError: there is no such epoch.
             """
             epoch = integer("epoch", epoch)
@@ -261,11 +261,11 @@ def _sampler_class() -> type[Any]:
             self._epoch, self._begin, self._done = epoch, 0, 0
 
         def state_dict(self) -> dict[str, Any]:
-            """The state after what was handed out; a DataLoader with workers asks ahead of training."""
+            """The state after the returned numbers; a DataLoader with workers requests them ahead of training."""
             return self.state_at(self._epoch, self._done)
 
         def state_at(self, epoch: int, samples: int) -> dict[str, Any]:
-            """The state after so many samples of an epoch, whatever was handed out; in what JSON can hold.
+            """The state after this many samples of an epoch, independent of returned numbers, as a dict for JSON.
 
             Raises:
               ValueError: there is no such epoch, or it has fewer samples.
@@ -281,7 +281,7 @@ def _sampler_class() -> type[Any]:
             """Makes the next loop go on where a state was saved.
 
             Raises:
-              ValueError: the state is of other data or of another order; the message says what differs.
+              ValueError: the state belongs to other data or another order; the message says what differs.
             """
             require_version(state, STATE_VERSION)
             if self._order.restored(state).samples is not self._order.samples:
@@ -295,7 +295,7 @@ def _sampler_class() -> type[Any]:
 
 
 def _tensors(nest: Any) -> Any:
-    """Tensors in place of arrays and NumPy scalars; lists of their items in place of arrays of text and objects."""
+    """Converts arrays and NumPy scalars to tensors, and arrays of text and objects to lists."""
     match nest:
         case dict():
             return {key: _tensors(item) for key, item in nest.items()}
@@ -315,13 +315,13 @@ def _tensor(array: np.ndarray) -> Any:
         array = array.astype(array.dtype.newbyteorder("="))
     if not array.flags.writeable:
         array = array.copy()
-    if array.dtype.name == "bfloat16":  # of which PyTorch knows the bits only
+    if array.dtype.name == "bfloat16":  # a dtype that PyTorch cannot convert from NumPy: passed as bits
         return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     return torch.from_numpy(array)
 
 
 def _rows(batch: Any, count: int) -> list[Any]:
-    """Takes a nest of arrays `[count, ...]` apart into nests of tensors."""
+    """Splits a nest of arrays `[count, ...]` into nests of tensors."""
     match batch:
         case dict():
             columns = [_rows(item, count) for item in batch.values()]

@@ -1,4 +1,4 @@
-"""Transitions: what an agent saw and did, what it got, and what it saw next."""
+"""Transitions: observation, action, reward and next observation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,18 +29,18 @@ class Transitions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", positive("n", self.n))
-        object.__setattr__(self, "gamma", float(self.gamma))  # equal samples have equal states, with 1 and with 1.0
+        object.__setattr__(self, "gamma", float(self.gamma))  # so that 1 and 1.0 give equal states
         if not 0 <= self.gamma <= 1:
             raise ValueError(f"expected gamma between 0 and 1, got {self.gamma}")
 
     @property
     def own_names(self) -> frozenset[str]:
-        """What a batch has besides fields."""
+        """The entries of a batch besides fields."""
         return frozenset((DISCOUNT, f"next_{OBSERVATION}", "next_is_last", "next_is_terminal", "n_steps", "valid"))
 
     @property
     def rows_per_sample(self) -> int:
-        """Steps that one sample needs."""
+        """Number of steps of a sample."""
         return 2
 
     @property
@@ -49,7 +49,7 @@ class Transitions:
         return 1
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: how many samples segments of these lengths have."""
+        """`[segments]`: the number of samples in segments of these lengths."""
         return (lengths - 1).clip(0)
 
     def anchors(self, nth: np.ndarray) -> np.ndarray:
@@ -57,7 +57,7 @@ class Transitions:
         return nth
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """For every field the numbers of the steps it is read at."""
+        """For every field the numbers of the steps at which it is read."""
         needed = {}
         for name in names:
             rows = place.row[:, None]
@@ -70,7 +70,7 @@ class Transitions:
         return needed
 
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
-        """The samples: fields of the step, `next_observation`, what was obtained on the way, and flags."""
+        """The samples: fields of the step, `next_observation`, rewards and discounts in between, and flags."""
         following = self._next(place)
         is_last, is_terminal = (place.flag(name, following) for name in (IS_LAST, IS_TERMINAL))
         batch: dict[str, Any] = {}
@@ -102,7 +102,7 @@ class Transitions:
         return (place.row + self.n).clip(max=place.segment.end - 1)
 
     def _summed(self, place: Place) -> tuple[np.ndarray, np.ndarray]:
-        """`[B, n]` the steps whose rewards are summed, and which of them there are."""
+        """`[B, n]` the steps whose rewards are summed, and which of them exist."""
         last = self._next(place)[:, None] - 1
         most = int((last[:, 0] - place.row).max(initial=0)) + 1  # no more than segments have, however large `n` is
         rows = place.row[:, None] + np.arange(most)
@@ -114,7 +114,7 @@ class Transitions:
         return _as_float(factors, discounts.dtype)
 
     def _returns(self, rewards: Nest, discounts: Nest, present: Nest) -> Nest:
-        """The discounted sum of each reward, with its own discount if there is a nest of those too."""
+        """The discounted sum of each reward, with its own discount if discounts are nested too."""
         if isinstance(discounts, np.ndarray):
             return map_arrays(lambda each, mask: self._sum(each, discounts, mask), rewards, present)
         return map_arrays(lambda each, mask, own: self._sum(each, own, mask), rewards, present, discounts)
@@ -127,16 +127,16 @@ class Transitions:
             raise SpecError(f"expected rewards of at least as many dimensions as discounts, got rewards of {shapes}")
         factors = np.cumprod(discounts[:, :-1].astype(np.float64) * self.gamma, axis=1)
         weights = np.concatenate([np.ones((len(rewards), 1, *discounts.shape[2:])), factors], axis=1)
-        # What is not there or has no weight is left out before weighing: infinity times zero is no number.
+        # Missing values and weights of zero are left out before the product, because infinity times zero is NaN.
         counted = _beside(rewards, present) & (_beside(rewards, weights) != 0)
         summed = np.where(counted, rewards, 0) * _beside(rewards, weights)
-        # One after the other: `sum` groups them by how many there are, which is another matter in every batch.
-        total = np.add.accumulate(summed, axis=1)[:, -1] + 0.0  # also -0.0 is the same beside longer sums
+        # Accumulated in order: `sum` groups terms by their number, so results would differ between batches.
+        total = np.add.accumulate(summed, axis=1)[:, -1] + 0.0  # so that -0.0 is the same as in longer sums
         return _as_float(total, rewards.dtype)
 
 
 def _discounts(read: Read, steps: np.ndarray) -> Nest:
-    """Recorded discounts; where none was given there was none, which is not the discount of a terminal step."""
+    """Recorded discounts; a missing one is 1, not that of a terminal step."""
     discounts, defined = read(DISCOUNT, steps)
     for each, given in zip(flattened(discounts).values(), flattened(defined).values(), strict=True):
         each[~given] = 1
@@ -149,13 +149,13 @@ def _beside(values: np.ndarray, fewer: np.ndarray) -> np.ndarray:
 
 
 def _as_float(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """In the dtype it was recorded in, or where that is none of floating point in float64."""
+    """In the recorded dtype if that is floating point, else in float64."""
     return values.astype(dtype if dtype.kind == "f" else np.float64)
 
 
 def _require_acted(place: Place, valid: dict[str, Any]) -> None:
-    """Where an action is missing in the middle of a segment the record of a gap was lost: nothing may be joined."""
-    acted = list(flattened(valid.get(ACTION, {})).values())  # of a nest one part is enough: agents may be absent
+    """Raises an error if an action is missing inside a segment: the record of a gap was lost."""
+    acted = list(flattened(valid.get(ACTION, {})).values())  # one part of a nest is sufficient: agents may be absent
     if acted and not (is_there := np.any(acted, axis=0)).all():
         at = int(np.flatnonzero(~is_there)[0])
         raise DamagedError(

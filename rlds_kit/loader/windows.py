@@ -1,4 +1,4 @@
-"""Consecutive steps as one sample."""
+"""Windows and chunks: several steps as one sample."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from rlds_kit.loader.pool import Read
 from rlds_kit.storage.leaf import nest
 
 Pad: TypeAlias = Literal["none", "zero", "repeat"]
-"""What stands where a sample reaches beyond its steps: such samples are left out, zeros, or the nearest step.
+"""Padding of samples that extend beyond the steps: such samples are left out, or have zeros, or the nearest step.
 
 Flags (`is_first`, `is_last`, `is_terminal`) are False there with every padding.
 """
@@ -36,12 +36,12 @@ class Windows:
 
     @property
     def own_names(self) -> frozenset[str]:
-        """What a batch has besides fields."""
+        """The entries of a batch besides fields."""
         return frozenset(("mask", "valid"))
 
     @property
     def rows_per_sample(self) -> int:
-        """Steps that one sample needs."""
+        """Number of steps of a sample."""
         return self.length
 
     @property
@@ -50,7 +50,7 @@ class Windows:
         return self.stride
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: how many samples segments of these lengths have."""
+        """`[segments]`: the number of samples in segments of these lengths."""
         if self.pad == "none":
             return ((lengths - self.length) // self.stride + 1).clip(0)
         return -(-lengths // self.stride)
@@ -60,7 +60,7 @@ class Windows:
         return nth * self.stride
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """For every field the numbers of the steps it is read at."""
+        """For every field the numbers of the steps at which it is read."""
         rows, _ = place.reach(np.arange(self.length))
         return dict.fromkeys((name for name in names if name not in FLAGS), place.steps(rows))
 
@@ -84,8 +84,8 @@ class Chunks:
     """For every step, each field at steps around it.
 
     Attributes:
-      offsets: by field, which steps, counted from that step: -1 is the one before.
-      pad: what stands where there is no step.
+      offsets: by field, the steps relative to the anchor: -1 is the previous one.
+      pad: the padding for missing steps.
     """
 
     offsets: Mapping[str, tuple[int, ...]]
@@ -108,12 +108,12 @@ class Chunks:
 
     @property
     def own_names(self) -> frozenset[str]:
-        """What a batch has besides fields."""
+        """The entries of a batch besides fields."""
         return frozenset(("valid",))
 
     @property
     def rows_per_sample(self) -> int:
-        """Steps that one sample needs."""
+        """Number of steps of a sample."""
         return max(len(offsets) for offsets in self.offsets.values())
 
     @property
@@ -123,13 +123,13 @@ class Chunks:
 
     @property
     def _reach(self) -> tuple[int, int]:
-        """How far any field looks back and ahead; actions are not there on the last step."""
+        """The largest offsets back and ahead of any field; the last step has no action."""
         back = max(-min(offsets) for offsets in self.offsets.values())
         ahead = max(max(offsets) + _spare(name) for name, offsets in self.offsets.items())
         return max(0, back), max(0, ahead)
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: how many samples segments of these lengths have."""
+        """`[segments]`: the number of samples in segments of these lengths."""
         if self.pad != "none":
             return lengths
         return (lengths - sum(self._reach)).clip(0)
@@ -139,7 +139,7 @@ class Chunks:
         return nth + (self._reach[0] if self.pad == "none" else 0)
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """For every field the numbers of the steps it is read at."""
+        """For every field the numbers of the steps at which it is read."""
         return {name: place.steps(self._rows(place, name)[0]) for name in names if name not in FLAGS}
 
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
@@ -161,22 +161,22 @@ class Chunks:
 
 
 def _spare(name: str) -> int:
-    """How many of the last steps have no value of a field: there is no action, reward and discount on the last one."""
+    """How many of the last steps have no value of a field: the last one has no action, reward and discount."""
     return int(name.partition("/")[0] in ACTED_FIELDS)
 
 
 def padded(values: np.ndarray, inside: np.ndarray, pad: Pad) -> np.ndarray:
-    """`values`, with zeros where `pad` asks for them and there is no step."""
+    """`values`, with zeros for missing steps if `pad` requires it."""
     if pad == "zero" and not inside.all():
-        values[~inside] = None if values.dtype == object else np.zeros((), values.dtype)  # of text: the empty one
+        values[~inside] = None if values.dtype == object else np.zeros((), values.dtype)  # for text, the empty text
     return values
 
 
 def require_pad(pad: str) -> None:
-    """Says what padding there is.
+    """Validates the padding.
 
     Raises:
-      ValueError: it is another.
+      ValueError: it is unknown.
     """
     if pad not in ("none", "zero", "repeat"):
         raise ValueError(f'expected pad to be "none", "zero" or "repeat", got {pad!r}')

@@ -63,8 +63,7 @@ static int fits_64_bits(PyObject *number) {
 
 /* Adds the values below `value` to `items`. Returns 1; 0 if `value` does not have the form `form`; -1 after an error.
  * No Python code runs meanwhile, so the containers cannot change and borrowed references stay valid: names are
- * compared only if they are exact str, and examples have no dtypes with names, whose comparison could run Python code.
- * */
+ * compared only if they are exact str, and examples have no dtypes with names, whose comparison could run Python code. */
 static int take(PyObject *form, PyObject *value, PyObject *items) {
   if (PyTuple_Check(form)) {
     PyObject *key, *below;

@@ -54,7 +54,7 @@ def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: Filt
     Args:
       episode_id: 16 bytes.
       rows: the steps whose observations are in the block. The action of a step is stored with the next observation, so
-      columns may begin one row earlier.
+        columns may begin one row earlier.
       block: its columns.
       choose: chooses the filters, and remembers earlier choices.
     """

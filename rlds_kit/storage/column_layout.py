@@ -94,7 +94,7 @@ def layout_of(header: pb.Column, place: object) -> ColumnLayout:
 
     Raises:
       FormatError: the kind or dtype is unknown, the column claims a size that cannot be in memory, or it contradicts
-      itself.
+        itself.
     """
     key = key_of(header, place)
     dtype = STORAGE_DTYPES[key.kind] if key.dtype is None else key.dtype

@@ -54,7 +54,7 @@ class EpisodeRecorder:
         Args:
           observed: the observation and other fields of the same row.
           acted: action, reward, discount and other results of the action that led here; stored with the previous row.
-          None on the first row, and where rows were left out before this one.
+            None on the first row, and where rows were left out before this one.
 
         Raises:
           SpecError: a declared field does not match, and the recorder is strict; nothing of the row is recorded.

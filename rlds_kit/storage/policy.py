@@ -18,7 +18,7 @@ class FlushPolicy:
 
     Attributes:
       block_rows: maximum rows of a block; None: it closes when it has at least 64 rows and 64 KiB, and is split into
-      parts of about 384 KiB if it is larger when compressed.
+        parts of about 384 KiB if it is larger when compressed.
       block_bytes: a block closes at this size before compression.
       interval: seconds after which the writer thread writes and syncs buffered rows; None: never.
       each_step: `append` returns when its row is durable.

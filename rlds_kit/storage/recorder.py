@@ -31,7 +31,7 @@ class Recorder:
       directory: created if it does not exist.
       declared: the spec of the declared fields; None: there are none.
       mode: for an existing dataset: "append" adds to it; "error" raises an error; "new" records into the first of
-      `directory-2`, `directory-3`, ... that is free.
+        `directory-2`, `directory-3`, ... that is free.
       policy: when rows are written and synced.
       metadata: of this run; any recordable dict.
       environment: id, keyword arguments, wrappers, versions: any recordable dict.
@@ -40,7 +40,7 @@ class Recorder:
       max_shard_episodes: a shard with this many episodes gets no new ones; None: no such limit.
       memory_limit: maximum bytes of buffered rows of all open episodes; at the limit, callers wait.
       strict: whether a value that does not match its declaration is an error; if not, it is recorded unchanged, with
-      one warning for the field.
+        one warning for the field.
 
     Raises:
       DatasetExistsError: the mode does not allow an existing dataset.

@@ -28,7 +28,7 @@ class RowForm:
 
     Args:
       form: nested: for a dict alternating names and forms, for an array an example, for an empty dict the value that is
-      recorded instead, for any other value its type.
+        recorded instead, for any other value its type.
       keys: the columns.
     """
 

@@ -23,7 +23,7 @@ class WriterThread:
       shards: to write to. Only this thread uses them, so they need no lock.
       interval: seconds after which buffered rows are written and synced; None: never.
       cut_waiting: a callback that makes jobs of rows that are at least this many seconds old; called with the monitor
-      held.
+        held.
     """
 
     def __init__(
