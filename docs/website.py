@@ -40,6 +40,12 @@ ROOMS: Final = (
     "rlds_kit.riegeli",
     "rlds_kit.trials",
     "rlds_kit.lint",
+    "rlds_kit.base",
+    "rlds_kit.dataset",
+    "rlds_kit.episode",
+    "rlds_kit.loader",
+    "rlds_kit.remote",
+    "rlds_kit.storage",
 )
 """Modules in the reference. Those below the following ones are added if they have an `__all__`."""
 TREES: Final = ("rlds_kit.convert", "rlds_kit.tools", "rlds_kit.compat")
