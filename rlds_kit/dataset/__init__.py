@@ -1,1 +1,1 @@
-"""A dataset wherever it is: opened, listed, downloaded, and read with its layers."""
+"""Opens, lists and downloads datasets, local or remote, and reads them with their layers."""
