@@ -1,7 +1,7 @@
-"""Record episodes: wrap an environment and keep every step.
+"""Records episodes: wrappers for environments that write every step to disk.
 
 `EnvLogger` wraps dm_env environments, `GymnasiumLogger` and `VectorLogger` those of Gymnasium, `PettingZooLogger` those
-of PettingZoo, with several agents; `EpisodeWriter` needs no environment. `rlds_kit.open` reads what they wrote.
+of PettingZoo, with several agents; `EpisodeWriter` needs no environment. `rlds_kit.open` reads the datasets.
 """
 
 from importlib.util import find_spec
@@ -49,12 +49,12 @@ __all__ = [
     "TimeScheduler",
     "VectorLogger",
 ]
-if find_spec("pettingzoo") is not None:  # else `import *` would raise: PettingZoo is an extra
+if find_spec("pettingzoo") is not None:  # PettingZoo is optional, and `import *` must not raise
     __all__ += ["PettingZooLogger"]
 
 
-def __getattr__(name: str) -> Any:  # a module's attributes are of any type
-    """Loads `PettingZooLogger` when it is asked for: PettingZoo is an extra."""
+def __getattr__(name: str) -> Any:  # attributes of a module have any type
+    """Imports `PettingZooLogger` at the first access, because PettingZoo is optional."""
     if name != "PettingZooLogger":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with needs("pettingzoo"):

@@ -1,4 +1,4 @@
-"""Warns once when an action is outside its space. It is recorded as it was: what the agent did is data."""
+"""Warns once if an action is outside its space. The action is recorded unchanged: what the agent did is data."""
 
 import warnings
 from typing import Final
@@ -8,11 +8,11 @@ import numpy as np
 from rlds_kit import spec as specs
 
 MEMORY: Final = 4096
-"""How many different numbers are remembered to be fine."""
+"""Maximum number of valid values in the cache."""
 
 
 class ActionCheck:
-    """Checks actions against a spec until one does not fit.
+    """Checks actions against a spec until one does not match.
 
     Args:
       spec: of an action.
@@ -26,14 +26,14 @@ class ActionCheck:
     def __init__(self, spec: specs.Spec) -> None:
         self._spec = spec
         self.is_due = True
-        """Whether nothing was found yet."""
+        """Whether no invalid action was found yet."""
         self._fine: set[tuple[type, object]] = set()
 
     def __call__(self, action: object) -> None:
-        """Warns, the first time, about an action that does not fit."""
+        """Warns about the first action that does not match."""
         if not self.is_due:
             return
-        # Of a few discrete actions each is looked at once.
+        # Each of a few discrete actions is checked only once.
         is_number = isinstance(action, int | np.integer)
         if is_number and (type(action), action) in self._fine:
             return

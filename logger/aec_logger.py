@@ -20,26 +20,26 @@ _NO_FLAGS: Final = (False, False)
 
 
 class AECLogger(BaseWrapper[Any, Any, Any]):
-    """Wraps a `pettingzoo.AECEnv` and records every turn. Nothing that the caller sees changes.
+    """Wraps a `pettingzoo.AECEnv` and records every turn. The wrapper is transparent to the caller.
 
-    One row a turn, the turns of agents that have ended and can only leave included. `agent_selection` says whose turn
-    it is; the observation is a dict with that agent's, and `cumulative_reward` is what `last()` gives it. The row's
-    action is that agent's, an empty dict where it left; its reward, `terminated` and `truncated` are those of all
-    agents after it.
+    There is one row for each turn, including the turns in which ended agents leave. `agent_selection` is the agent
+    whose turn it is; the observation is a dict with that agent's observation, and `cumulative_reward` is the reward
+    that `last()` returned for it. The row's action is that agent's, an empty dict if it left; its reward, `terminated`
+    and `truncated` are those of all agents after the action.
 
-    The episode ends when every agent has ended: as TERMINATED if all of them terminated, as TRUNCATED otherwise. Turns
-    in which agents leave need not be played.
+    The episode ends when every agent has ended: as TERMINATED if all of them terminated, as TRUNCATED otherwise. The
+    caller need not step the turns in which agents leave.
 
-    `last()` is called once more each turn. As PettingZoo expects, that must not change the environment.
+    `last()` is called one additional time each turn. PettingZoo requires that this does not change the environment.
 
     Args:
       env: to record.
-      directory: of the dataset; made if it is not there.
+      directory: of the dataset; created if it does not exist.
       options: see `PettingZooOptions`.
 
     Raises:
-      SpecError: a space cannot be recorded, or contradicts the dataset that is there; or two agents have one name.
-      DatasetExistsError: the mode forbids the dataset that is there.
+      SpecError: a space cannot be recorded, or contradicts the existing dataset; or two agents have the same name.
+      DatasetExistsError: the mode does not allow an existing dataset.
 
     >>> import tempfile
     >>> import pettingzoo
@@ -54,7 +54,7 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
 
     def __init__(
         self, env: Any, directory: str | os.PathLike[str], **options: Unpack[PettingZooOptions]
-    ) -> None:  # an environment's agents, observations and actions are of any type
+    ) -> None:  # agents, observations and actions have any type
         super().__init__(env)
         self._agents = AgentsRecording(self, env, directory, "pettingzoo.aec", **options)
         self._log = self._agents.log
@@ -63,19 +63,19 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
 
     @property
     def recorder(self) -> Recorder:
-        """What writes: `flush()`, `durable`."""
+        """The recorder: `flush()`, `durable`."""
         return self._agents.recording.recorder
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Resets the environment; an episode that is open, with agents that have not ended, ends as INTERRUPTED.
 
         Args:
-          seed: recorded; None: passed on, unless `draw_seeds` has one drawn.
+          seed: recorded; None: passed on, unless `draw_seeds` is set.
           options: passed on and recorded.
 
         Raises:
-          RecordingError: nothing can be recorded any more.
-          SpecError: an observation does not fit its space, and the logger is strict.
+          RecordingError: recording is not possible any more.
+          SpecError: an observation does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._agents.recording.check()
@@ -89,11 +89,11 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
         self._log.start(observed, time_step, seed=passed, options=given, provenance=provenance)
 
     def step(self, action: Any) -> None:
-        """Steps the environment for the agent whose turn it is, and records what came of it.
+        """Steps the environment for the agent whose turn it is, and records the result.
 
         Raises:
-          RecordingError: nothing can be recorded any more; the environment was not stepped.
-          SpecError: an observation or reward does not fit its space, and the logger is strict.
+          RecordingError: recording is not possible any more; the environment was not stepped.
+          SpecError: an observation or reward does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._agents.recording.check()
@@ -104,7 +104,7 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
             return
         agent = self.env.agent_selection
         acted: dict[str, Any] = {ACTION: {}}
-        if not (self.env.terminations[agent] or self.env.truncations[agent]):  # else it can only leave
+        if not (self.env.terminations[agent] or self.env.truncations[agent]):  # else the agent can only leave
             acted[ACTION] = {self._agents.names(agent): copy_value(action)}
             if self._agents.check_action is not None:
                 self._agents.check_action(acted[ACTION])
@@ -127,7 +127,7 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
         self._log.step(observed, acted, time_step)
 
     def _turn(self, *, is_first: bool, flags: tuple[bool, bool]) -> tuple[dict[str, Any], GymnasiumTimeStep | None]:
-        """What the agent whose turn it is sees."""
+        """The observation of the agent whose turn it is."""
         agents, agent = self._agents, self.env.agent_selection
         observation, reward, _, _, info = self.env.last()
         observed = agents.observed({agent: observation}, self.env.infos)
@@ -139,11 +139,11 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
         return observed, GymnasiumTimeStep.transition(observation, reward, flags, info)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """What the wrapped environment says."""
+        """The result of the wrapped environment."""
         return self.env.last(observe)
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[Any, Any, Any]:
-        """What the wrapped environment gives: some check that each turn is played."""
+        """The iterator of the wrapped environment: some check that each turn is stepped."""
         return self.env.agent_iter(max_iter)
 
     def close(self) -> None:
@@ -162,10 +162,10 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
 
 
 class _KnownEnd:
-    """How the open episode ends, once that is known; agents may still have to leave, or the caller goes on without.
+    """The end of the open episode, once it is known; agents may still have to leave, but the caller may skip that.
 
     Attributes:
-      ending: None: it is not known yet.
+      ending: None: not known yet.
       flags: terminated and truncated, of the episode.
     """
 
@@ -175,10 +175,10 @@ class _KnownEnd:
         self.flags = _NO_FLAGS
 
     def finish(self, acted: dict[str, Any] | None = None) -> None:
-        """Ends the episode: as is known, or as INTERRUPTED.
+        """Ends the episode with the known ending, or as INTERRUPTED.
 
         Args:
-          acted: of a last action after which there was nothing to observe.
+          acted: of a last action without an observation after it.
         """
         ending, flags, self.ending, self.flags = self.ending, self.flags, None, _NO_FLAGS
         if ending is None or not self._log.is_running:

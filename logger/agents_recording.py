@@ -1,4 +1,4 @@
-"""What the loggers of multi-agent environments share: agents as names, their spec, and the recording behind them."""
+"""Shared code of the loggers of multi-agent environments: names of agents, specs, and the recording."""
 
 import os
 from collections.abc import Hashable, Iterable, Mapping
@@ -31,24 +31,25 @@ from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.spec.from_gymnasium import from_gymnasium
 
 OWN_FIELDS: Final = frozenset((AGENT_SELECTION, CUMULATIVE_REWARD, STATE, TERMINATED, TRUNCATED))
-"""Names that only these loggers keep from `step_fn`."""
+"""Names that are reserved in these loggers, in addition to those of all loggers."""
 
 
 class PettingZooOptions(RecorderOptions, total=False):
-    """Keyword arguments of the loggers for PettingZoo's environments, beside those of the recorder.
+    """Keyword arguments of the loggers for PettingZoo, in addition to those of the recorder.
 
     Attributes:
       record_info: whether to record infos; on by default.
       record_state: whether to record `env.state()` with every row; off by default.
-      info_fn: takes the infos by agent and returns what of them is recorded; None records all.
-      step_fn: takes time step (a `GymnasiumTimeStep`), action (None on the first step) and environment; returns fields
-        of the step as a dict, or anything else for the field "custom_data"; None adds nothing.
-      episode_fn: takes the same and returns metadata of the episode; called at every step, the last value that is not
-        None counts.
-      metadata: of this run; not changed.
-      scheduler: which steps or episodes to keep; None keeps all.
-      draw_seeds: whether a reset without a seed is given one, which makes it another run; off by default.
-      record_time: whether steps carry `time_ns`, nanoseconds since their episode began; off by default.
+      info_fn: a callback that gets the infos by agent and returns those to record; None: all.
+      step_fn: a callback that gets the time step (a `GymnasiumTimeStep`), the action (None on the first step) and the
+        environment; returns fields of the step as a dict, or any other value for the field "custom_data"; None: no
+        callback.
+      episode_fn: a callback with the same arguments that returns metadata of the episode; called at every step, the
+        last value that is not None is recorded.
+      metadata: of this run.
+      scheduler: selects the steps or episodes to record; None: all.
+      draw_seeds: whether to draw a seed for resets without one, which changes the run; off by default.
+      record_time: whether to record `time_ns`, nanoseconds since the episode began; off by default.
     """
 
     record_info: bool
@@ -63,7 +64,7 @@ class PettingZooOptions(RecorderOptions, total=False):
 
 
 class AgentNames:
-    """Gives agents the names that they are recorded under: their own if they are text, else what `repr` says.
+    """The names under which agents are recorded: their own if they are text, else their `repr`.
 
     >>> AgentNames().keyed({"walker": 0.5, (np.str_("blue"), 1): 1.0})
     {'walker': 0.5, "('blue', 1)": 1.0}
@@ -100,17 +101,17 @@ class AgentNames:
 
 
 class AgentsRecording:
-    """The recorder behind a logger of a multi-agent environment, and the episode that is open in it.
+    """The recorder of a multi-agent logger, and its open episode.
 
     Args:
       owner: the logger.
       env: a PettingZoo environment of either kind.
       directory: of the dataset.
-      interface: what kind of environment it is, for the provenance.
+      interface: the kind of environment, for the provenance.
       options: those of the recorder; the others are described in `PettingZooOptions`.
     """
 
-    def __init__(  # noqa: PLR0913  each is one independent choice, by name
+    def __init__(  # noqa: PLR0913  independent keyword arguments
         self,
         owner: object,
         env: Any,  # PettingZoo's two kinds have no common class
@@ -144,18 +145,18 @@ class AgentsRecording:
         self.resets = ResetCounter()
 
     def seed(self, given: int | None) -> int | None:
-        """The seed of the reset that is about to be made: the caller's, or one that is drawn."""
+        """The seed of the next reset: the caller's, or a drawn one."""
         passed = self._seeds.draw() if given is None and self._seeds is not None else given
         self.resets.reset(passed)
         return passed
 
     def follow(self, given: int | None) -> None:
-        """Has the drawn seeds follow from one that the caller gave, once the environment took it."""
+        """Seeds the source of drawn seeds from the caller's seed, after the environment accepted it."""
         if given is not None and self._seeds is not None:
             self._seeds.follow(given)
 
     def observed(self, observations: Mapping[Any, Any], infos: Mapping[Any, Any]) -> dict[str, Any]:
-        """The row's fields that belong to what is seen."""
+        """The fields of the observation side of a row."""
         row: dict[str, Any] = {OBSERVATION: self.names.keyed(observations)}
         if self._record_info:
             row[INFO] = self.names.keyed(infos)
@@ -166,7 +167,7 @@ class AgentsRecording:
     def answered(
         self, rewards: Mapping[Any, Any], terminated: Mapping[Any, Any], truncated: Mapping[Any, Any]
     ) -> dict[str, Any]:
-        """The row's fields that an action brought."""
+        """The fields of the action side of a row."""
         names = self.names
         return {
             REWARD: names.keyed(rewards),
@@ -176,14 +177,14 @@ class AgentsRecording:
 
 
 def _plain(agent: object) -> object:
-    """The same in Python's own types: equal agents have one name, whichever of them is seen first."""
+    """Converts to Python's own types, so that equal agents have the same name, in any order."""
     if isinstance(agent, tuple):
         return tuple(_plain(item) for item in agent)
     return agent.item() if isinstance(agent, np.generic) else agent
 
 
 def _with_free_names(step_fn: Callback) -> Callback:
-    """The same function; fields that it names like our own are an error."""
+    """Wraps a callback: reserved field names are an error."""
 
     def checked(time_step: object, action: object, environment: object) -> object:
         custom = step_fn(time_step, action, environment)
@@ -196,7 +197,7 @@ def _with_free_names(step_fn: Callback) -> Callback:
 
 
 def declare(env: Any, names: AgentNames) -> specs.Dict | None:  # PettingZoo's two kinds have no common class
-    """The declared fields, in which every agent may be absent; None where the environment names no agents in advance.
+    """The declared fields, in which every agent may be absent; None if the environment has no `possible_agents`.
 
     Raises:
       SpecError: a space cannot be recorded.
@@ -222,10 +223,10 @@ def declare(env: Any, names: AgentNames) -> specs.Dict | None:  # PettingZoo's t
 
 
 def ending_of(terminated: Iterable[bool], truncated: Iterable[bool]) -> tuple[EpisodeEnd, tuple[bool, bool]]:
-    """How an episode ended, from the flags of the agents that were there at its end; and both flags of the episode.
+    """The end of an episode, from the flags of the agents that were present at its end; and both flags of the episode.
 
-    It is TERMINATED where all of them terminated, TRUNCATED where one was only cut off, and INTERRUPTED where the
-    agents went away and none had a flag: nobody said how it ended.
+    It is TERMINATED if all of them terminated, TRUNCATED if at least one was truncated, and INTERRUPTED if the agents
+    disappeared and none had a flag, because the end is unknown then.
 
     >>> ending_of([True, True], [False, True])
     (<EpisodeEnd.TERMINATED: 'terminated'>, (True, True))

@@ -6,10 +6,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 
 def mode_of(envs: VectorEnv[Any, Any, Any]) -> AutoresetMode:
-    """What `envs.metadata["autoreset_mode"]` says.
+    """The mode in `envs.metadata["autoreset_mode"]`.
 
     Raises:
-      ValueError: it says nothing, or something unknown: then nobody can tell a reset from a step.
+      ValueError: it is missing or unknown, so resets cannot be distinguished from steps.
 
     >>> import gymnasium
     >>> mode_of(gymnasium.make_vec("CartPole-v1", num_envs=2))

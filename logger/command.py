@@ -24,16 +24,16 @@ from rlds_kit.storage.directory import MODES
 INTERRUPTED_STATUS: Final = 130
 """128 + SIGINT: what a shell reports after Ctrl-C."""
 EPISODES: Final = 10
-"""How many are recorded when neither episodes nor steps are asked for."""
+"""Number of episodes if neither episodes nor steps are given."""
 REFRESH_SECONDS: Final = 0.1
 
 Policy = Callable[[Any, gymnasium.Space[Any]], Any]
-"""Takes observation and action space, returns an action."""
+"""A function of observation and action space that returns an action."""
 
 
 @dataclass
 class Tally:
-    """What was recorded so far.
+    """The totals of the recording.
 
     >>> str(Tally(episodes=1, steps=20, returns=9.5))
     '1 whole episode, 20 actions, mean return 9.5'
@@ -49,7 +49,7 @@ class Tally:
 
 
 class StopRequest:
-    """Takes Ctrl-C for itself: the first one asks to stop after the current step, the second one stops at once."""
+    """Handles Ctrl-C: the first one requests a stop after the current step, the second one stops immediately."""
 
     def __init__(self) -> None:
         self.is_made = False
@@ -174,7 +174,7 @@ class _Display:
         self._started = self._next = time.monotonic()
 
     def update(self) -> None:
-        """Shows the tally, if the last time was long enough ago."""
+        """Shows the totals, at most at a fixed rate."""
         if time.monotonic() >= self._next:
             self._show()
 
@@ -203,7 +203,7 @@ def make(env_id: str, kwargs: dict[str, Any], max_steps: int | None) -> gymnasiu
     """Makes the environment, Atari's included.
 
     Raises:
-      ClickException: ale-py is needed and not there, or the environment does not take these arguments.
+      ClickException: ale-py is required and not installed, or the environment does not accept these arguments.
       gymnasium.error.Error: there is no such environment.
     """
     if env_id.startswith("ALE/"):
@@ -242,7 +242,7 @@ def load_policy(name: str) -> Policy:
 
 
 def parse_kwargs(items: Iterable[str]) -> dict[str, Any]:
-    """`key=value` pairs; what is no Python literal is text.
+    """Parses `key=value` pairs; values that are not Python literals are text.
 
     Raises:
       BadParameter: an item has no "=".

@@ -21,27 +21,28 @@ from rlds_kit.storage.recorder import Recorder
 
 
 class EnvLogger(dm_env.Environment):
-    """Wraps a dm_env environment and records every step. Nothing that the caller sees changes.
+    """Wraps a dm_env environment and records every step. The wrapper is transparent to the caller.
 
     An episode whose last discount is zero ends as TERMINATED, another one as TRUNCATED; one that is reset or closed in
-    the middle, or whose environment starts again by itself, as INTERRUPTED.
+    the middle, or whose environment restarts by itself, as INTERRUPTED.
 
-    The callbacks and schedulers are EnvLogger's: they get the time step, the action that led there (None on the first
-    step) and the environment. See `rlds_kit.logger.schedulers` for what a scheduler leaves out.
+    The callbacks and schedulers are those of EnvLogger: they get the time step, the action that led to it (None on the
+    first step) and the environment. See `rlds_kit.logger.schedulers` for the steps that a scheduler leaves out.
 
     Args:
       env: to record.
-      data_directory: of the dataset; made if it is not there.
-      step_fn: returns fields of the step as a dict, or anything else for the field "custom_data"; None adds nothing.
-      episode_fn: returns metadata of the episode; called at every step, the last value that is not None counts.
-      metadata: of this run; not changed.
-      scheduler: which steps or episodes to keep; None keeps all.
-      record_time: whether steps carry `time_ns`, nanoseconds since their episode began.
-      options: `mode`, `policy` and what else `RecorderOptions` names.
+      data_directory: of the dataset; created if it does not exist.
+      step_fn: a callback that returns fields of the step as a dict, or any other value for the field "custom_data".
+      episode_fn: a callback that returns metadata of the episode; called at every step, the last value that is not None
+        is recorded.
+      metadata: of this run.
+      scheduler: selects the steps or episodes to record; None: all.
+      record_time: whether to record `time_ns`, nanoseconds since the episode began.
+      options: `mode`, `policy` and others: see `RecorderOptions`.
 
     Raises:
-      SpecError: a spec of the environment cannot be recorded, or contradicts the dataset that is there.
-      DatasetExistsError: the mode forbids the dataset that is there.
+      SpecError: a spec of the environment cannot be recorded, or contradicts the existing dataset.
+      DatasetExistsError: the mode does not allow an existing dataset.
 
     >>> import tempfile
     >>> class Coin(dm_env.Environment):
@@ -84,14 +85,14 @@ class EnvLogger(dm_env.Environment):
 
     @property
     def recorder(self) -> Recorder:
-        """What writes: `flush()`, `durable`."""
+        """The recorder: `flush()`, `durable`."""
         return self._recording.recorder
 
     def reset(self) -> dm_env.TimeStep:
         """Resets the environment; an episode that is open ends as INTERRUPTED.
 
         Raises:
-          RecordingError: nothing can be recorded any more.
+          RecordingError: recording is not possible any more.
         """
         self._recording.check()
         self._log.expect()
@@ -104,11 +105,11 @@ class EnvLogger(dm_env.Environment):
         """Steps the environment and records what it returned.
 
         After the last step of an episode, and before the first reset, this resets; the action is then ignored, as
-        dm_env says, and not recorded.
+        dm_env specifies, and not recorded.
 
         Raises:
-          RecordingError: nothing can be recorded any more.
-          SpecError: what the environment returned does not fit its specs, and the logger is strict.
+          RecordingError: recording is not possible any more.
+          SpecError: a value from the environment does not match its spec, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         if self._reset_next:
@@ -116,11 +117,11 @@ class EnvLogger(dm_env.Environment):
         self._recording.check()
         if self._check_action.is_due:
             self._check_action(action)
-        taken = copy_value(action)  # the environment may change it
+        taken = copy_value(action)  # a copy: the environment may change it
         self._log.expect()
         step: dm_env.TimeStep = self._environment.step(action)
         self._reset_next = step.last()
-        if step.first():  # it started again by itself
+        if step.first():  # it restarted by itself
             self._log.start({OBSERVATION: step.observation}, step)
         elif self._log.is_running:
             acted = {ACTION: taken, REWARD: step.reward, DISCOUNT: step.discount}
@@ -170,7 +171,7 @@ def declare(env: Any) -> specs.Dict:  # dm_env leaves these methods untyped
 
 
 def ending_of(step: dm_env.TimeStep) -> EpisodeEnd | None:
-    """How an episode ends with a step; None: it goes on."""
+    """The end of an episode with a step; None: it continues."""
     if not step.last():
         return None
     return EpisodeEnd.TERMINATED if _is_zero(step.discount) else EpisodeEnd.TRUNCATED

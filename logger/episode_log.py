@@ -1,4 +1,4 @@
-"""Turns what one environment returns, step by step, into recorded episodes."""
+"""Records the steps of one environment as episodes, and calls the user's callbacks."""
 
 import time
 import warnings
@@ -16,9 +16,9 @@ from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.recorder import Recorder
 
 CUSTOM_DATA: Final = "custom_data"
-"""The field of what `step_fn` returns when that is no dict, as in EnvLogger."""
+"""The field for a result of `step_fn` that is not a dict, as in EnvLogger."""
 RESERVED_FIELDS: Final = frozenset((*DECLARED_FIELDS, *FLAGS, INFO, STEP_INDEX, TIME_NS))
-"""Names that `step_fn` cannot give to its fields."""
+"""Reserved names that `step_fn` must not use for fields."""
 BROKEN_OFF: Final = (
     "The episode ends before this step, as INTERRUPTED; what was recorded of it is kept. Steps up to the next reset "
     "are not recorded."
@@ -35,9 +35,10 @@ INFO_HINT: Final = (
 )
 
 Callback = Callable[[Any, Any, Any], Any]
-"""Takes time step (a `GymnasiumTimeStep` from Gymnasium's loggers), action (None on the first step) and environment."""
+"""A callback with time step (a `GymnasiumTimeStep` in Gymnasium's loggers), action (None on the first step) and
+environment."""
 InfoFunction = Callable[[dict[str, Any]], Mapping[str, Any]]
-"""Takes an info and returns what of it is recorded."""
+"""A callback that gets an info and returns the part to record."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ class Callbacks:
       step_fn: its result becomes fields of the step, or the field "custom_data" if it is no dict. Called at every
         step, for a scheduler may look at the result.
       episode_fn: its last result that is not None becomes metadata of the episode.
-      scheduler: decides which steps, or episodes, are kept.
-      info_fn: takes each info and returns what of it is recorded.
+      scheduler: selects the steps, or episodes, to record.
+      info_fn: gets each info and returns the part to record.
     """
 
     step_fn: Callback | None = None
@@ -59,7 +60,7 @@ class Callbacks:
 
     @property
     def need_time_steps(self) -> bool:
-        """Whether any of them looks at time steps."""
+        """Whether any of them uses time steps."""
         return any(function is not None for function in (self.step_fn, self.episode_fn, self.scheduler))
 
 
@@ -67,10 +68,10 @@ class EpisodeLog:
     """Records the episodes of one environment, of which at most one is open.
 
     Args:
-      recorder: where they go.
-      callbacks: the user's functions.
-      environment: what the callbacks are given as their last argument.
-      record_time: whether rows carry `time_ns`.
+      recorder: of the episodes.
+      callbacks: of the user.
+      environment: the last argument of the callbacks.
+      record_time: whether rows have `time_ns`.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class EpisodeLog:
         self._begin()
 
     def warn_outside(self) -> None:
-        """Says once that a step, of the method that calls this, is not recorded."""
+        """Warns once that a step, made by the calling method, is not recorded."""
         if not self._warned_outside:
             self._warned_outside = True
             warnings.warn(NOT_RECORDED, UserWarning, stacklevel=3)
@@ -101,10 +102,10 @@ class EpisodeLog:
         return self._running
 
     def expect(self) -> None:
-        """Says that the environment is about to be stepped or reset.
+        """Announces that the environment is about to be stepped or reset.
 
-        If what it returns never comes here, because it raised or Ctrl-C came in between, nobody knows what leads from
-        the last row to the next: then the episode ends as INTERRUPTED when the environment is used again.
+        If its result never arrives, because it raised or Ctrl-C interrupted it, the transition from the last row to the
+        next is unknown: then the episode ends as INTERRUPTED when the environment is used again.
         """
         if self._is_expecting:
             self.interrupt()
@@ -119,14 +120,14 @@ class EpisodeLog:
         options: object = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
-        """Begins an episode with its first row. One that was open ends as INTERRUPTED.
+        """Starts an episode with its first row. An open episode ends as INTERRUPTED.
 
         Args:
-          observed: the observation and whatever belongs with it; becomes the row's and is added to.
+          observed: the observation and other fields of the row; owned by this object, which adds fields.
           time_step: for the callbacks; may be None when there are none.
-          seed: given to the reset.
-          options: given to the reset.
-          provenance: whatever else is known about where this episode comes from.
+          seed: of the reset.
+          options: of the reset.
+          provenance: other data about the origin of this episode.
         """
         self.interrupt()
         self._begin()
@@ -153,15 +154,15 @@ class EpisodeLog:
         """Adds a row.
 
         Args:
-          observed: as in `start`; an empty dict says that the final observation is missing.
+          observed: as in `start`; an empty dict means that the final observation is missing.
           acted: action, reward and discount that led here.
           time_step: for the callbacks; may be None when there are none.
-          ending: how the episode ends with this row; None: it goes on.
-          flags: Gymnasium's terminated and truncated as they were.
+          ending: the end of the episode with this row; None: it continues.
+          flags: Gymnasium's terminated and truncated.
         """
         if not observed:
-            self._keep_left_out()  # no row comes after it: it is the last one
-        # Where the row before was left out, nothing is known to lead from it to here.
+            self._keep_left_out()  # no row follows: it is the last one
+        # If the previous row was left out, there is no transition from it to this row.
         joined = acted if self._left_out is None else None
         try:
             keep = self._consult(observed, time_step, acted.get(ACTION)) if observed else True
@@ -175,7 +176,7 @@ class EpisodeLog:
         self._is_expecting = False
 
     def interrupt(self) -> None:
-        """Ends an open episode as INTERRUPTED; does nothing when there is none."""
+        """Ends an open episode as INTERRUPTED; does nothing if there is none."""
         if not self._running:
             return
         try:
@@ -184,7 +185,7 @@ class EpisodeLog:
             self._end(EpisodeEnd.INTERRUPTED, (False, False), None)
 
     def _consult(self, observed: dict[str, Any], time_step: dm_env.TimeStep | None, action: object) -> bool:
-        """Calls the user's functions, adds their fields to the row and says whether to keep it."""
+        """Calls the user's callbacks, adds their fields to the row, and returns whether to record it."""
         self._step_index += 1
         if self._record_time:
             now = time.monotonic_ns()
@@ -215,11 +216,11 @@ class EpisodeLog:
             episode.append(observed, acted)
             self._left_out = None
         else:
-            # In case that it turns out to be the last one.
+            # Stored in case it turns out to be the last row.
             self._left_out = copy_value(observed), copy_value(acted)
 
     def _keep_left_out(self) -> None:
-        """Records the row that was left out, if there is one: it turned out to be the last."""
+        """Records the row that was left out, if any, because it turned out to be the last."""
         if self._episode is not None and self._left_out is not None:
             self._episode.append(*self._left_out)
             self._left_out = None
@@ -232,12 +233,12 @@ class EpisodeLog:
         try:
             episode.end(ending, terminated=terminated, truncated=truncated, metadata=self._metadata, acted=acted)
         except (SpecError, UnsupportedTypeError):
-            # The metadata, or the last action, cannot be recorded. The rows are there, and so is how it ended.
+            # The metadata, or the last action, cannot be recorded. The rows and the ending are still recorded.
             episode.end(ending, terminated=terminated, truncated=truncated)
             raise
 
     def _break_off(self, error: BaseException) -> None:
-        """Ends the episode after its last good row: one that went on would join steps that do not follow each other."""
+        """Ends the episode after its last valid row: continuing it would join steps that are not consecutive."""
         self._left_out = None
         if isinstance(error, SpecError):
             error.add_note(SPEC_HINT)
@@ -249,7 +250,7 @@ class EpisodeLog:
             if not isinstance(error, RecordingError):
                 error.add_note(f"The episode could not be ended either: {again}")
         else:
-            if isinstance(error, Exception) and not isinstance(error, Warning):  # that came after the row was taken
+            if isinstance(error, Exception) and not isinstance(error, Warning):  # issued after the row was recorded
                 error.add_note(BROKEN_OFF)
 
 

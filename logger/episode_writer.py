@@ -16,34 +16,34 @@ from rlds_kit.storage.recorder import Recorder
 
 
 class _Missing:
-    """Stands for an observation that nobody made."""
+    """The type of a placeholder for a missing observation."""
 
     def __repr__(self) -> str:
         return "MISSING"
 
 
 MISSING: Final = _Missing()
-"""The observation of a last step that has none."""
+"""The placeholder for the observation of a last step that has none."""
 _NOT_OBSERVED: Final = frozenset((ACTION, REWARD, DISCOUNT, OBSERVATION, *FLAGS, TIME_NS))
 _NOT_ACTED: Final = frozenset((OBSERVATION, *FLAGS, TIME_NS, STEP_INDEX))
 
 
 class EpisodeWriter:
-    """Writes episodes that the caller steps through. Any number may be open at once.
+    """Records episodes from values that the caller passes. Any number of episodes may be open at once.
 
     Args:
       directory: of the dataset; made if it is not there.
-      spec: the fields that every step must fit, by name ("observation", "action", "reward", ...); None: there are none.
-        With `strict=False` what does not fit is recorded as it is, with one warning for each field.
+      spec: of the declared fields, by name ("observation", "action", "reward", ...); None: there are none. With
+        `strict=False` values that do not match are recorded unchanged, with one warning for each field.
       metadata: of this run.
-      environment: what the episodes come from; any recordable dict.
-      record_time: whether steps carry `time_ns`, nanoseconds since their episode began. On: no simulator gives the
-        rhythm here.
-      options: `mode`, `policy` and what else `RecorderOptions` names.
+      environment: the origin of the episodes; any recordable dict.
+      record_time: whether to record `time_ns`, nanoseconds since the episode began. On by default, because there is no
+        simulator with a fixed time step.
+      options: `mode`, `policy` and others: see `RecorderOptions`.
 
     Raises:
-      SpecError: the spec contradicts the dataset that is there.
-      DatasetExistsError: the mode forbids the dataset that is there.
+      SpecError: the spec contradicts the existing dataset.
+      DatasetExistsError: the mode does not allow an existing dataset.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory, EpisodeWriter(directory) as writer:
@@ -70,12 +70,12 @@ class EpisodeWriter:
 
     @property
     def recorder(self) -> Recorder:
-        """What writes."""
+        """The recorder."""
         return self._recording.recorder
 
     @property
     def durable(self) -> dict[uuid.UUID, int]:
-        """For each open episode how many of its rows are on disk, whatever happens next."""
+        """The number of durable rows of each open episode."""
         return self._recording.durable
 
     def episode(
@@ -86,16 +86,16 @@ class EpisodeWriter:
         options: object = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> "OpenEpisode":
-        """Begins an episode; use it in a `with` statement, or call its `end`.
+        """Starts an episode; use it in a `with` statement, or call its `end`.
 
         Raises:
-          UnsupportedTypeError: an argument holds something that cannot be recorded.
-          RecordingError: nothing can be recorded any more.
+          UnsupportedTypeError: an argument contains a value that cannot be recorded.
+          RecordingError: recording is not possible any more.
         """
         return OpenEpisode(self, metadata, seed, options, provenance)
 
     def flush(self) -> None:
-        """Returns when everything that was given is durable.
+        """Returns when all recorded rows are durable.
 
         Raises:
           RecordingError: it could not be written.
@@ -103,7 +103,7 @@ class EpisodeWriter:
         self._recording.flush()
 
     def close(self) -> None:
-        """Ends open episodes as INTERRUPTED and writes everything. Does nothing the second time.
+        """Ends open episodes as INTERRUPTED and writes everything. Further calls do nothing.
 
         Raises:
           RecordingError: steps were lost.
@@ -126,7 +126,7 @@ class OpenEpisode:
     the `with` statement: how an episode ended is never guessed.
 
     Attributes:
-      id: identifies the episode for ever.
+      id: permanent id of the episode.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class OpenEpisode:
         options: object,
         provenance: Mapping[str, Any] | None,
     ) -> None:
-        self._writer = writer  # must live as long as its episodes do
+        self._writer = writer  # a reference: the writer must live as long as its episodes
         self._episode = writer.recorder.start_episode(
             metadata=metadata, seed=seed, options=options, provenance=provenance
         )
@@ -148,19 +148,19 @@ class OpenEpisode:
 
     @property
     def rows(self) -> int:
-        """Rows given so far: observations."""
+        """Number of rows so far: observations."""
         return self._episode.rows
 
     def start(self, observation: object, **fields: object) -> None:
-        """Gives the first observation.
+        """Records the first observation.
 
         Args:
           observation: what is seen before the first action.
           fields: whatever belongs with it.
 
         Raises:
-          RecordingError: the episode has started already, or nothing can be recorded any more.
-          SpecError: a declared field does not fit and the writer is strict, or a name is taken.
+          RecordingError: the episode has started already, or recording is not possible any more.
+          SpecError: a declared field does not match and the writer is strict, or a name is reserved.
           UnsupportedTypeError: a value cannot be recorded.
         """
         if self._episode.rows:
@@ -180,22 +180,22 @@ class OpenEpisode:
         acted: Mapping[str, Any] | None = None,
         **fields: object,
     ) -> None:
-        """Gives an action and what came of it.
+        """Records an action and its results.
 
         Args:
-          action: applied to the observation before.
+          action: in response to the previous observation.
           reward: for it; None: there is none.
           observation: after it; only a last step may lack it.
           discount: for it; None: there is none.
           terminated: the episode ends here, in a terminal state.
-          truncated: the episode ends here, cut off by a limit.
+          truncated: the episode ends here, because of a limit.
           acted: other fields that belong to the action.
           fields: fields that belong to the observation.
 
         Raises:
           RecordingError: the episode has not started, has ended, or its last step had no observation; or nothing can
             be recorded any more.
-          SpecError: a declared field does not fit and the writer is strict, or a name is taken.
+          SpecError: a declared field does not match and the writer is strict, or a name is reserved.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._check_open()
@@ -226,23 +226,23 @@ class OpenEpisode:
 
         Args:
           ending: TERMINATED, TRUNCATED or INTERRUPTED.
-          terminated: Gymnasium's flag as it was.
-          truncated: Gymnasium's flag as it was; both may be set.
-          metadata: what is known only now; added to what the start had.
+          terminated: Gymnasium's flag.
+          truncated: Gymnasium's flag; both may be set.
+          metadata: added to the metadata of the start.
 
         Raises:
-          ValueError: `ending` is INCOMPLETE, which only a reader decides.
-          RecordingError: the episode has ended already, or nothing can be recorded any more.
+          ValueError: `ending` is INCOMPLETE, which only readers assign.
+          RecordingError: the episode has ended already, or recording is not possible any more.
           UnsupportedTypeError: metadata cannot be recorded; the episode stays open.
         """
         self._episode.end(ending, terminated=terminated, truncated=truncated, metadata=metadata)
         self._ended = True
 
     def discard(self) -> None:
-        """Keeps nothing of the episode.
+        """Discards the episode.
 
         Raises:
-          RecordingError: the episode has ended already, or nothing can be recorded any more.
+          RecordingError: the episode has ended already, or recording is not possible any more.
         """
         self._episode.discard()
         self._ended = True

@@ -25,35 +25,36 @@ from rlds_kit.storage.recorder import Recorder
 
 
 class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Wraps a Gymnasium environment and records every step. Nothing that the caller sees changes.
+    """Wraps a Gymnasium environment and records every step. The wrapper is transparent to the caller.
 
-    Observations, rewards, flags and infos are passed through as the same objects. The discount that is recorded is 0
-    where the environment terminated and 1 elsewhere. Both flags are kept when both are true; such an episode ends as
-    TERMINATED. One that is reset or closed in the middle ends as INTERRUPTED.
+    Observations, rewards, flags and infos are passed through as the same objects. The recorded discount is 0 where the
+    environment terminated and 1 elsewhere. Both flags are recorded if both are true; such an episode ends as
+    TERMINATED. An episode that is reset or closed in the middle ends as INTERRUPTED.
 
-    A run is the same with the logger and without it: nothing is drawn. Each episode records the last seed of the
-    environment and the resets and steps since, so that `rlds-kit replay` can play the episodes since that seed in their
-    order. With `draw_seeds=True` a reset without a seed is given one that is drawn here and recorded, so that each
-    episode can be played alone. After a reset with a seed the drawn ones are determined by it.
+    The logger does not change a run: it draws no random numbers. Each episode records the last seed of the environment
+    and the resets and steps since, so that `rlds-kit replay` can replay the episodes since that seed in order. With
+    `draw_seeds=True` the logger draws and records a seed for each reset without one, so that each episode can be
+    replayed alone. After a reset with a seed, the drawn seeds are determined by it.
 
     Args:
       env: to record.
-      directory: of the dataset; made if it is not there.
+      directory: of the dataset; created if it does not exist.
       record_info: whether to record infos.
-      info_fn: takes each info and returns what of it is recorded; None records all of it.
-      step_fn: takes time step (a `GymnasiumTimeStep`), action (None on the first step) and environment; returns fields
-        of the step as a dict, or anything else for the field "custom_data"; None adds nothing.
-      episode_fn: takes the same and returns metadata of the episode; called at every step, the last value that is not
-        None counts.
-      metadata: of this run; not changed.
-      scheduler: which steps or episodes to keep; None keeps all.
-      draw_seeds: whether a reset without a seed is given one, which makes it another run.
-      record_time: whether steps carry `time_ns`, nanoseconds since their episode began.
-      options: `mode`, `policy` and what else `RecorderOptions` names.
+      info_fn: a callback that gets each info and returns the part to record; None: all of it.
+      step_fn: a callback that gets the time step (a `GymnasiumTimeStep`), the action (None on the first step) and the
+        environment; returns fields of the step as a dict, or any other value for the field "custom_data"; None: no
+        callback.
+      episode_fn: a callback with the same arguments that returns metadata of the episode; called at every step, the
+        last value that is not None is recorded.
+      metadata: of this run.
+      scheduler: selects the steps or episodes to record; None: all.
+      draw_seeds: whether to draw a seed for resets without one, which changes the run.
+      record_time: whether to record `time_ns`, nanoseconds since the episode began.
+      options: `mode`, `policy` and others: see `RecorderOptions`.
 
     Raises:
-      SpecError: a space cannot be recorded, or contradicts the dataset that is there.
-      DatasetExistsError: the mode forbids the dataset that is there.
+      SpecError: a space cannot be recorded, or contradicts the existing dataset.
+      DatasetExistsError: the mode does not allow an existing dataset.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -64,7 +65,7 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
     1.0
     """
 
-    def __init__(  # noqa: PLR0913  each is one independent choice, by name
+    def __init__(  # noqa: PLR0913  independent keyword arguments
         self,
         env: gymnasium.Env[Any, Any],
         directory: str | os.PathLike[str],
@@ -97,26 +98,26 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def recorder(self) -> Recorder:
-        """What writes: `flush()`, `durable`."""
+        """The recorder: `flush()`, `durable`."""
         return self._recording.recorder
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]  # read-only as gymnasium.Wrapper's
-        """The environment's own: an environment made from it is the same one, and records nothing."""
+        """The spec of the wrapped environment: an environment made from it records nothing."""
         return self.env.spec
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:  # an environment's observation is of any type
+    ) -> tuple[Any, dict[str, Any]]:  # observations have any type
         """Resets the environment; an episode that is open ends as INTERRUPTED.
 
         Args:
-          seed: recorded; None: passed on, unless `draw_seeds` has one drawn.
+          seed: recorded; None: passed on, unless `draw_seeds` is set.
           options: passed on and recorded.
 
         Raises:
-          RecordingError: nothing can be recorded any more.
-          SpecError: the observation does not fit its space, and the logger is strict.
+          RecordingError: recording is not possible any more.
+          SpecError: the observation does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
@@ -136,14 +137,14 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Steps the environment and records what it returned.
 
         Raises:
-          RecordingError: nothing can be recorded any more; the environment was not stepped.
-          SpecError: observation or reward does not fit its space, and the logger is strict.
+          RecordingError: recording is not possible any more; the environment was not stepped.
+          SpecError: observation or reward does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
         if self._check_action.is_due and self._log.is_running:
             self._check_action(action)
-        taken = copy_value(action)  # the environment may change it
+        taken = copy_value(action)  # a copy: the environment may change it
         self._log.expect()
         self._resets.step()
         observation, reward, terminated, truncated, info = result = self.env.step(action)
@@ -189,7 +190,7 @@ def declare(
 
 
 def ending_of(terminated: bool, truncated: bool) -> EpisodeEnd | None:
-    """How Gymnasium's flags end an episode; None: they do not."""
+    """The end of an episode by Gymnasium's flags; None: it continues."""
     if terminated:
         return EpisodeEnd.TERMINATED
     return EpisodeEnd.TRUNCATED if truncated else None

@@ -1,10 +1,9 @@
-"""Closing what nobody closed: at the end of the process, on SIGTERM, and when the last reference goes.
+"""Closes recorders that were not closed: at the end of the process, on SIGTERM, and after the last reference is gone.
 
-A library does not take over a process. Nothing is installed at import. While a recorder is open, and only if SIGTERM
-would otherwise kill the process at once, it raises `SystemExit(143)` in the main thread instead, so that `finally`
-blocks, context managers and `atexit` run. A handler that the program itself installed is never touched. A forked child
-inherits all of this and uses none of it: it never writes to its parent's files, and SIGTERM kills it as if we were not
-there.
+A library must not take control of a process. Nothing is installed at import. While a recorder is open, and only if
+SIGTERM would otherwise kill the process immediately, it raises `SystemExit(143)` in the main thread instead, so that
+`finally` blocks, context managers and `atexit` run. A handler of the program itself is never replaced. A forked child
+inherits this state but does not use it: it never writes to its parent's files, and SIGTERM kills it in the default way.
 """
 
 import multiprocessing
@@ -21,17 +20,17 @@ from typing import Final
 TERMINATED_STATUS: Final = 143
 """128 + SIGTERM: what a shell reports for a process that SIGTERM killed."""
 _WRITER_THREAD: Final = "rlds_kit"
-"""How the names of the core's own threads begin."""
+"""Prefix of the names of the core's threads."""
 
 
 class Lifetime:
-    """Has `close` run to its end once: when `end` is called, when `owner` is collected, or at exit.
+    """Calls `close` until it succeeds once: when `end` is called, when `owner` is garbage-collected, or at exit.
 
-    A collected owner gives a ResourceWarning, for when that happens is left to chance. At exit there is none.
+    A collected owner issues a ResourceWarning, because the time of collection is not defined. At exit there is none.
 
     Args:
-      owner: what is being used; `close` must not refer to it.
-      close: writes what is left.
+      owner: the object in use; `close` must not have a reference to it.
+      close: writes the remaining data.
       name: of the data, for the warning.
     """
 
@@ -39,17 +38,17 @@ class Lifetime:
         self._pid = os.getpid()
         self._owner = weakref.ref(owner)
         self._close, self._name = close, name
-        # At exit, finalizers run newest first, while the threads of the core are still there.
+        # At exit, finalizers run newest first, while the threads of the core still run.
         self._finalizer = weakref.finalize(owner, self._leave)
         if multiprocessing.parent_process() is not None:
-            # Such a child ends without `atexit`: it runs only what is registered like this.
+            # A child of multiprocessing ends without `atexit`: it runs only finalizers that are registered here.
             multiprocessing.util.Finalize(None, self._finalizer, exitpriority=0)
         _sigterm.hold(self)
 
     def end(self) -> None:
-        """Closes. Does nothing the second time, or in a forked child.
+        """Closes. Does nothing after the first success, or in a forked child.
 
-        If Ctrl-C or SIGTERM breaks it off, the next call, or the end of the process, goes on with it.
+        If Ctrl-C or SIGTERM interrupts it, the next call, or the end of the process, continues.
         """
         if not self._finalizer.alive or os.getpid() != self._pid:
             return
@@ -61,7 +60,7 @@ class Lifetime:
         self._release()
 
     def _leave(self) -> None:
-        """The owner is gone, or the process ends."""
+        """Called when the owner is collected, or the process ends."""
         if os.getpid() != self._pid:
             return
         collected = self._owner() is None
@@ -69,7 +68,7 @@ class Lifetime:
             threading.Thread(target=self._run, name=f"{_WRITER_THREAD} close").start()
         else:
             self._run()
-        if collected:  # last, for a warning may be an error
+        if collected:  # last, because a warning may be raised as an error
             warnings.warn(f"{self._name}: was not closed; use `with` or call close()", ResourceWarning, stacklevel=2)
 
     def _run(self) -> None:
@@ -84,19 +83,19 @@ class Lifetime:
 
 
 class _Sigterm:
-    """Turns SIGTERM into SystemExit while something is open."""
+    """Converts SIGTERM to SystemExit while a recorder is open."""
 
     def __init__(self) -> None:
         self._reset()
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self._lock = threading.RLock()  # a collected owner may release in the middle of `hold`
+        self._lock = threading.RLock()  # reentrant: a collected owner may call `release` during `hold`
         self._open: set[int] = set()
         self._installed = False
 
     def hold(self, holder: object) -> None:
-        """Counts a holder in; the first one installs the handler if that is allowed."""
+        """Adds a holder; the first one installs the handler if that is allowed."""
         if self._pid != os.getpid():
             self._reset()
         with self._lock:
@@ -105,7 +104,7 @@ class _Sigterm:
                 self._install()
 
     def release(self, holder: object) -> None:
-        """Counts a holder out; after the last one the default is back, unless somebody else's handler is there."""
+        """Removes a holder; the last one restores the default, unless another handler was installed."""
         with self._lock:
             self._open.discard(id(holder))
             if not self._open and self._installed and threading.current_thread() is threading.main_thread():
@@ -121,7 +120,7 @@ class _Sigterm:
     def _handle(self, number: int, _: FrameType | None) -> None:
         if self._pid == os.getpid() and self._open:
             raise SystemExit(TERMINATED_STATUS)
-        # A forked child, or nothing is open any more: what would have happened without us.
+        # In a forked child, or if nothing is open any more: the default behaviour.
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 

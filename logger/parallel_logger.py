@@ -16,20 +16,20 @@ with needs("pettingzoo"):
 
 
 class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
-    """Wraps a `pettingzoo.ParallelEnv` and records every step. Nothing that the caller sees changes.
+    """Wraps a `pettingzoo.ParallelEnv` and records every step. The wrapper is transparent to the caller.
 
-    One row a step. Observation, action, reward, `terminated` and `truncated` are dicts by agent: exactly what went in
-    and came out, so an agent that is not there is not in them. The episode ends when no agent is left: as TERMINATED
-    if every agent of the last step terminated, as TRUNCATED otherwise.
+    There is one row for each step. Observation, action, reward, `terminated` and `truncated` are the dicts by agent
+    that were passed and returned, so absent agents are not in them. The episode ends when no agent is left: as
+    TERMINATED if every agent of the last step terminated, as TRUNCATED otherwise.
 
     Args:
       env: to record.
-      directory: of the dataset; made if it is not there.
+      directory: of the dataset; created if it does not exist.
       options: see `PettingZooOptions`.
 
     Raises:
-      SpecError: a space cannot be recorded, or contradicts the dataset that is there; or two agents have one name.
-      DatasetExistsError: the mode forbids the dataset that is there.
+      SpecError: a space cannot be recorded, or contradicts the existing dataset; or two agents have the same name.
+      DatasetExistsError: the mode does not allow an existing dataset.
 
     >>> import tempfile
     >>> import pettingzoo
@@ -43,7 +43,7 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
 
     def __init__(
         self, env: Any, directory: str | os.PathLike[str], **options: Unpack[PettingZooOptions]
-    ) -> None:  # an environment's agents, observations and actions are of any type
+    ) -> None:  # agents, observations and actions have any type
         super().__init__(env)
         self._agents = AgentsRecording(self, env, directory, "pettingzoo.parallel", **options)
         self._log = self._agents.log
@@ -51,7 +51,7 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
 
     @property
     def recorder(self) -> Recorder:
-        """What writes: `flush()`, `durable`."""
+        """The recorder: `flush()`, `durable`."""
         return self._agents.recording.recorder
 
     def reset(
@@ -60,12 +60,12 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
         """Resets the environment; an episode that is open ends as INTERRUPTED.
 
         Args:
-          seed: recorded; None: passed on, unless `draw_seeds` has one drawn.
+          seed: recorded; None: passed on, unless `draw_seeds` is set.
           options: passed on and recorded.
 
         Raises:
-          RecordingError: nothing can be recorded any more.
-          SpecError: an observation does not fit its space, and the logger is strict.
+          RecordingError: recording is not possible any more.
+          SpecError: an observation does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._agents.recording.check()
@@ -84,13 +84,13 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
         """Steps the environment and records what it returned.
 
         Raises:
-          RecordingError: nothing can be recorded any more; the environment was not stepped.
-          SpecError: an observation or reward does not fit its space, and the logger is strict.
+          RecordingError: recording is not possible any more; the environment was not stepped.
+          SpecError: an observation or reward does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         agents = self._agents
         agents.recording.check()
-        taken = agents.names.keyed(copy_value(actions))  # the environment may change them
+        taken = agents.names.keyed(copy_value(actions))  # a copy: the environment may change them
         if agents.check_action is not None and self._log.is_running:
             agents.check_action(taken)
         self._log.expect()

@@ -24,22 +24,22 @@ def PettingZooLogger(
 ) -> AECLogger: ...
 
 
-def PettingZooLogger(  # noqa: N802  stands beside the classes GymnasiumLogger and EnvLogger and is used as they are
+def PettingZooLogger(  # noqa: N802  named and used like the classes GymnasiumLogger and EnvLogger
     env: ParallelEnv[Any, Any, Any] | AECEnv[Any, Any, Any],
     directory: str | os.PathLike[str],
     **options: Unpack[PettingZooOptions],
 ) -> ParallelLogger | AECLogger:
-    """Wraps a PettingZoo environment and records it: in a `ParallelLogger` or an `AECLogger`, whichever fits.
+    """Wraps a PettingZoo environment in a `ParallelLogger` or an `AECLogger`, depending on its kind.
 
     Args:
       env: to record.
-      directory: of the dataset; made if it is not there.
+      directory: of the dataset; created if it does not exist.
       options: see `PettingZooOptions`.
 
     Raises:
-      TypeError: the environment is of neither kind.
-      SpecError: a space cannot be recorded, or contradicts the dataset that is there; or two agents have one name.
-      DatasetExistsError: the mode forbids the dataset that is there.
+      TypeError: the environment has neither kind.
+      SpecError: a space cannot be recorded, or contradicts the existing dataset; or two agents have the same name.
+      DatasetExistsError: the mode does not allow an existing dataset.
 
     >>> import tempfile
     >>> import pettingzoo

@@ -1,6 +1,6 @@
-"""Where episodes come from: environment, wrappers, versions, ROM.
+"""The provenance of episodes: environment, wrappers, versions, ROM.
 
-What cannot be found out is left out; nothing here raises.
+Unknown entries are left out; nothing here raises.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ from rlds_kit.base.errors import UnsupportedTypeError
 from rlds_kit.spec import value
 
 SIMULATORS: Final = ("ale_py", "mujoco", "dm_control", "Box2D", "pygame", "pybullet", "minigrid", "procgen")
-"""Their versions are noted where the program has loaded them."""
+"""Modules whose versions are recorded if they are loaded."""
 
 
 def of_gymnasium(env: gymnasium.Env[Any, Any]) -> dict[str, Any]:
-    """What is known about a Gymnasium environment.
+    """The provenance of a Gymnasium environment.
 
     Returns:
       `interface`, `class` and `versions`; for a registered environment also `id`, `kwargs`, `wrappers` and the whole
@@ -45,7 +45,7 @@ def of_gymnasium(env: gymnasium.Env[Any, Any]) -> dict[str, Any]:
 
 
 def of_vector(envs: gymnasium.vector.VectorEnv[Any, Any, Any]) -> dict[str, Any]:
-    """What is known about a vector environment: as `of_gymnasium`, with `num_envs` and `autoreset_mode`."""
+    """The provenance of a vector environment: as `of_gymnasium`, with `num_envs` and `autoreset_mode`."""
     found: dict[str, Any] = {"interface": "gymnasium.vector", "num_envs": envs.num_envs}
     with contextlib.suppress(Exception):
         found["autoreset_mode"] = gymnasium.vector.AutoresetMode(envs.metadata["autoreset_mode"]).value
@@ -53,14 +53,14 @@ def of_vector(envs: gymnasium.vector.VectorEnv[Any, Any, Any]) -> dict[str, Any]
         found |= {"class": _name(envs.unwrapped), "wrapper_classes": [_name(layer) for layer in _layers(envs)]}
     found["versions"] = _versions("gymnasium", *_modules(envs))
     with contextlib.suppress(Exception):
-        # Only what is at hand: asking the processes of an AsyncVectorEnv could kill one of them.
+        # Only local data: a request to the processes of an AsyncVectorEnv could kill one of them.
         first = getattr(envs.unwrapped, "envs", None)
         found |= _of_spec(envs.spec or (first[0].spec if first else None))
     return found
 
 
 def of_dm_env(env: dm_env.Environment) -> dict[str, Any]:
-    """What is known about a dm_env environment: `interface`, `class` and `versions`."""
+    """The provenance of a dm_env environment: `interface`, `class` and `versions`."""
     return {
         "interface": "dm_env",
         "class": _name(env),
@@ -69,7 +69,7 @@ def of_dm_env(env: dm_env.Environment) -> dict[str, Any]:
 
 
 def of_pettingzoo(env: Any, interface: str) -> dict[str, Any]:  # ParallelEnv and AECEnv alike
-    """What is known about a PettingZoo environment: `interface`, `class`, `name`, `possible_agents` and `versions`."""
+    """The provenance of a PettingZoo environment: `interface`, `class`, `name`, `possible_agents` and `versions`."""
     found: dict[str, Any] = {"interface": interface}
     with contextlib.suppress(Exception):
         found["class"] = _name(env.unwrapped)
@@ -89,7 +89,7 @@ def _of_spec(spec: EnvSpec | None) -> dict[str, Any]:
     kwargs = recordable(spec.kwargs)
     found: dict[str, Any] = {"id": spec.id, "kwargs": kwargs, "wrappers": [], "spec": {}}
     with contextlib.suppress(Exception):
-        found["spec"] = json.loads(spec.to_json())  # refuses what cannot be made again from JSON
+        found["spec"] = json.loads(spec.to_json())  # raises if the environment cannot be made from its JSON
     for wrapper in spec.additional_wrappers:
         arguments = recordable(wrapper.kwargs or {})
         found["wrappers"].append({"name": wrapper.name, "entry_point": wrapper.entry_point, "kwargs": arguments})
@@ -115,7 +115,7 @@ def recordable(items: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rom(game: object) -> dict[str, Any]:
-    """The game's ROM, if it is one of ALE and ale_py is loaded."""
+    """The ROM of a game of ALE, if ale_py is loaded."""
     if not isinstance(game, str) or "ale_py" not in sys.modules:
         return {}
     from ale_py import roms
@@ -124,7 +124,7 @@ def _rom(game: object) -> dict[str, Any]:
     if path is None:
         return {}
     content = Path(path).read_bytes()
-    md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()  # what ALE itself tells ROMs apart by
+    md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()  # the hash by which ALE identifies ROMs
     return {"rom": {"name": game, "sha256": hashlib.sha256(content).hexdigest(), "md5": md5}}
 
 
@@ -136,7 +136,7 @@ def _layers(env: Any) -> Iterator[object]:  # Env and VectorEnv alike
 
 
 def _modules(env: Any) -> list[str]:  # Env and VectorEnv alike
-    """The top-level modules that environment and wrappers come from."""
+    """The top-level modules of the environment and its wrappers."""
     found = {}
     with contextlib.suppress(Exception):
         for layer in (*_layers(env), env.unwrapped):
@@ -145,7 +145,7 @@ def _modules(env: Any) -> list[str]:  # Env and VectorEnv alike
 
 
 def _versions(*modules: str) -> dict[str, str]:
-    """Versions of Python, of the modules named, and of the simulators that are loaded."""
+    """Versions of Python, of the given modules, and of loaded simulators."""
     found = {"python": platform.python_version(), "rlds_kit": __version__}
     for module in dict.fromkeys(("numpy", *modules, *(name for name in SIMULATORS if name in sys.modules))):
         version = _version(module)
@@ -160,7 +160,7 @@ def _version(module: str) -> str | None:
         return stated
     try:
         return distributions.version(module)  # names of distributions ignore - and _
-    except Exception:  # noqa: BLE001  nothing about provenance may stop a recording
+    except Exception:  # noqa: BLE001  provenance must never stop a recording
         return None
 
 

@@ -1,4 +1,4 @@
-"""Options that every logger hands to the recorder."""
+"""Options that every logger passes to the recorder."""
 
 from collections.abc import Mapping
 from typing import TypedDict
@@ -10,14 +10,15 @@ class RecorderOptions(TypedDict, total=False):
     """Keyword arguments of `rlds_kit.storage.recorder.Recorder` that every logger also takes.
 
     Attributes:
-      mode: "append" (the default) adds to a dataset that is there; "error" refuses one; "new" records beside it.
-      policy: when what was given is durable.
+      mode: for an existing dataset: "append" (the default) adds to it; "error" raises; "new" uses another directory.
+      policy: when rows are written and synced.
       about: name, description, citation and licence of the dataset.
-      max_shard_bytes: a shard that has reached this size takes no new episode.
-      max_shard_episodes: a shard that has so many episodes takes no new one.
-      memory_limit: bytes of rows that may wait, over all open episodes.
-      strict: whether a declared field that does not fit is an error, before anything of the step is recorded. If not,
-        it is recorded as it is, with one warning for the field. `EpisodeWriter` is strict, loggers are not.
+      max_shard_bytes: a shard of this size gets no new episodes.
+      max_shard_episodes: a shard with this many episodes gets no new ones.
+      memory_limit: maximum bytes of buffered rows of all open episodes.
+      strict: whether a value that does not match its declaration is an error, raised before anything of the step is
+        recorded. If not, it is recorded unchanged, with one warning for the field. `EpisodeWriter` is strict by
+        default, loggers are not.
     """
 
     mode: str
@@ -30,7 +31,7 @@ class RecorderOptions(TypedDict, total=False):
 
 
 def tolerant(options: RecorderOptions) -> RecorderOptions:
-    """The options of a logger, which is not strict unless the caller says so: what the environment gives is data.
+    """The options of a logger, which is not strict by default: values from the environment are data.
 
     >>> tolerant({"mode": "new"}), tolerant({"strict": True})
     ({'strict': False, 'mode': 'new'}, {'strict': True})

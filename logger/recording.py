@@ -1,4 +1,4 @@
-"""What every logger has behind it: a recorder, the episodes that are open in it, and a lifetime."""
+"""The shared part of all loggers: a recorder, its open episodes, and its lifetime."""
 
 import os
 import uuid
@@ -17,9 +17,9 @@ class Recording:
     Args:
       owner: the logger.
       directory: of the dataset.
-      declared: the fields that every step must fit; None: there are none.
+      declared: the spec of the declared fields; None: there are none.
       metadata: of this run.
-      environment: what was recorded; see `provenance.py`.
+      environment: its provenance; see `provenance.py`.
       options: for the recorder.
 
     Raises:
@@ -41,20 +41,20 @@ class Recording:
         self._lifetime = Lifetime(owner, self._close, f"{type(owner).__name__}({os.fspath(directory)!r})")
 
     def before_close(self, finish: Callable[[], None]) -> None:
-        """Has `finish` called before the recorder is closed; it must not refer to the owner."""
+        """Registers a callback that runs before the recorder is closed; it must not have a reference to the owner."""
         self._before_close.append(finish)
 
     def check(self) -> None:
-        """Raises RecordingError if nothing can be recorded any more: closed, failed, or in a forked child."""
+        """Raises RecordingError if recording is not possible any more: closed, failed, or in a forked child."""
         self.recorder.check()
 
     def flush(self) -> None:
-        """Returns when everything that was given is durable; RecordingError if it could not be written."""
+        """Returns when all recorded rows are durable; RecordingError if they could not be written."""
         self.recorder.flush()
 
     @property
     def durable(self) -> dict[uuid.UUID, int]:
-        """For each open episode how many of its rows are on disk."""
+        """The number of durable rows of each open episode."""
         return self.recorder.durable
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class Recording:
 
 
 def close_both(close_recording: Callable[[], None], close_environment: Callable[[], object]) -> None:
-    """Closes both, the data first. If both fail, the recorder's error is raised with the environment's as its cause."""
+    """Closes both, the recorder first. If both fail, the recorder's error is raised from the environment's."""
     try:
         close_recording()
     except Exception as lost:

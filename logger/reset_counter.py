@@ -1,4 +1,4 @@
-"""Counts the resets and steps of an environment since its last seed, so that its episodes can be played again."""
+"""Counts the resets and steps of an environment since its last seed, so that its episodes can be replayed."""
 
 import uuid
 from typing import Any
@@ -7,7 +7,7 @@ from rlds_kit.base.reset_chain import ResetChain
 
 
 class ResetCounter:
-    """What was done with one environment instance; draws nothing and changes nothing.
+    """The resets and steps of one environment instance; only counts, and has no effect on it.
 
     >>> counter = ResetCounter()
     >>> counter.reset(None)
@@ -24,10 +24,10 @@ class ResetCounter:
     def __init__(self) -> None:
         self._instance = uuid.uuid4().hex
         self._all_resets = self._seeded_reset = self._resets = self._steps = 0
-        self._seed: Any = None  # of whatever type the environment takes
+        self._seed: Any = None  # any type that the environment accepts
 
     def reset(self, seed: object) -> None:
-        """Counts a reset that is about to be made, with a seed or with None."""
+        """Counts the next reset, with a seed or with None."""
         self._all_resets += 1
         self._resets += 1
         if seed is not None:
@@ -35,11 +35,11 @@ class ResetCounter:
             self._resets = self._steps = 0
 
     def step(self) -> None:
-        """Counts a step that is about to be made, whether it is recorded or not."""
+        """Counts the next step, whether it is recorded or not."""
         self._steps += 1
 
     def provenance(self) -> dict[str, Any]:
-        """The entry for the provenance of an episode that begins now; empty where there was no seed yet."""
+        """The provenance entry of an episode that begins now; empty if there was no seed yet."""
         if self._seed is None:
             return {}
         return ResetChain(self._instance, self._seeded_reset, self._seed, self._resets, self._steps).provenance()

@@ -1,12 +1,12 @@
-"""Schedulers decide which steps, or which episodes, are kept. The names and arguments are EnvLogger's.
+"""Schedulers select the steps, or the episodes, to record. The names and arguments are those of EnvLogger.
 
-A scheduler is any callable that takes a `StepData` and says whether to keep its row. The first and the last row of an
-episode are kept whatever a scheduler says: without them an episode would have no start or end. The rows around a gap
-are not joined: action and reward of the row before it are undefined, and every row says in `step_index` which step of
-the environment it is.
+A scheduler is any callable that gets a `StepData` and returns whether to record its row. The first and the last row of
+an episode are always recorded: without them an episode would have no start or end. No transition spans a gap: action
+and reward of the row before it are undefined, and every row has `step_index`, the number of its step in the
+environment.
 
-An `EpisodeScheduler` decides about whole episodes: it is asked at the first step, and an episode that it does not
-choose is not recorded at all.
+An `EpisodeScheduler` selects whole episodes: it is called at the first step, and an episode that it does not select is
+not recorded at all.
 """
 
 import abc
@@ -22,7 +22,7 @@ import numpy as np
 
 
 class StepData(NamedTuple):
-    """What a scheduler is asked about.
+    """The argument of a scheduler.
 
     Attributes:
       timestep: what the environment returned; a `GymnasiumTimeStep` where it is Gymnasium's.
@@ -39,7 +39,7 @@ Scheduler = Callable[[StepData], bool]
 
 
 class EpisodeScheduler(abc.ABC):
-    """Keeps or leaves out whole episodes: asks `choose` once for each, at its first step."""
+    """Selects whole episodes: calls `choose` once for each, at its first step."""
 
     def __init__(self) -> None:
         self._keep = False
@@ -49,17 +49,17 @@ class EpisodeScheduler(abc.ABC):
         """Whether to record the episode that begins now."""
 
     def __call__(self, step: StepData) -> bool:
-        """The answer for the episode that `step` belongs to."""
+        """Whether to record the episode of `step`."""
         if step.timestep.first():
             self._keep = self.choose()
         return self._keep
 
 
 class NStepScheduler:
-    """Keeps every n-th step, counted over all episodes.
+    """Records every n-th step, counted over all episodes.
 
     Args:
-      step_interval: keeps the steps 0, n, 2n, ... that it is asked about.
+      step_interval: records the calls 0, n, 2n, ...
 
     Raises:
       ValueError: the interval is not above 0.
@@ -80,11 +80,11 @@ class NStepScheduler:
 
 
 class BernoulliStepScheduler:
-    """Keeps each step with a given probability.
+    """Records each step with a given probability.
 
     Args:
       keep_probability: in [0, 1].
-      seed: of the coin; None: another one each time.
+      seed: of the random numbers; None: not reproducible.
 
     Raises:
       ValueError: the probability is outside [0, 1].
@@ -95,18 +95,18 @@ class BernoulliStepScheduler:
         self._random = random.Random(seed)  # noqa: S311  sampling, not secrets
 
     def __call__(self, _: StepData) -> bool:
-        """A toss of the coin."""
+        """A random decision."""
         return self._random.random() < self._probability
 
 
 class ListStepScheduler:
-    """Keeps the steps of a list, counted over all episodes.
+    """Records the steps of a list, counted over all episodes.
 
     Args:
-      desired_steps: numbers of the calls to keep, from 0; an array must be of int32 or int64.
+      desired_steps: numbers of the calls to record, from 0; an array must be of int32 or int64.
 
     Raises:
-      ValueError: the list is empty, or holds something other than integers.
+      ValueError: the list is empty, or has elements other than integers.
     """
 
     def __init__(self, desired_steps: Iterable[int] | np.ndarray) -> None:
@@ -120,11 +120,11 @@ class ListStepScheduler:
 
 
 class TimeScheduler:
-    """Keeps a step whenever some time has gone by since the last one kept, or since this scheduler was made.
+    """Records a step if the interval has passed since the last recorded one, or since this scheduler was created.
 
     Args:
       interval: seconds or a timedelta, above 0.
-      clock: returns seconds; must not go back.
+      clock: returns seconds; must be monotonic.
 
     Raises:
       ValueError: the interval is not above 0.
@@ -143,7 +143,7 @@ class TimeScheduler:
         self._last = clock()
 
     def __call__(self, _: StepData) -> bool:
-        """Whether the time has come; counts again from now, so missed times are not made up for."""
+        """Whether the interval has passed; then it starts again from now, so missed times are not repeated."""
         now = self._clock()
         if now - self._last < self._seconds:
             return False
@@ -152,10 +152,10 @@ class TimeScheduler:
 
 
 class NEpisodeScheduler(EpisodeScheduler):
-    """Keeps every n-th episode.
+    """Records every n-th episode.
 
     Args:
-      episode_interval: keeps the episodes 0, n, 2n, ...
+      episode_interval: records the episodes 0, n, 2n, ...
 
     Raises:
       ValueError: the interval is not above 0.
@@ -173,11 +173,11 @@ class NEpisodeScheduler(EpisodeScheduler):
 
 
 class BernoulliEpisodeScheduler(EpisodeScheduler):
-    """Keeps each episode with a given probability: one toss for each, at its first step.
+    """Records each episode with a given probability: one random decision for each, at its first step.
 
     Args:
       keep_probability: in [0, 1].
-      seed: of the coin; None: another one each time.
+      seed: of the random numbers; None: not reproducible.
 
     Raises:
       ValueError: the probability is outside [0, 1].
@@ -189,18 +189,18 @@ class BernoulliEpisodeScheduler(EpisodeScheduler):
         self._random = random.Random(seed)  # noqa: S311  sampling, not secrets
 
     def choose(self) -> bool:
-        """A toss of the coin."""
+        """A random decision."""
         return self._random.random() < self._probability
 
 
 class ListEpisodeScheduler(EpisodeScheduler):
-    """Keeps the episodes of a list.
+    """Records the episodes of a list.
 
     Args:
-      desired_episodes: numbers of the episodes to keep, from 0; an array must be of int32 or int64.
+      desired_episodes: numbers of the episodes to record, from 0; an array must be of int32 or int64.
 
     Raises:
-      ValueError: the list is empty, or holds something other than integers.
+      ValueError: the list is empty, or has elements other than integers.
     """
 
     def __init__(self, desired_episodes: Iterable[int] | np.ndarray) -> None:

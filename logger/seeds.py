@@ -1,4 +1,4 @@
-"""Seeds for resets that the caller gave none for."""
+"""Draws seeds for resets without one."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -6,13 +6,13 @@ from typing import Final
 import numpy as np
 
 _LARGEST: Final = 2**31
-"""Many environments hand their seed to libraries that take 31 bits."""
+"""Many environments pass their seed to libraries that support 31 bits."""
 _BRANCH: Final = (0x726C6473,)
-"""Keeps our stream apart from the environment's own, which starts from the same seed."""
+"""Separates our random numbers from those of the environment, which start from the same seed."""
 
 
 class SeedSource:
-    """Draws seeds; after a caller's seed all that follow are determined by it.
+    """Draws seeds; after a seed of the caller, all following ones are determined by it.
 
     >>> one, other = SeedSource(), SeedSource()
     >>> one.follow(7), other.follow(7)
@@ -25,7 +25,7 @@ class SeedSource:
         self._random = np.random.default_rng()
 
     def follow(self, seed: int | Iterable[int]) -> None:
-        """Begins anew from a seed, or several, that the caller gave."""
+        """Restarts from a seed, or several seeds, of the caller."""
         numbers = [abs(int(number)) for number in (seed if isinstance(seed, Iterable) else [seed])]
         self._random = np.random.default_rng(np.random.SeedSequence(numbers, spawn_key=_BRANCH))
 

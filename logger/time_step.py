@@ -1,4 +1,4 @@
-"""The time step that callbacks and schedulers see when the environment is Gymnasium's."""
+"""The time step that callbacks and schedulers get from Gymnasium environments."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,15 +7,15 @@ import dm_env
 
 
 class GymnasiumTimeStep(dm_env.TimeStep):
-    """A `dm_env.TimeStep` with what Gymnasium adds, so that one callback serves every logger.
+    """A `dm_env.TimeStep` with Gymnasium's additional data, so that a callback works with every logger.
 
     Unpacks to step_type, reward, discount and observation as every time step does.
 
     Attributes:
-      info: what the environment returned beside the observation.
+      info: from the environment.
       terminated: Gymnasium's flag; False on the first step.
       truncated: likewise.
-      env_index: which sub-environment of a vector environment; 0 where there is only one.
+      env_index: of the sub-environment of a vector environment; 0 if there is only one.
 
     >>> first = GymnasiumTimeStep.restart([0.0], {"lives": 3})
     >>> first.first(), first.reward, first.info
@@ -38,7 +38,7 @@ class GymnasiumTimeStep(dm_env.TimeStep):
     def transition(
         cls, observation: object, reward: object, flags: tuple[bool, bool], info: Mapping[str, Any], env_index: int = 0
     ) -> "GymnasiumTimeStep":
-        """A later step; it is the last one when one of `flags`, terminated and truncated, is set."""
+        """A later step; it is the last one if one of `flags`, terminated and truncated, is set."""
         terminated, truncated = flags
         kind = dm_env.StepType.LAST if terminated or truncated else dm_env.StepType.MID
         step = cls(kind, reward, 0.0 if terminated else 1.0, observation)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 
-def copy_value(value: Any) -> Any:  # whatever an agent or environment hands out
-    """Copies arrays and the dicts, lists and tuples around them; shares the rest, which is immutable or refused later.
+def copy_value(value: Any) -> Any:  # any value from an agent or environment
+    """Copies arrays and the dicts, lists and tuples around them; shares the rest, which is immutable or not supported.
 
     >>> action = {"throttle": np.zeros(1)}
     >>> before = copy_value(action)

@@ -1,7 +1,7 @@
-"""The infos of a vector environment, taken apart into those of its sub-environments.
+"""Splits the infos of a vector environment into those of its sub-environments.
 
-Gymnasium batches infos key by key, with a mask under `_key` that says who has it, nested dicts likewise. Some vector
-environments leave out masks; then everybody has the key.
+Gymnasium batches infos key by key, with a mask under `_key` for the sub-environments that have it; nested dicts
+likewise. Some vector environments omit masks; then all sub-environments have the key.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ import numpy as np
 def split(infos: Mapping[str, Any], index: int, num_envs: int) -> dict[str, Any]:
     """The info of the sub-environment `index`.
 
-    Numbers come out as NumPy scalars: batching has lost whether they were Python's.
+    Numbers are NumPy scalars, because Gymnasium batches them.
 
     Args:
       infos: of all of them.
-      index: which one.
-      num_envs: how many there are; a value without that length belongs to each as a whole.
+      index: of the sub-environment.
+      num_envs: number of sub-environments; a value without this length belongs to each of them.
 
     >>> infos = {"lives": np.array([3, 0]), "_lives": np.array([True, False]), "step": np.array([7, 8])}
     >>> split(infos, 1, 2)
@@ -40,17 +40,17 @@ def split(infos: Mapping[str, Any], index: int, num_envs: int) -> dict[str, Any]
 
 
 def _is_mask(key: object, infos: Mapping[str, Any]) -> bool:
-    # An environment's own "_key" beside "key" is told by its own mask, "__key".
+    # If an environment itself has a key "_key" beside "key", that has its own mask, "__key".
     return isinstance(key, str) and key[:1] == "_" and key[1:] in infos and f"_{key}" not in infos
 
 
-def _item(batch: Any, index: int, num_envs: int) -> Any:  # infos hold anything
+def _item(batch: Any, index: int, num_envs: int) -> Any:  # infos have any type
     count = len(batch) if isinstance(batch, list | tuple) or (isinstance(batch, np.ndarray) and batch.ndim) else None
     return batch[index] if count == num_envs else batch
 
 
 def final_observation(infos: Mapping[str, Any], index: int) -> Any:  # an observation of any type
-    """The last observation of an episode that ended in this very step; None if the environment keeps it to itself."""
+    """The last observation of an episode that ended in this step; None if the environment does not return it."""
     batch = infos.get("final_obs")
     mask = infos.get("_final_obs")
     if batch is None or (mask is not None and not mask[index]):
@@ -59,7 +59,7 @@ def final_observation(infos: Mapping[str, Any], index: int) -> Any:  # an observ
 
 
 def _row(batch: Any, index: int) -> Any:  # an observation of any type
-    """One of a batch: of an object array of observations, or of arrays stacked leaf by leaf."""
+    """One element of a batch: of an object array of observations, or of arrays stacked leaf by leaf."""
     if isinstance(batch, Mapping):
         return {key: _row(item, index) for key, item in batch.items()}
     if isinstance(batch, tuple):

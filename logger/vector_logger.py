@@ -25,13 +25,13 @@ from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.storage.recorder import Recorder
 
 RESET_MASK: Final = "reset_mask"
-"""The option of a reset that says which sub-environments to reset."""
+"""The reset option that selects the sub-environments to reset."""
 FINAL: Final = ("final_obs", "_final_obs", "final_info", "_final_info")
-"""What SAME_STEP adds to the infos."""
+"""The keys that SAME_STEP adds to infos."""
 STATISTICS: Final = ("episode",)
-"""What RecordEpisodeStatistics adds, beside the info of the reset, about the episode that has ended."""
+"""The key of RecordEpisodeStatistics, which refers to the ended episode, unlike the other infos of the reset."""
 BYPASSES: Final = frozenset(("reset_async", "reset_wait", "step_async", "step_wait", "send", "recv", "xla"))
-"""Ways to step some vector environments that a wrapper does not see."""
+"""Methods of some vector environments that make steps without calling the wrapper."""
 
 Flags = tuple[bool, bool]
 
@@ -44,36 +44,35 @@ else:
 class VectorLogger(_Wrapper):
     """Wraps a Gymnasium vector environment and records every step of every sub-environment.
 
-    What the caller sees does not change. What is recorded is what separate environments would have given: with
+    The wrapper is transparent to the caller. The recorded episodes are the same as from separate environments: with
     autoreset NEXT_STEP the call after an episode's end begins the next episode, and its action and zero reward are not
     recorded; with SAME_STEP the last observation and info are those in `final_obs` and `final_info`; with DISABLED
-    episodes begin where `options["reset_mask"]` says. Infos are batched by Gymnasium, so numbers in them come out as
-    NumPy scalars.
+    episodes begin where `options["reset_mask"]` is true. Gymnasium batches infos, so numbers in them are NumPy scalars.
 
-    An integer seed is recorded as the sub-environments get it: `seed`, `seed + 1`, ... Nothing is drawn unless
-    `draw_seeds` is on, as in `GymnasiumLogger`. Episodes that an autoreset began have no seed in any case: they record
-    the last seed of their sub-environment and the resets since.
+    An integer seed is recorded as the sub-environments get it: `seed`, `seed + 1`, ... No seeds are drawn unless
+    `draw_seeds` is on, as in `GymnasiumLogger`. Episodes that an autoreset began never have a seed: they record the
+    last seed of their sub-environment and the resets since.
 
     Args:
       envs: to record.
-      directory: of the dataset; made if it is not there.
+      directory: of the dataset; created if it does not exist.
       record_info: whether to record infos.
-      info_fn: takes the info of one sub-environment and returns what of it is recorded; None records all of it.
-      step_fn: as in `GymnasiumLogger`, for one sub-environment at a time: `time_step.env_index` says which. The
-        environment that it gets is the vector environment.
+      info_fn: a callback that gets the info of one sub-environment and returns the part to record; None: all of it.
+      step_fn: as in `GymnasiumLogger`, for one sub-environment at a time, whose index is `time_step.env_index`. Its
+        last argument is the vector environment.
       episode_fn: likewise.
-      metadata: of this run; not changed.
-      make_scheduler: takes the index of a sub-environment and returns its scheduler, which therefore sees the steps of
-        one environment only; None keeps all.
-      draw_seeds: whether a reset without a seed is given one, which makes it another run.
-      record_time: whether steps carry `time_ns`, nanoseconds since their episode began.
-      options: `mode`, `policy` and what else `RecorderOptions` names.
+      metadata: of this run.
+      make_scheduler: a function of the index of a sub-environment that returns its scheduler, which gets the steps of
+        this one only; None: all steps are recorded.
+      draw_seeds: whether to draw a seed for resets without one, which changes the run.
+      record_time: whether to record `time_ns`, nanoseconds since the episode began.
+      options: `mode`, `policy` and others: see `RecorderOptions`.
 
     Raises:
-      TypeError: `envs` is no vector environment.
-      ValueError: the autoreset mode is missing or unknown, or a step serves only some of the sub-environments.
-      SpecError: a space cannot be recorded, or contradicts the dataset that is there.
-      DatasetExistsError: the mode forbids the dataset that is there.
+      TypeError: `envs` is not a vector environment.
+      ValueError: the autoreset mode is missing or unknown, or a step applies only to some of the sub-environments.
+      SpecError: a space cannot be recorded, or contradicts the existing dataset.
+      DatasetExistsError: the mode does not allow an existing dataset.
 
     >>> import gymnasium, tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
@@ -84,7 +83,7 @@ class VectorLogger(_Wrapper):
     [1.0, 1.0]
     """
 
-    def __init__(  # noqa: PLR0913  each is one independent choice, by name
+    def __init__(  # noqa: PLR0913  independent keyword arguments
         self,
         envs: VectorEnv[Any, Any, Any],
         directory: str | os.PathLike[str],
@@ -121,11 +120,11 @@ class VectorLogger(_Wrapper):
         self._resets_next = np.zeros(envs.num_envs, np.bool_)
         self._is_expecting = False
         self._counts_seeds_by_rank = type(envs.unwrapped).__module__.startswith("ale_py")
-        super().__init__(envs)  # last, for from here on some versions of Gymnasium close what is collected
+        super().__init__(envs)  # last: after this, some versions of Gymnasium close a collected wrapper
 
     @property
     def recorder(self) -> Recorder:
-        """What writes: `flush()`, `durable`."""
+        """The recorder: `flush()`, `durable`."""
         return self._recording.recorder
 
     def reset(
@@ -133,16 +132,16 @@ class VectorLogger(_Wrapper):
         *,
         seed: int | Sequence[int | None] | np.ndarray | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:  # observations are of any type
+    ) -> tuple[Any, dict[str, Any]]:  # observations have any type
         """Resets the sub-environments, or those of `options["reset_mask"]`; their open episodes end as INTERRUPTED.
 
         Args:
-          seed: as the vector environment takes it; recorded. None: passed on, unless `draw_seeds` has one drawn.
+          seed: as for the vector environment; recorded. None: passed on, unless `draw_seeds` is set.
           options: passed on and, without the mask, recorded.
 
         Raises:
-          RecordingError: nothing can be recorded any more.
-          SpecError: an observation does not fit its space, and the logger is strict.
+          RecordingError: recording is not possible any more.
+          SpecError: an observation does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
@@ -174,12 +173,12 @@ class VectorLogger(_Wrapper):
         If a row of one of them cannot be recorded, the rows of the others are; then the error is raised.
 
         Raises:
-          RecordingError: nothing can be recorded any more; nothing was stepped.
-          SpecError: observation or reward does not fit its space, and the logger is strict.
+          RecordingError: recording is not possible any more; nothing was stepped.
+          SpecError: observation or reward does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
-        taken = list(iterate(self.env.action_space, copy_value(actions)))  # the environment may change them
+        taken = list(iterate(self.env.action_space, copy_value(actions)))  # a copy: the environment may change them
         for index in self._playing() if self._check_action.is_due else ():
             self._check_action(taken[index])
         self._expect()
@@ -200,7 +199,7 @@ class VectorLogger(_Wrapper):
                 elif log.is_running:
                     self._step(index, each[index], (taken[index], rewards[index]), flags, infos)
         if self._mode is AutoresetMode.NEXT_STEP:
-            # While an autoreset is due, the flags are those of the reset: both False.
+            # When an autoreset is due, the flags of this call belong to the reset: both False.
             self._resets_next = np.logical_or(terminations, truncations) & ~self._resets_next
         self._is_expecting = False
         failures.raise_first()
@@ -215,7 +214,7 @@ class VectorLogger(_Wrapper):
         close_both(self._recording.close, lambda: self.env.close(**kwargs))
 
     def _expect(self) -> None:
-        """As `EpisodeLog.expect`, for all sub-environments: what one call returned belongs together."""
+        """As `EpisodeLog.expect`, for all sub-environments, because one call steps all of them."""
         if self._is_expecting:
             for log in self._logs:
                 log.interrupt()
@@ -249,7 +248,7 @@ class VectorLogger(_Wrapper):
         every = vector_info.split(infos, index, self.num_envs)
         ended = {key: every[key] for key in STATISTICS if key in every}
         self._add(index, final, acted, flags, {**every.get("final_info", {}), **ended})
-        # What stands in the place of the observation is already the next episode's first.
+        # The returned observation is already the first one of the next episode.
         self._resets[index].reset(None)
         fresh = {key: item for key, item in own.items() if str(key).removeprefix("_") not in STATISTICS}
         self._start(index, observation, fresh, autoreset=True)
@@ -273,18 +272,18 @@ class VectorLogger(_Wrapper):
         return {OBSERVATION: observation, INFO: info} if self._record_info else {OBSERVATION: observation}
 
     def _playing(self) -> list[int]:
-        """Which sub-environments take an action at the next step."""
+        """The sub-environments that execute an action at the next step."""
         return [i for i, log in enumerate(self._logs) if log.is_running and not self._resets_next[i]]
 
     def _chosen(self, options: dict[str, Any] | None) -> list[int]:
-        """Which sub-environments a reset with these options resets."""
+        """The sub-environments that a reset with these options resets."""
         mask = None if options is None else options.get(RESET_MASK)
-        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,):  # the environment's to refuse
+        if not isinstance(mask, np.ndarray) or mask.shape != (self.num_envs,):  # the environment will raise an error
             return list(range(self.num_envs))
         return [int(index) for index in np.flatnonzero(mask)]
 
     def _complete(self, seed: Any) -> Any:  # whatever the vector environment takes
-        """The seed with what is missing drawn."""
+        """The seed, with missing ones drawn."""
         if self._seeds is None:
             return seed
         if seed is None:
@@ -294,7 +293,7 @@ class VectorLogger(_Wrapper):
         return seed
 
     def _seed_of_each(self, seed: Any, chosen: list[int]) -> list[Any]:  # as `_complete`
-        """What each sub-environment got."""
+        """The seed of each sub-environment."""
         if seed is None:
             return [None] * self.num_envs
         if not isinstance(seed, int | np.integer):
@@ -316,7 +315,7 @@ class VectorLogger(_Wrapper):
     ) -> None:
         self.close()
 
-    def __getattr__(self, name: str) -> Any:  # what the wrapped environment has beyond Gymnasium's interface
+    def __getattr__(self, name: str) -> Any:  # additional attributes of the wrapped environment
         if name in BYPASSES:
             raise AttributeError(f"{name}: steps made with it would not be recorded; use reset() and step()")
         if name.startswith("_") or name == "env":
@@ -325,7 +324,7 @@ class VectorLogger(_Wrapper):
 
 
 class _Failures:
-    """Lets a loop go on after errors and raises the first of them at its end."""
+    """Lets a loop continue after errors, and raises the first one at its end."""
 
     def __init__(self) -> None:
         self._first: Exception | None = None
@@ -343,7 +342,7 @@ class _Failures:
         return True
 
     def raise_first(self) -> None:
-        """Raises, if there was one."""
+        """Raises the first error, if any."""
         if self._first is not None:
             raise self._first
 

@@ -98,7 +98,7 @@ def _is_there(path: Path) -> bool:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except OSError:  # nobody can tell
+    except OSError:  # unknown
         return True
     return True
 

@@ -37,7 +37,8 @@ def made_once(key: str, make: Callable[[Path], object]) -> Path:
       make: creates it at the path that it is called with, completely or not at all.
 
     Raises:
-      CacheError: the cache cannot be written. Whatever `make` does.
+      CacheError: the cache cannot be written.
+      Whatever `make` does.
     """
     root = cache_directory()
     target = root / key

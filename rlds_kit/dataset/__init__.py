@@ -1,4 +1,4 @@
-"""A dataset wherever it is: opened, listed, downloaded, and read with its layers."""
+"""Opens, lists and downloads datasets, local or remote, and reads them with their layers."""
 
 from rlds_kit.dataset.dataset import Dataset, open_dataset
 from rlds_kit.dataset.location import Opener, open_location

@@ -1,4 +1,4 @@
-"""What a dataset can do with layers: the methods of `Dataset` that annotate, and that read annotations."""
+"""The methods of `Dataset` that add and read annotations."""
 
 import abc
 import uuid
@@ -22,7 +22,7 @@ from rlds_kit.storage.contents import ShardContents
 
 
 class AnnotatedDataset(abc.ABC):
-    """The methods of `Dataset` for what was said of its episodes later."""
+    """The methods of `Dataset` for annotations."""
 
     path: Path
     _shards: dict[str, ShardContents]
@@ -37,7 +37,7 @@ class AnnotatedDataset(abc.ABC):
     @property
     @abc.abstractmethod
     def spec(self) -> specs.Dict:
-        """What every field holds."""
+        """The spec of every field."""
 
     @abc.abstractmethod
     def take(self, indices: Iterable[int]) -> Self:
@@ -45,7 +45,7 @@ class AnnotatedDataset(abc.ABC):
 
     @abc.abstractmethod
     def _with_amended(self, amended: Amended | None) -> Self:
-        """The same episodes, read in another way."""
+        """The same episodes, read with layers."""
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -53,11 +53,11 @@ class AnnotatedDataset(abc.ABC):
         return self._open_layers.names()
 
     def layer(self, name: str) -> Layer:
-        """A layer, with everything that is durable by now.
+        """A layer, with all annotations that are durable now.
 
         Raises:
           KeyError: there is no such layer.
-          FormatError: a file of it is none of a layer, or of a newer major version.
+          FormatError: a file of it is not one of a layer, or has a newer major version.
 
         >>> ds.layer("review").tags(ds.episodes[0])  # doctest: +SKIP
         ('crash',)
@@ -67,26 +67,26 @@ class AnnotatedDataset(abc.ABC):
     def annotate(
         self, name: str, values: Iterable[Draft], *, source: str, confidence: float = 1.0
     ) -> tuple[uuid.UUID, ...]:
-        """Adds annotations to a layer, which is made if need be; they are durable when this returns.
+        """Adds annotations to a layer, which is created if necessary; they are durable when this returns.
 
-        The recorded data are not touched. Others may annotate at the same time. To add some now and some later, use
+        The recorded data are not changed. Others may annotate at the same time. To add annotations one by one, use
         `annotator`.
 
         Args:
           name: of the layer: letters, digits and . _ -
-          values: made by the functions of `rlds_kit.layers`: `tag`, `note`, `reward`, ...; all are checked before
-            anything is written.
-          source: who says so: a person, a program, a model.
-          confidence: of values that have none of their own, in [0, 1].
+          values: from the functions of `rlds_kit.layers`: `tag`, `note`, `reward`, ...; all are validated before any is
+            written.
+          source: the author: a person, a program, a model.
+          confidence: of values without their own, in [0, 1].
 
         Returns:
-          The id of each, to retract it by.
+          The id of each, for retractions.
 
         Raises:
-          ValueError: the name is none of a layer, the source is empty, or the confidence is not in [0, 1].
+          ValueError: the name is not valid for a layer, the source is empty, or the confidence is not in [0, 1].
           KeyError: there is no such episode, or no such annotation to retract.
           IndexError: an episode has no such step.
-          FormatError: an episode is not the one that a value is about: the data differ.
+          FormatError: an episode differs from that of the value.
           NotLocalError: the dataset was opened from a URL.
           OSError: they cannot be written.
 
@@ -97,7 +97,7 @@ class AnnotatedDataset(abc.ABC):
             return writer.add_all(values)
 
     def annotator(self, name: str, *, source: str, confidence: float = 1.0) -> LayerWriter:
-        """Adds annotations to a layer as they come. Arguments and errors are those of `annotate`.
+        """Adds annotations to a layer one by one. Arguments and errors as in `annotate`.
 
         >>> with ds.annotator("human", source="anna") as writer:  # doctest: +SKIP
         ...     writer.add(layers.reward(episode_id, 1.0, steps=17))
@@ -115,20 +115,19 @@ class AnnotatedDataset(abc.ABC):
         )
 
     def as_amended(self, *names: str, rules: Mapping[str, Rule] | None = None) -> Self:
-        """The same episodes with the values of annotations in place of the recorded ones.
+        """The same episodes with the values of annotations instead of the recorded ones.
 
-        Rewards, and any other field that is amended, are those of the layers wherever these say something; elsewhere,
-        and of every other field, they are as recorded. Fields that only annotations have can be chosen with `select`.
-        Everything reads such a view as any other: episodes, steps, windows, transitions, batches, and what is given to
-        frameworks. It does not change when somebody annotates; `refresh` gives a view that has what was added. Content
-        digests are those of the recorded data.
+        Rewards, and any other amended field, have the values of the layers where there are annotations; all other
+        values are as recorded. Fields that only annotations have can be selected with `select`. The view works like any
+        other: episodes, steps, windows, transitions, batches, and data for frameworks. It does not change when
+        annotations are added; `refresh` returns a view with them. Content digests are those of the recorded data.
 
-        Of each source the latest annotation of a step counts; sources with confidence 0 do not vote. Several rewards
-        become their mean, weighted by confidence; of other fields the latest counts.
+        For each source the latest annotation of a step counts; sources with confidence 0 do not vote. Several rewards
+        are aggregated to their mean, weighted by confidence; for other fields the latest annotation counts.
 
         Args:
-          *names: layers, which count as if they were one; none: all there are.
-          rules: what to make of several sources, by field: a function of `rlds_kit.layers`, or one of your own.
+          *names: of layers, which are combined as if they were one; default: all.
+          rules: how to combine several sources, by field: functions of `rlds_kit.layers`, or your own.
 
         Raises:
           KeyError: there is no such layer, or no such field for a rule.
@@ -150,19 +149,19 @@ class AnnotatedDataset(abc.ABC):
 
     @property
     def amended_by(self) -> tuple[str, ...]:
-        """The layers that this view is amended with; none as recorded."""
+        """The layers of this view; empty for the data as recorded."""
         return () if self._amended is None else self._amended.names
 
     def as_recorded(self) -> Self:
-        """The same episodes with all values as they were recorded."""
+        """The same episodes with all values as recorded."""
         return self._with_amended(None)
 
     def tagged(self, label: str, *names: str) -> Self:
-        """The episodes that have a label, on some step or as a whole.
+        """The episodes with a label, on any step or as a whole.
 
         Args:
           label: of the tag.
-          *names: layers to look at; none: all there are.
+          *names: of layers to search; default: all.
 
         Raises:
           KeyError: there is no such layer.

@@ -38,11 +38,11 @@ from rlds_kit.storage.selection import path_of
 from rlds_kit.storage.snapshot import listed, look
 
 LOADER_CACHE_BYTES: Final = 1 << 20
-"""Loaders read every block once; only what two runs of steps share is worth keeping."""
+"""Cache size of loaders: they read every block once, so only blocks that two runs share are worth caching."""
 
 
 def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) -> "Dataset":
-    """Opens the dataset in a directory, as it is now.
+    """Opens the dataset in a directory, as a snapshot.
 
     Args:
       path: the directory.
@@ -50,9 +50,9 @@ def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) ->
 
     Raises:
       NotADatasetError: there is no dataset at `path`.
-      FormatError: a shard is not one of ours, or of a newer major version.
+      FormatError: a shard is not one of ours, or has a newer major version.
     """
-    directory = as_path(path).absolute()  # what is opened stays open when the working directory changes
+    directory = as_path(path).absolute()  # absolute, so that a change of the working directory has no effect
     if not directories.is_dataset(directory):
         what = "is no directory" if not directory.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
         raise NotADatasetError(f"{directory}: expected a dataset, but it {what}; check the path")
@@ -62,8 +62,8 @@ def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) ->
 class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
     """A snapshot of the episodes in a directory. Made by `rlds_kit.open`.
 
-    Safe to use from several threads, and cheap to pickle: what travels is where the episodes are, not what they hold.
-    Recording into the directory does not change it; `refresh` gives a snapshot that has what was added.
+    Thread-safe, and cheap to pickle: only the positions of episodes are pickled, not their data. Recording into the
+    directory does not change it; `refresh` returns a snapshot with new episodes.
 
     Attributes:
       path: the directory.
@@ -104,7 +104,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     @property
     def spec(self) -> specs.Dict:
-        """What every field holds: what was declared, and what turned up."""
+        """The spec of every field, declared or recorded."""
         parts: list[specs.Spec] = []
         for shard in self._shards.values():
             if shard.header is not None:
@@ -117,10 +117,10 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     @property
     def deviations(self) -> dict[str, tuple[specs.Spec, ...]]:
-        """By declared field what came in it that is something else than was declared; empty where nothing is.
+        """The specs of values that do not match their declaration, by declared field; empty if there are none.
 
-        The elements of a tuple or list have their names as in a path: "(0)", "[0]". `specs.NONE` stands for what is
-        None, or is missing.
+        The elements of a tuple or list have their names as in a path: "(0)", "[0]". `specs.NONE` represents values that
+        are None, or missing.
         """
         found: dict[str, dict[specs.Spec, None]] = {}
         for shard in self._shards.values():
@@ -129,7 +129,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         return {name: tuple(each) for name, each in found.items()}
 
     def _amendments_of(self, shard: ShardContents) -> tuple[list[specs.Spec], list[tuple[str, specs.Spec]]]:
-        """The specs of a shard's undeclared fields, and what came in its declared ones."""
+        """The specs of a shard's undeclared fields, and of deviations in its declared ones."""
         fields, deviating = list[specs.Spec](), list[tuple[str, specs.Spec]]()
         declared = specs.from_message(shard.header.spec) if shard.header is not None else None
         known = declared.fields.keys() if isinstance(declared, specs.Dict) else set[str]()
@@ -142,31 +142,31 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the first run said of itself; `episode.run_metadata` has each run's own."""
+        """The metadata of the first run; `episode.run_metadata` has those of each run."""
         return self._of_first_run("metadata")
 
     @property
     def environment(self) -> dict[str, Any]:
-        """What the first run said of its environment; `episode.provenance` has each episode's own."""
+        """The environment of the first run; `episode.provenance` has that of each episode."""
         return self._of_first_run("environment")
 
     @property
     def description(self) -> dict[str, Any]:
-        """The content of dataset.json: for people, nothing here depends on it."""
+        """The content of dataset.json, for people; nothing depends on it."""
         return directories.description(self.path)
 
     @property
     def damage(self) -> dict[str, tuple[SkippedRegion, ...]]:
-        """Shards with damaged bytes that opening went over. `rlds-kit verify` reads everything and finds all."""
+        """Shards in which opening skipped damaged bytes. `rlds-kit verify` reads everything and finds all damage."""
         return {name: shard.skipped for name, shard in self._shards.items() if shard.skipped}
 
     @property
     def content_digest(self) -> bytes:
-        """16 bytes that are equal for datasets of equal episodes, in whatever order."""
+        """16 bytes that are equal for datasets of equal episodes, in any order."""
         return digest.combine(episode.content_digest for episode in self.episodes)
 
     def where(self, predicate: Callable[[dict[str, Any]], bool]) -> "Dataset":
-        """The episodes whose metadata satisfy `predicate`, which is asked now, once for each.
+        """The episodes whose metadata satisfy `predicate`, which is called immediately, once for each.
 
         >>> ds.where(lambda metadata: metadata["score"] > 200)  # doctest: +SKIP
         """
@@ -180,7 +180,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         """The episodes of these numbers, in this order.
 
         Raises:
-          IndexError: there is no such episode, or one is asked for twice.
+          IndexError: there is no such episode, or a number occurs twice.
 
         >>> ds.take(range(5))  # doctest: +SKIP
         >>> ds.take([number for number, episode in enumerate(ds.episodes) if episode.length > 20])  # doctest: +SKIP
@@ -191,17 +191,17 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         return self._view(order=self._order[numbers] if numbers else self._order[:0])
 
     def split(self, fractions: Mapping[str, float], seed: int = 0) -> dict[str, "Dataset"]:
-        """Views of disjoint parts, for instance to train and to test on, by a hash of each episode's id.
+        """Views of disjoint parts, for instance for training and testing, by a hash of each episode's id.
 
-        An episode's part depends on nothing else: not on the machine, the order, or what is added later.
-        `transformations.split` parts the episodes of `as_tf_dataset` alike.
+        An episode's part depends on nothing else: not on the machine, the order, or later additions.
+        `transformations.split` divides the episodes of `as_tf_dataset` in the same way.
 
         Args:
-          fractions: of each part, by name; they sum to 1. How many episodes a part gets varies as chance does.
-          seed: another one gives another split.
+          fractions: of each part, by name; they sum to 1. The number of episodes in a part is random.
+          seed: selects the split.
 
         Raises:
-          ValueError: the fractions are not those of a whole, or the seed is out of range.
+          ValueError: the fractions do not sum to 1, or the seed is out of range.
 
         >>> ds.split({"train": 0.9, "test": 0.1})["train"].transitions()  # doctest: +SKIP
         """
@@ -226,14 +226,14 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     @property
     def selected(self) -> tuple[str, ...] | None:
-        """What `select` chose; None where it was not called."""
+        """The fields of `select`; None if it was not called."""
         return self._selected
 
     def refresh(self) -> "Dataset":
-        """A snapshot that also has what was recorded since.
+        """A snapshot that also has the episodes recorded since.
 
-        Episodes keep their index; new ones come after them. A view that `where` made keeps its episodes and gets no new
-        ones: nobody asked the predicate about them.
+        Known episodes keep their index; new ones come after them. A view of `where` has no new episodes, because the
+        predicate was not called for them.
         """
         known = [entry.episode_id for _, entry in self._all]
         shards = look(self.path, self._shards)
@@ -249,7 +249,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
             fresh._amended = fresh._amendments(self._amended.names, self._amended.rules)
         if not self._is_chosen:
             return fresh
-        # By id: an open episode may have been discarded since, and then the numbers after it are others.
+        # By id: if an open episode was discarded since, the numbers after it have changed.
         numbers = {entry.episode_id: number for number, (_, entry) in enumerate(fresh._all)}
         chosen = [known[int(index)] for index in self._order]
         kept = [numbers[episode_id] for episode_id in chosen if episode_id in numbers]
@@ -258,9 +258,9 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
     def make_env(self, **kwargs: Any) -> Any:  # a gymnasium.Env
         """Makes the Gymnasium environment that the first run recorded.
 
-        A dataset may come from anybody: only environments that are registered with Gymnasium are made, and only
-        wrappers of Gymnasium and of modules that were imported are put on. Nothing is imported because a dataset names
-        it, but for ale_py.
+        A dataset may come from an untrusted source: only environments that are registered with Gymnasium are made, and
+        only wrappers of Gymnasium and of imported modules are applied. No module that a dataset names is imported,
+        except ale_py.
 
         Args:
           **kwargs: replace recorded keyword arguments, for instance `render_mode="human"`.
@@ -274,7 +274,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         return make(self.environment, **kwargs)
 
     def source(self) -> Source:
-        """What a loader reads from: these episodes, with files of its own."""
+        """The source for loaders: these episodes, with separately opened files."""
         chosen = [self._all[int(index)] for index in self._order]
         is_open = [self._shards[name].is_locked and not entry.end for name, entry in chosen]
         spec = self.spec
@@ -292,7 +292,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         )
 
     def _selected_of(self, declared: specs.Dict) -> specs.Dict:
-        """What is selected of declared fields."""
+        """The selected parts of declared fields."""
         if self._selected is None:
             return declared
         names = [name for name in self._selected if {name, name.partition("/")[0]} & declared.fields.keys()]
@@ -325,7 +325,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         return self._declared[name]
 
     def _read_declared(self, shard: ShardContents) -> specs.Dict:
-        """From its header; where that is damaged, from another shard's, or dataset.json."""
+        """Reads them from its header; if that is damaged, from another shard's, or dataset.json."""
         for one in (shard, *self._shards.values()):
             if one.header is not None:
                 spec = specs.from_message(one.header.spec)
@@ -349,7 +349,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         return view
 
     def episode(self, index: int) -> Episode:
-        """An episode by its number in the snapshot, whatever this view leaves out."""
+        """An episode by its number in the snapshot, including those that this view leaves out."""
         name, entry = self._all[index]
         shard = self._shards[name]
 
@@ -366,7 +366,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
 
 def _widened(recorded: specs.Dict, deviating: Iterable[tuple[str, specs.Spec]]) -> specs.Dict:
-    """A spec with room for what came in its fields as well."""
+    """A spec that also covers deviations in its fields."""
     fields = dict(recorded.fields)
     for name, came in deviating:
         fields[name] = promoted(fields[name], came)

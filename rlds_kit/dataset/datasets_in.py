@@ -1,4 +1,4 @@
-"""Finds the datasets in a directory and in those below it."""
+"""Finds the datasets in a directory and its subdirectories."""
 
 import os
 import warnings
@@ -18,11 +18,11 @@ class Found:
 
     Attributes:
       path: its directory.
-      environment: the id of the recorded environment; empty where none was noted.
-      episodes: how many it has, those that are being recorded left out.
-      steps: of these.
+      environment: the id of the recorded environment; empty if unknown.
+      episodes: number of episodes, without those that are being recorded.
+      steps: of these episodes.
       bytes: of its shards.
-      problem: why it cannot be opened; then the numbers are 0.
+      problem: why it cannot be opened; the numbers are 0 then.
     """
 
     path: Path
@@ -34,10 +34,10 @@ class Found:
 
 
 def datasets_in(root: str | os.PathLike[str]) -> Iterator[Found]:
-    """The datasets in a directory, itself included, in the order of their paths. Hidden directories are left out.
+    """The datasets in a directory, including itself, in the order of their paths. Hidden directories are skipped.
 
     Raises:
-      NotADirectoryError: `root` is no directory.
+      NotADirectoryError: `root` is not a directory.
 
     >>> [found.path.name for found in datasets_in("data")]  # doctest: +SKIP
     ['cartpole', 'pong']

@@ -1,4 +1,4 @@
-"""Copies a dataset to this machine, byte for byte: from the Hugging Face Hub, or from any URL."""
+"""Downloads a dataset byte for byte: from the Hugging Face Hub, or from any URL."""
 
 import os
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ _READ_BYTES: Final = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Downloaded:
-    """What `download` copied.
+    """The result of `download`.
 
     Attributes:
-      source: the location it came from.
+      source: the location of the original.
       destination: the directory.
-      files: how many there are, the checksums left out.
+      files: number of files, without checksums.
       bytes: of all files.
-      checked: whether they were compared with SHA-256 checksums; datasets that `rlds-kit publish` wrote have them.
+      checked: whether SHA-256 checksums were verified; datasets that `rlds-kit publish` wrote have them.
     """
 
     source: str
@@ -43,13 +43,13 @@ def download(
     """Copies the shards, layers and description of a dataset; cards and pictures are left out.
 
     Args:
-      location: as `rlds_kit.open` takes it: "hf://org/name@revision", a URL, or a directory.
-      destination: does not exist, or is an empty directory; it appears when all is there and checked.
-      progress: called with the bytes that are done and those there are.
+      location: as for `rlds_kit.open`: "hf://org/name@revision", a URL, or a directory.
+      destination: must not exist, or be an empty directory; it appears when everything is complete and verified.
+      progress: a callback with the bytes done and the total.
 
     Raises:
       NotADatasetError: there is no dataset.
-      DatasetExistsError: something is at the destination.
+      DatasetExistsError: the destination exists.
       DamagedError: a file does not match its checksum.
       RemoteError: it cannot be read.
       MissingExtraError: the library that reads such locations is not installed.
@@ -57,7 +57,7 @@ def download(
     >>> download("hf://me/pong", "data/pong")  # doctest: +SKIP
     """
     text = os.fspath(location) if isinstance(location, os.PathLike) else location
-    needs_no_cache = is_url(text) and not text.startswith(HUB)  # every byte is read once
+    needs_no_cache = is_url(text) and not text.startswith(HUB)  # every byte is read only once
     source = directory_of(location, cache_bytes=0 if needs_no_cache else None)
     if not is_dataset(source):
         raise NotADatasetError(f"{source}: expected a dataset, but there is no shard and no dataset.json; check it")
@@ -79,7 +79,7 @@ def download(
 
 
 def _checksums(source: Path) -> bytes | None:
-    """The content of the file of checksums, which a web server has and does not list; None where there is none."""
+    """The content of the file of checksums, which a web server does not list; None if there is none."""
     try:
         with (source / CHECKSUMS).open("rb") as file:
             return file.read()

@@ -17,24 +17,24 @@ from rlds_kit.storage.directory import DESCRIPTION, SHARD_PATTERN
 from rlds_kit.storage.manifest import PATTERN as MANIFESTS
 
 TAG: Final = "rlds-kit"
-"""What the card of a published dataset is tagged with."""
+"""The tag in the card of a published dataset."""
 DATA: Final = (SHARD_PATTERN, DESCRIPTION, LAYER_FILES)
 PATTERNS: Final = (*DATA, MANIFESTS, CHECKSUMS)
-"""What is downloaded of a dataset. Cards and pictures are not."""
+"""The patterns of files to download: not cards and pictures."""
 _LOCATION: Final = re.compile(r"hf://(datasets/)?(?P<name>[\w.-]+/[\w.-]+)(@(?P<revision>[^@]+))?")
 
 
 def download(location: str) -> Path:
-    """Downloads a dataset into the cache of `huggingface_hub`, unless it is there; returns its directory.
+    """Downloads a dataset into the cache of `huggingface_hub`, unless it is cached; returns its directory.
 
-    Checksums are checked once for each revision, where the dataset has them.
+    Checksums, if the dataset has them, are verified once for each revision.
 
     Args:
       location: "hf://org/name" or "hf://org/name@revision": a branch, a tag, or the hash of a commit.
 
     Raises:
-      ValueError: it is no such location.
-      NotADatasetError: there is no such dataset or revision, one may not read it, or it cannot be reached.
+      ValueError: the location is invalid.
+      NotADatasetError: there is no such dataset or revision, or no permission or connection to read it.
       DamagedError: a file does not match its checksum, or is missing.
       MissingExtraError: `huggingface_hub` is not installed.
     """
@@ -65,7 +65,7 @@ def published(owner: str) -> list[str]:
     """The datasets of an organisation or person on the Hub that `rlds-kit publish` wrote, as locations, sorted.
 
     Raises:
-      NotADatasetError: the Hub cannot be reached, or refuses.
+      NotADatasetError: the Hub cannot be reached, or rejects the request.
       MissingExtraError: `huggingface_hub` is not installed.
     """
     with needs("publish"):
@@ -78,7 +78,7 @@ def published(owner: str) -> list[str]:
 
 
 def _check_once(directory: Path) -> None:
-    """Checks the files of a snapshot, unless that was done."""
+    """Verifies the files of a snapshot, unless that was done before."""
     checksums = directory / CHECKSUMS
     if not checksums.is_file():
         return
@@ -88,7 +88,7 @@ def _check_once(directory: Path) -> None:
     checked = cache_directory() / "hub" / f"{digest[:32]}.checked"
     if not checked.is_file():
         check(directory, checksums)
-        with contextlib.suppress(OSError):  # without a note that this was done it is done again, and nothing is wrong
+        with contextlib.suppress(OSError):  # harmless: without this marker the check is repeated next time
             checked.parent.mkdir(parents=True, exist_ok=True)
             checked.touch()
 
@@ -102,7 +102,7 @@ def check(directory: Path, checksums: Path) -> None:
     """
     expected = listed_checksums(checksums.read_text("utf-8"), checksums)
     there = {_name(directory, path): path for pattern in (*DATA, MANIFESTS) for path in directory.glob(pattern)}
-    # A list that somebody made may leave manifests out: who has one without a checksum has it nonetheless.
+    # A list of other origin may leave manifests out, so they are accepted without a checksum.
     there = {name: path for name, path in there.items() if name in expected or not fnmatchcase(name, MANIFESTS)}
     listed = {name for name in expected if any(fnmatchcase(name, pattern) for pattern in (*DATA, MANIFESTS))}
     for name in sorted(there.keys() | listed):

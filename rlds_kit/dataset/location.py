@@ -1,4 +1,4 @@
-"""Opens a dataset wherever it is: a directory of ours, one that TFDS has prepared, the Hugging Face Hub, any URL."""
+"""Opens datasets at any location: our directories, those that TFDS has prepared, the Hugging Face Hub, URLs."""
 
 import importlib.metadata
 import os
@@ -15,18 +15,18 @@ from rlds_kit.storage.directory import is_dataset
 HUB: Final = "hf://"
 HUB_DATASETS: Final = "hf://datasets/"
 OPENERS: Final = "rlds_kit.openers"
-"""The group of entry points that name an `Opener`, for formats of which `open` knows nothing."""
+"""The group of entry points for an `Opener` of another format."""
 
 
 class Opener(Protocol):
-    """Opens datasets of another format, converted once into the cache; a module that has these two functions is one."""
+    """The interface of openers, which convert datasets of another format into the cache; a module can be one."""
 
     def opens(self, location: str) -> bool:
-        """Whether a location is of this format."""
+        """Whether a location has this format."""
         ...
 
     def directory_of(self, location: str, split: str | None, data_dir: str | os.PathLike[str] | None) -> Path:
-        """The directory that a dataset of this format was converted to, now or before."""
+        """The directory with the converted dataset, which is converted now if necessary."""
         ...
 
 
@@ -40,35 +40,33 @@ def open_location(
     storage_options: Mapping[str, Any] | None = None,
     cache_bytes: int | None = None,
 ) -> Dataset:
-    """Opens a dataset, as it is now.
+    """Opens a dataset, as a snapshot.
 
-    What TFDS has prepared is converted when it is opened for the first time, into the directory that `RLDS_KIT_CACHE`
-    names, or ~/.cache/rlds_kit; neither TFDS nor TensorFlow is needed for that.
+    A dataset that TFDS has prepared is converted when it is opened for the first time, into the directory
+    `RLDS_KIT_CACHE`, or ~/.cache/rlds_kit; neither TFDS nor TensorFlow is needed for that.
 
-    Of what a URL names only those bytes are fetched that are needed, through a cache on disk, which is in the same
-    directory.
+    From a URL only the required bytes are fetched, through a disk cache in the same directory.
 
     Args:
-      location: a directory; "tfds:name/config:version" or "tfds:/path/to/name/1.0.0", with "?split=train" at its end if
-        you like; "hf://org/name@revision"; any URL that fsspec knows, as in "https://host/pong", "s3://bucket/pong",
-        "zip://pong::https://host/pong.zip".
-      split: of a dataset of TFDS, as in "train", "train[:10%]", "train+test", "all"; None: the only one.
-      data_dir: where TFDS keeps its datasets; None: as `TFDS_DATA_DIR` says, or ~/tensorflow_datasets.
+      location: a directory; "tfds:name/config:version" or "tfds:/path/to/name/1.0.0", optionally with "?split=train" at
+        its end; "hf://org/name@revision"; any URL that fsspec supports, such as "https://host/pong",
+        "s3://bucket/pong", "zip://pong::https://host/pong.zip".
+      split: of a dataset of TFDS, such as "train", "train[:10%]", "train+test", "all"; None: the only one.
+      data_dir: directory of TFDS's datasets; None: `TFDS_DATA_DIR`, or ~/tensorflow_datasets.
       include_open: also list episodes that are being recorded; their `end` is None.
-      download: whether to download all of a dataset of the Hub, or to read it there.
-      storage_options: of the URL's file system, as fsspec takes them: credentials, for instance.
-      cache_bytes: what the cache may take on disk for the data of all URLs, 0 for nothing; None: as
-        `RLDS_KIT_CACHE_BYTES` says, or 4 GiB.
+      download: whether to download a dataset of the Hub completely, or to read it remotely.
+      storage_options: of fsspec for the URL's file system, for example credentials.
+      cache_bytes: size limit of the disk cache for all URLs, 0 disables it; None: `RLDS_KIT_CACHE_BYTES`, or 4 GiB.
 
     Raises:
       NotADatasetError: there is no dataset.
-      CacheError: what is converted cannot be kept.
+      CacheError: the converted dataset cannot be written to the cache.
       RemoteError: a URL cannot be read.
       MissingExtraError: the library that reads such URLs is not installed.
-      FormatError: it is not what it should be, or of a newer major version.
-      SpecError: a dataset of TFDS has features of a kind that is not known.
+      FormatError: it does not have the expected format, or has a newer major version.
+      SpecError: a dataset of TFDS has features of an unknown kind.
       DamagedError: a dataset of TFDS, or of the Hub, does not match its checksums.
-      ValueError: the location is of no known kind, or there is no such split.
+      ValueError: the kind of location is unknown, or there is no such split.
     """
     directory = directory_of(
         location,
@@ -90,9 +88,9 @@ def directory_of(
     storage_options: Mapping[str, Any] | None = None,
     cache_bytes: int | None = None,
 ) -> Path:
-    """The directory of ours that a location stands for; datasets are downloaded and converted as need be.
+    """The local or remote directory of a location; datasets are downloaded and converted if necessary.
 
-    Args and errors are those of `open_location`; whether there is a dataset in a directory is not looked at.
+    Args and errors as in `open_location`; it does not check whether a directory contains a dataset.
     """
     text = str(location) if isinstance(location, RemotePath) else os.fspath(location)
     options = {"storage_options": storage_options, "cache_bytes": cache_bytes}
@@ -108,17 +106,17 @@ def directory_of(
         _refuse(text, "URLs that are read where they are (download=False)", options)
         return downloaded(text)
     if text.startswith(HUB) and not text.startswith(HUB_DATASETS) and not isinstance(location, RemotePath):
-        location = HUB_DATASETS + text.removeprefix(HUB)  # as its file system calls them
+        location = HUB_DATASETS + text.removeprefix(HUB)  # with the names of its file system
     return as_path(location, storage_options=storage_options, cache_bytes=cache_bytes)
 
 
 def _refuse(location: str, what: str, given: Mapping[str, object]) -> None:
-    """Refuses arguments that mean nothing there."""
+    """Raises an error for arguments that do not apply."""
     if any(value is not None for value in given.values()):
         raise ValueError(f"{' and '.join(given)} belong to {what}, which {location!r} is not")
 
 
 @cache
 def _openers() -> tuple[Opener, ...]:
-    """The openers of other formats that installed packages name."""
+    """The openers of other formats from installed packages."""
     return tuple(point.load() for point in importlib.metadata.entry_points(group=OPENERS))

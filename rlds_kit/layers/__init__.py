@@ -1,6 +1,6 @@
-"""What is said of episodes after they were recorded: tags, notes, returns, rewards and amendments of any field.
+"""Annotations of recorded episodes: tags, notes, returns, rewards and amendments of any field.
 
-The recorded data are never rewritten: layers lie beside them, and `Dataset.as_amended` reads both.
+The recorded data are never rewritten: layers are stored beside them, and `Dataset.as_amended` reads both.
 """
 
 from rlds_kit.layers.annotation import Annotation, Kind

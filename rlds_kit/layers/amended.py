@@ -1,4 +1,4 @@
-"""The view "as amended": which layers stand in place of what was recorded, and how several sources become one value."""
+"""The view "as amended": layers replace recorded values, and several sources are combined to one value."""
 
 from collections.abc import Collection, Mapping, Sequence
 from heapq import merge
@@ -32,11 +32,11 @@ _BUFFER_BYTES: Final = 1 << 30
 
 
 class Amended:
-    """What stands in place of what was recorded; what an episode has is found out when it is read.
+    """The layers and rules of a view; the amendments of an episode are computed when it is read.
 
     Args:
-      layers: snapshots; their annotations count as if they were in one layer.
-      rules: by field; for others, `RULES`, or `latest`.
+      layers: snapshots; their annotations are combined as if they were in one layer.
+      rules: by field; the default is `RULES`, or `latest`.
       recorded: the spec of the dataset as recorded.
     """
 
@@ -54,7 +54,7 @@ class Amended:
         return tuple(layer.name for layer in self.layers)
 
     def reader(self, recorded: EpisodeReader, entry: EpisodeEntry) -> EpisodeReader:
-        """Reads an episode as amended; what it reads of a field that the sources made unfit is a SpecError.
+        """A reader of an episode as amended; reading a field with invalid amendments raises a SpecError.
 
         Raises:
           DamagedError: a layer is damaged.
@@ -64,14 +64,14 @@ class Amended:
         return recorded if overlay is None else AmendedReader(recorded, overlay)
 
     def overlay(self, entry: EpisodeEntry) -> Overlay | None:
-        """What is amended of an episode; None if nothing is. Errors are those of `reader`."""
-        # No lock, which a forked process might find taken: two threads that do the same work do no harm.
+        """The amendments of an episode; None if there are none. Errors as in `reader`."""
+        # No lock, which might be held during a fork: if two threads do the same work, the result is the same.
         if entry.episode_id not in self._overlays:
             self._overlays[entry.episode_id] = self._made(entry)
         return self._overlays[entry.episode_id]
 
     def spec(self, recorded: specs.Dict, entries: Sequence[EpisodeEntry]) -> specs.Dict:
-        """The spec of the dataset with the fields that only amendments have. Errors are those of `reader`.
+        """The spec of the dataset with the fields that only amendments have. Errors as in `reader`.
 
         Args:
           recorded: the spec without them.
@@ -119,12 +119,12 @@ class Amended:
         return steps, [_fitted(each, spec_at(self._recorded, each.key.path)) for each in made]
 
     def _path(self, field: str) -> str:
-        """Where a field lies: a name with a slash is a path into a nest, unless it is a field's own name."""
+        """The path of a field: a name with a slash is a path into a nest, unless a field has this name."""
         return leaves.escape(field) if "/" not in field or field in self._recorded.fields else field
 
 
 def _columns_of(path: str, steps: np.ndarray, values: Values, spec: specs.Spec | None) -> list[Column]:
-    """Values of steps as the recorder would have them."""
+    """Converts values of steps to columns like those of the recorder."""
     if isinstance(values, np.ndarray) and values.dtype != object:
         kind = pb.SCALAR if values.ndim == 1 else pb.ARRAY
         return [Column(ColumnKey(path, kind, values.dtype, values.ndim - 1), steps, values)]

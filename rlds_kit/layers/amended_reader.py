@@ -1,4 +1,4 @@
-"""An episode as it is amended: values of annotations stand in place of those that were recorded."""
+"""Reads an amended episode: values of annotations replace recorded ones."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -12,12 +12,12 @@ from rlds_kit.storage.restore import Allocate, Stack, empty, exact
 
 
 class Overlay:
-    """Values that stand in place of recorded ones.
+    """Values that replace recorded ones.
 
     Args:
-      columns: by the path of the amended field, which may be a part of one; each leaf's rows are ascending.
+      columns: by the path of the amended field, which may be a part of a field; each leaf's rows are ascending.
       rows: by that path, `[n]` the rows that are amended.
-      faults: by the path of other fields, why nothing can stand there: nobody who does not want them need care.
+      faults: by the path of other fields, why their amendments are invalid; only relevant to readers of these fields.
 
     Attributes:
       columns: as given.
@@ -39,14 +39,14 @@ class Overlay:
         return bool(self._faults)
 
     def require(self, wanted: Wanted, recorded: Iterable[str]) -> None:
-        """Refuses fields whose amendments cannot be read.
+        """Raises an error for fields whose amendments are invalid.
 
         Args:
-          wanted: tells of a path whether it is read.
-          recorded: the paths of columns that are there.
+          wanted: selects paths to read.
+          recorded: the paths of recorded columns.
 
         Raises:
-          SpecError: one that is wanted.
+          SpecError: a selected field has invalid amendments.
         """
         for field, message in self._faults.items():
             below = (path for path in recorded if f"{path}/".startswith(f"{field}/"))
@@ -62,7 +62,7 @@ class Overlay:
         return any(f"{path}/".startswith(f"{field}/") or f"{field}/".startswith(f"{path}/") for field in self._rows)
 
     def put(self, found: Mapping[str, list[Column]], wanted: Wanted) -> dict[str, list[Column]]:
-        """Recorded columns without the rows that are amended, and with those of the amendments."""
+        """Recorded columns without the amended rows, and the columns of the amendments."""
         made: dict[str, list[Column]] = {}
         for path, parts in found.items():
             amended = self._amended_rows(path)
@@ -75,7 +75,7 @@ class Overlay:
         return made
 
     def _amended_rows(self, path: str) -> np.ndarray:
-        """The rows in which what lies at a path is amended, be it as a whole or in part."""
+        """The rows in which the value at a path is amended, completely or in part."""
         found = [
             rows
             for field, rows in self._rows.items()
@@ -84,7 +84,7 @@ class Overlay:
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     def _require_parts(self, path: str, parts: Sequence[Column], rows: np.ndarray) -> None:
-        """What was recorded as one value has no part to amend; the empty dictionary loses nothing."""
+        """Raises an error if a part of a value that was recorded as a whole is amended, except the empty dict."""
         field = next((each for each in self._rows if each.startswith(f"{path}/")), None)
         for part in parts if field is not None else ():
             inside = np.isin(part.rows, rows)
@@ -100,7 +100,7 @@ class AmendedReader(EpisodeReader):
     """Reads an episode with an overlay. Otherwise like `EpisodeReader`."""
 
     def __init__(self, recorded: EpisodeReader, overlay: Overlay) -> None:
-        vars(self).update(vars(recorded))  # whatever no amendment has a part in is as it is there
+        vars(self).update(vars(recorded))  # attributes that amendments do not affect
         self._recorded, self._overlay = recorded, overlay
 
     def columns(self, begin: int, end: int, wanted: Wanted) -> dict[str, list[Column]]:
@@ -111,7 +111,7 @@ class AmendedReader(EpisodeReader):
         return {path: parts for path, parts in inside.items() if parts}
 
     def blocks(self, begin: int, end: int, wanted: Wanted) -> Iterator[list[Column]]:
-        """The wanted columns of each block that touches rows `[begin, end)`, and those of the amendments."""
+        """The requested columns of each block that intersects rows `[begin, end)`, and those of the amendments."""
         self._require(begin, end, wanted)
 
         def unamended(path: str) -> bool:
@@ -132,7 +132,7 @@ class AmendedReader(EpisodeReader):
         last: int | None = None,
         allocate: Allocate = empty,
     ) -> dict[str, Stack]:
-        """The wanted columns of rows `[begin, end)`, each leaf put together, by path."""
+        """The requested columns of rows `[begin, end)`, stacked for each leaf, by path."""
         self._require(begin, end, wanted)
         if not self._overlay.touches(begin, end):
             return self._recorded.stacks(begin, end, wanted, last=last, allocate=allocate)

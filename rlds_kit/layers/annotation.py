@@ -1,4 +1,4 @@
-"""What somebody says of an episode, or of some of its steps, after it was recorded."""
+"""Annotations of an episode, or of some of its steps."""
 
 import enum
 import uuid
@@ -7,44 +7,44 @@ from typing import Any
 
 
 class Kind(enum.Enum):
-    """What is said.
+    """The kind of an annotation.
 
     >>> Kind("tag") is Kind.TAG
     True
     """
 
     TAG = "tag"
-    """A label; an episode or a step has it or not."""
+    """A label of an episode or a step."""
     NOTE = "note"
     """Free text."""
     RETURN = "return"
     """A number for the whole episode."""
     FIELD = "field"
-    """A value that a field of the steps should have: a reward, an action, a field that was not recorded."""
+    """A value of a field of the steps: a reward, an action, a field that was not recorded."""
     RETRACTION = "retraction"
-    """Takes another annotation back."""
+    """Retracts another annotation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Annotation:
-    """One annotation as it is stored. None is ever changed: later ones supersede it, or take it back.
+    """A stored annotation. Annotations never change: later ones supersede or retract them.
 
-    Two are equal if they have the same id.
+    Two annotations are equal if they have the same id.
 
     Attributes:
-      id: identifies it for ever, also in copies.
-      kind: what is said.
-      episode: of which episode.
-      steps: of which of its steps, counted from its start; None: of the whole episode.
+      id: permanent, also in copies.
+      kind: of the annotation.
+      episode: id of the annotated episode.
+      steps: of the episode, counted from its start; None: the whole episode.
       value: a label, text, a number, or the value of the field in each of the steps.
-      source: who says it: a person, a program, a model.
-      confidence: how sure the source is, in [0, 1]; 0 is no vote.
-      time_ns: when, in nanoseconds since 1970 in UTC, by the clock of the machine that wrote it.
+      source: the author: a person, a program, a model.
+      confidence: of the source, in [0, 1]; with 0 it does not vote.
+      time_ns: time in nanoseconds since 1970 in UTC, by the clock of the machine that wrote it.
       field: name, or path into a nest, of the field; empty for other kinds.
       is_stacked: whether `value` is an array that has one entry for each step.
-      user_data: whatever the source adds.
-      digest: content digest that the episode had; empty while it was being recorded.
-      retracts: the annotation that is taken back; None for other kinds.
+      user_data: any value from the source.
+      digest: content digest of the episode at that time; empty while it was being recorded.
+      retracts: id of the retracted annotation; None for other kinds.
     """
 
     id: uuid.UUID
@@ -69,9 +69,9 @@ class Annotation:
 
     @property
     def order(self) -> tuple[int, bytes]:
-        """Annotations are in order of time; where that is equal, of id."""
+        """Sort key: time, then id."""
         return self.time_ns, self.id.bytes
 
     def touches(self, steps: range) -> bool:
-        """Whether it says something of one of these steps; one of the whole episode does."""
+        """Whether it applies to one of these steps; true for one of the whole episode."""
         return self.steps is None or (self.steps.start < steps.stop and steps.start < self.steps.stop)

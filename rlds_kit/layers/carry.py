@@ -1,4 +1,4 @@
-"""Takes layers along when episodes are copied, also where the copy has other steps than the original."""
+"""Copies layers with their episodes, also if a copy has other steps than the original."""
 
 import uuid
 from collections import defaultdict
@@ -46,11 +46,11 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What was taken along.
+    """The result of copying layers.
 
     Attributes:
-      annotations: that the copy has, retracted ones and retractions included.
-      left_out: of episodes that were copied, but of nothing that the copy has.
+      annotations: number of copied annotations, including retracted ones and retractions.
+      left_out: number of annotations of copied episodes that do not apply to the copy.
     """
 
     annotations: int = 0
@@ -60,21 +60,21 @@ class Carried:
 def carry(
     sources: Iterable[Path], destination: Path, moved: Mapping[bytes, Moved], *, skip_faults: bool = False
 ) -> Carried:
-    """Writes the annotations of copied episodes beside the copy, each once. They are as durable as the caller makes it.
+    """Writes the annotations of copied episodes beside the copy, each once. The caller must sync the copy.
 
-    Where a copy has all steps, nothing of an annotation changes. Where it has some, spans are clipped and counted anew,
-    and annotations get new ids, which follow from the old ones, so that the same copy always has the same. A reward of
-    a step that lost its action is left out, and so is a return of an episode that lost steps.
+    If a copy has all steps, annotations do not change. If it has some steps, spans are clipped and renumbered, and
+    annotations get new ids, which are derived from the old ones, so that the same copy always has the same ids. A
+    reward of a step that lost its action is left out, and so is a return of an episode that lost steps.
 
     Args:
-      sources: datasets; damage of their layers is the caller's affair.
+      sources: datasets; the caller handles damage of their layers.
       destination: the new dataset.
-      moved: by the id of the original, what became of it; others were not copied.
-      skip_faults: whether annotations that cannot be read are left out, which the caller reports.
+      moved: the copies, by the id of the original; other episodes were not copied.
+      skip_faults: whether to skip annotations that cannot be read, which the caller must report.
 
     Raises:
       FormatError: an annotation cannot be read, or an episode has changed since it was annotated.
-      OSError: something cannot be read or written.
+      OSError: a file cannot be read or written.
     """
     layers = defaultdict[str, list[Layer]](list)
     for source in sources:
@@ -93,14 +93,14 @@ def layers_of(dataset: Path) -> list[Layer]:
     """All layers of a dataset.
 
     Raises:
-      FormatError: a file is none of a layer, or of a newer major version.
+      FormatError: a file is not one of a layer, or has a newer major version.
     """
     found = OpenLayers(dataset)
     return [found.get(name) for name in found.names()]
 
 
 def _kept(said: Iterable[Annotation], moved: Mapping[bytes, Moved]) -> tuple[list[Annotation], int]:
-    """The annotations of the copy in order of time, and how many are left out."""
+    """The annotations of the copy in order of time, and the number of those left out."""
     found = {each.id: each for each in said if each.episode.bytes in moved}
     parts: dict[uuid.UUID, list[Annotation]] = {}
     for each in found.values():
@@ -116,7 +116,7 @@ def _kept(said: Iterable[Annotation], moved: Mapping[bytes, Moved]) -> tuple[lis
 
 
 def _parts(annotation: Annotation, moved: Moved) -> Iterator[Annotation]:
-    """What an annotation says of the copy."""
+    """The annotations of the copy that correspond to an annotation of the original."""
     if annotation.digest and moved.original and annotation.digest != moved.original:
         raise FormatError(
             f"episode {annotation.episode} had the content digest {annotation.digest.hex()} when it was annotated, and "
@@ -146,7 +146,7 @@ def _parts(annotation: Annotation, moved: Moved) -> Iterator[Annotation]:
 
 
 def _again(retraction: Annotation, parts: Sequence[Annotation]) -> Iterator[Annotation]:
-    """A retraction for each part of what is retracted."""
+    """A retraction for each part of the retracted annotation."""
     for part in parts:
         is_same = part.id == retraction.retracts
         made = retraction.id if is_same else uuid.uuid5(retraction.id, part.id.hex)

@@ -1,7 +1,7 @@
-"""Which of several annotations of one field count: rules that turn them into one value a step.
+"""Rules that combine several annotations of one field to one value a step.
 
-Of one source, the latest annotation of a step counts: that is how a source corrects itself. Sources whose confidence is
-0 do not vote. Rules differ in what they make of several sources. Whatever they do, nothing that was said is lost.
+For each source, only the latest annotation of a step counts: in this way a source corrects itself. Sources whose
+confidence is 0 do not vote. Rules differ in how they combine several sources. They never change stored annotations.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ _NONE: Final = -1
 
 
 def latest(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
-    """The latest annotation counts, whoever made it. For values of any kind.
+    """The latest annotation of any source. For values of any kind.
 
     Args:
       annotations: of one field of one episode, in order of time.
-      length: steps of the episode; what is said of others is left out.
+      length: steps of the episode; annotations of steps beyond it are ignored.
 
     Returns:
       `[n]` int64 steps that have a value, and the values.
@@ -42,50 +42,50 @@ def latest(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, 
 
 
 def weighted_mean(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
-    """The mean of what the sources say, weighted by confidence: sum(value * confidence) / sum(confidence).
+    """The mean of the sources' values, weighted by confidence: sum(value * confidence) / sum(confidence).
 
-    As Cogment aggregates rewards, in float64. Where one source votes its value is taken as it is.
+    As Cogment aggregates rewards, in float64. The value of a single source is used exactly.
 
     Args:
       annotations: of one field of one episode, in order of time; their values are numbers, or arrays of one shape.
-      length: steps of the episode; what is said of others is left out.
+      length: steps of the episode; annotations of steps beyond it are ignored.
 
     Returns:
       `[n]` int64 steps that have a value, and `[n, ...]` float64.
 
     Raises:
-      SpecError: values are no numbers, or of different shapes.
+      SpecError: values are not numbers, or have different shapes.
     """
     steps, values, weights = votes(annotations, length)
     mean = (values * (weights / weights.sum(axis=0))).sum(axis=0)
-    with np.errstate(over="ignore"):  # where several vote the sum is not used
+    with np.errstate(over="ignore"):  # of several sources, whose sum is not used
         alone = np.where(weights > 0, values, 0).sum(axis=0)
     return steps, np.where((weights > 0).sum(axis=0) == 1, alone, mean)
 
 
 def weighted_sum(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
-    """The sum of what the sources say, each times its confidence. Otherwise like `weighted_mean`."""
+    """The sum of the sources' values, each times its confidence. Otherwise like `weighted_mean`."""
     steps, values, weights = votes(annotations, length)
     return steps, (values * weights).sum(axis=0)
 
 
 def votes(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What each source says of each step, for rules of your own.
+    """The value of each source at each step, for custom rules.
 
     Args:
       annotations: of one field of one episode, in order of time; their values are numbers, or arrays of one shape.
-      length: steps of the episode; what is said of others is left out.
+      length: steps of the episode; annotations of steps beyond it are ignored.
 
     Returns:
-      `[n]` int64 steps of which some source says something; `[sources, n, ...]` float64 values; and confidences that
-      broadcast to them, 0 where a source says nothing. Sources are in alphabetical order.
+      `[n]` int64 steps that some source has annotated; `[sources, n, ...]` float64 values; and confidences that
+      broadcast to them, 0 where a source has no annotation. Sources are in alphabetical order.
 
     Raises:
-      SpecError: values are no numbers, or of different shapes.
+      SpecError: values are not numbers, or have different shapes.
     """
     sources = _sources(annotations)
     values, weights = np.zeros((len(sources), length, *_shape(annotations))), np.zeros((len(sources), length))
-    for each in annotations:  # in order of time: later ones paint over earlier ones
+    for each in annotations:  # in order of time: later ones overwrite earlier ones
         span = slice(0, length) if each.steps is None else slice(each.steps.start, each.steps.stop)
         target = values[sources[each.source], span]
         target[...] = _numbers(each)[: len(target)] if each.is_stacked else _numbers(each)
@@ -96,7 +96,7 @@ def votes(annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, n
 
 
 def _winners(annotations: Sequence[Annotation], length: int) -> np.ndarray:
-    """`[sources, length]`: the number of the latest annotation of each source, -1 where there is none."""
+    """`[sources, length]`: the index of the latest annotation of each source, -1 if there is none."""
     sources = _sources(annotations)
     winners = np.full((len(sources), length), _NONE)
     for number, each in enumerate(annotations):
@@ -110,7 +110,7 @@ def _sources(annotations: Sequence[Annotation]) -> dict[str, int]:
 
 
 def _at(annotation: Annotation, step: int) -> Any:  # whatever is recorded
-    """What an annotation says of a step."""
+    """The value of an annotation at a step."""
     if not annotation.is_stacked or annotation.steps is None:
         return annotation.value
     return annotation.value[step - annotation.steps.start]
@@ -158,4 +158,4 @@ def combined(rule: Rule, annotations: Sequence[Annotation], length: int) -> tupl
 
 
 RULES: Final[dict[str, Rule]] = {REWARD: weighted_mean}
-"""The rules of fields that `latest` is not for."""
+"""The default rules of fields for which it is not `latest`."""

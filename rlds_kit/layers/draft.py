@@ -1,4 +1,4 @@
-"""What to say of an episode: drafts of annotations, checked as far as that is possible without the dataset."""
+"""Drafts of annotations, validated as far as possible without the dataset."""
 
 import copy
 import math
@@ -16,7 +16,7 @@ from rlds_kit.spec import value as values
 from rlds_kit.storage.leaf import field_of
 
 NUMBERS: Final = "biuf"
-"""Kinds of dtypes that rewards and returns may have."""
+"""Allowed kinds of dtypes of rewards and returns."""
 
 
 class AnyEpisode(Protocol):
@@ -32,7 +32,7 @@ class AnyEpisode(Protocol):
 
     @property
     def rows(self) -> range:
-        """Which steps of the episode these are."""
+        """The numbers of these steps in the episode."""
 
     @property
     def is_whole(self) -> bool:
@@ -42,14 +42,14 @@ class AnyEpisode(Protocol):
 About: TypeAlias = AnyEpisode | uuid.UUID | str
 """An episode, some steps of one (`episode[10:20]`), or the id of one."""
 Steps: TypeAlias = int | range | None
-"""A step, or consecutive ones; None: all that is given, which for an id or a whole episode is the episode."""
+"""A step, or consecutive ones; None: the whole argument, which for an id or a whole episode is the episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An annotation that has no source, time and id yet. Made by the functions of this module.
+    """An annotation without source, time and id. Created by the functions of this module.
 
-    Attributes are those of `Annotation`; `confidence` and `source` may be None: those of the writer.
+    Attributes are those of `Annotation`; if `confidence` or `source` is None, that of the writer is used.
     """
 
     kind: Kind
@@ -68,17 +68,17 @@ class Draft:
 def tag(
     episode: About, label: str, steps: Steps = None, *, confidence: float | None = None, user_data: object = None
 ) -> Draft:
-    """Gives an episode, or steps of it, a label.
+    """Adds a label to an episode, or to steps of it.
 
     Args:
       episode: the episode, some of its steps, or its id.
       label: any text that is not empty.
-      steps: a step, or consecutive ones, counted from the start of what is given; None: the whole of it.
+      steps: a step, or consecutive ones, counted from the start of `episode`; None: all of it.
       confidence: in [0, 1]; None: that of the writer.
       user_data: anything that can be recorded.
 
     Raises:
-      ValueError: the label is no text, or empty; steps or confidence make no sense.
+      ValueError: the label is not text, or empty; steps or confidence are invalid.
 
     >>> tag("6f9619ff-8b86-4d01-b42d-00cf4fc964ff", "crash", steps=range(10, 20)).steps
     range(10, 20)
@@ -89,7 +89,7 @@ def tag(
 def note(
     episode: About, text: str, steps: Steps = None, *, confidence: float | None = None, user_data: object = None
 ) -> Draft:
-    """Adds a text to an episode, or to steps of it. Arguments and errors are those of `tag`.
+    """Adds a text to an episode, or to steps of it. Arguments and errors as in `tag`.
 
     >>> note("6f9619ff-8b86-4d01-b42d-00cf4fc964ff", "The arm slipped.", steps=17).value
     'The arm slipped.'
@@ -116,17 +116,17 @@ def episode_return(episode: About, value: float, *, confidence: float | None = N
 def reward(
     episode: About, value: object, steps: Steps = None, *, confidence: float | None = None, user_data: object = None
 ) -> Draft:
-    """Says what reward each of some steps deserves: for the action taken there.
+    """Gives a reward to the action of each of some steps.
 
     Args:
       episode: the episode, some of its steps, or its id.
-      value: a finite number, or an array of them where a reward is one.
+      value: a finite number, or an array of them if rewards are arrays.
       steps: as for `tag`, but None means every step that has an action.
       confidence: in [0, 1]; None: that of the writer.
       user_data: anything that can be recorded.
 
     Raises:
-      ValueError: the value is not finite, or no number; steps or confidence make no sense.
+      ValueError: the value is not a finite number; steps or confidence are invalid.
 
     >>> reward("6f9619ff-8b86-4d01-b42d-00cf4fc964ff", -1.0, steps=17, confidence=0.8).field
     'reward'
@@ -137,17 +137,17 @@ def reward(
 def rewards(
     episode: About, values: object, first: int = 0, *, confidence: float | None = None, user_data: object = None
 ) -> Draft:
-    """Says what reward each of consecutive steps deserves, one value for each.
+    """Gives rewards to consecutive steps, one value for each.
 
     Args:
       episode: the episode, some of its steps, or its id.
       values: `[n, ...]` finite numbers.
-      first: the step of the first value, counted from the start of what is given.
+      first: the step of the first value, counted from the start of `episode`.
       confidence: in [0, 1]; None: that of the writer.
       user_data: anything that can be recorded.
 
     Raises:
-      ValueError: a value is not finite, or no number; steps or confidence make no sense.
+      ValueError: a value is not a finite number; steps or confidence are invalid.
 
     >>> rewards("6f9619ff-8b86-4d01-b42d-00cf4fc964ff", [0.0, 0.5, 1.0], first=7).steps
     range(7, 10)
@@ -164,18 +164,18 @@ def amendment(
     confidence: float | None = None,
     user_data: object = None,
 ) -> Draft:
-    """Says what value a field should have in each of some steps, whether the field was recorded or not.
+    """Sets the value of a field in each of some steps, whether the field was recorded or not.
 
     Args:
       episode: the episode, some of its steps, or its id.
       field: its name, or a path into a nest: "info/success".
       value: anything that can be recorded.
-      steps: as for `tag`; None means every step, for what belongs to an action every step that has one.
+      steps: as for `tag`; None means every step, or for a field of the action side every step that has an action.
       confidence: in [0, 1]; None: that of the writer.
       user_data: anything that can be recorded.
 
     Raises:
-      ValueError: the field is a flag; a reward is not finite; steps or confidence make no sense.
+      ValueError: the field is a flag; a reward is not finite; steps or confidence are invalid.
       UnsupportedTypeError: the value cannot be recorded.
     """
     _require_field(field)
@@ -194,18 +194,18 @@ def amendments(
     confidence: float | None = None,
     user_data: object = None,
 ) -> Draft:
-    """Says what values a field should have in consecutive steps, one value for each.
+    """Sets the values of a field in consecutive steps, one value for each.
 
     Args:
       episode: the episode, some of its steps, or its id.
       field: its name, or a path into a nest.
       stacked: `[n, ...]` numbers, bools, or text of fixed width.
-      first: the step of the first value, counted from the start of what is given.
+      first: the step of the first value, counted from the start of `episode`.
       confidence: in [0, 1]; None: that of the writer.
       user_data: anything that can be recorded.
 
     Raises:
-      ValueError: it is no such array; otherwise as for `amendment`.
+      ValueError: it is not such an array; otherwise as for `amendment`.
       UnsupportedTypeError: it has a dtype that cannot be recorded.
     """
     _require_field(field)
@@ -233,7 +233,7 @@ def retraction(annotation: uuid.UUID | str) -> Draft:
 
 
 def require_text(what: str, given: object) -> str:
-    """Labels, notes and sources are text that is not empty.
+    """Validates labels, notes and sources: text that is not empty.
 
     Raises:
       ValueError: it is none.
@@ -247,7 +247,7 @@ def require_text(what: str, given: object) -> str:
 
 
 def require_confidence(confidence: object) -> None:
-    """Confidences are in [0, 1].
+    """Validates confidences: numbers in [0, 1].
 
     Raises:
       ValueError: it is not.
@@ -275,7 +275,7 @@ def _draft(
 ) -> Draft:
     require_confidence(confidence)
     values.encode(user_data, "user_data")
-    value, user_data = copy.deepcopy((value, user_data))  # it is written later, and buffers are used again
+    value, user_data = copy.deepcopy((value, user_data))  # callers reuse buffers
     own = None if confidence is None else float(confidence)
     if isinstance(about, uuid.UUID | str):
         chosen = _span(steps, None)
@@ -285,7 +285,7 @@ def _draft(
 
 
 def _span(steps: object, rows: range | None) -> range | None:
-    """Steps counted from the start of the episode. A slice of an episode has its own count."""
+    """Converts steps that are counted from the start of a slice to steps of the episode."""
     if steps is None:
         if rows is not None:
             _require_steps(rows)
@@ -324,7 +324,7 @@ def _require_field(field: str) -> None:
 
 def _require_numbers(value: object, name: str, shape: tuple[int, ...] | None) -> None:
     if isinstance(value, float) and math.isfinite(value):
-        return  # as most are
+        return  # the usual case
     array = np.asarray(value)
     if array.dtype.kind not in NUMBERS or not np.isfinite(array).all() or (shape is not None and array.shape != shape):
         raise ValueError(f"{name}: expected a finite number, got {value!r}; leave out what is not known")

@@ -1,4 +1,4 @@
-"""Where the layers of a dataset are: `layers/<name>/annotations-*.riegeli`, one file for each writer."""
+"""The files of layers: `layers/<name>/annotations-*.riegeli`, one for each writer."""
 
 import re
 import time
@@ -11,12 +11,12 @@ from rlds_kit.base.append_file import sync_directory
 LAYERS: Final = "layers"
 FILE_PATTERN: Final = "annotations-*.riegeli"
 PATTERN: Final = f"{LAYERS}/*/{FILE_PATTERN}"
-"""The files of all layers, seen from the dataset."""
+"""The pattern of the files of all layers, relative to the dataset."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def require_name(name: str) -> str:
-    """Layers have names that every file system can hold.
+    """Validates the name of a layer, which every file system must support.
 
     Raises:
       ValueError: it is none.
@@ -40,14 +40,14 @@ def layer_files(dataset: Path, name: str) -> list[Path]:
 
 
 def new_file(dataset: Path, name: str) -> Path:
-    """A name for the file of a new writer, which no other has; the directory for it is there, and durable.
+    """A unique name for the file of a new writer; creates its directory durably.
 
     Raises:
-      OSError: it cannot be made.
+      OSError: it cannot be created.
     """
     directory = dataset / LAYERS / require_name(name)
     directory.mkdir(parents=True, exist_ok=True)
-    for each in (directory.parent, dataset):  # another writer that made them may not have come so far
+    for each in (directory.parent, dataset):  # another writer may have created them and not synced yet
         sync_directory(each)
     seconds, nanoseconds = divmod(time.time_ns(), 10**9)
     began = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}{nanoseconds // 1000:06d}Z"

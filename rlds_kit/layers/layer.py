@@ -1,4 +1,4 @@
-"""A layer of a dataset as it was at one moment: all that was said, and what of it counts."""
+"""A snapshot of a layer: all annotations, and the effective ones."""
 
 import functools
 import uuid
@@ -20,11 +20,11 @@ from rlds_kit.riegeli.recovery import SkippedRegion
 from rlds_kit.storage.episode_entry import EpisodeEntry
 
 Stored: TypeAlias = tuple[lp.Annotation, lp.Annotations]
-"""An annotation, and the record that it is in."""
+"""An annotation, and its record."""
 
 
 class Annotated(Protocol):
-    """What an episode is known by: `rlds_kit.Episode`."""
+    """The interface of an annotated episode: `rlds_kit.Episode`."""
 
     @property
     def id(self) -> uuid.UUID:
@@ -32,11 +32,11 @@ class Annotated(Protocol):
 
     @property
     def content_digest(self) -> bytes:
-        """What it holds; empty while it has no end."""
+        """Its content digest; empty while it has no end."""
 
     @property
     def rows(self) -> range:
-        """Which of the episode's steps are looked at."""
+        """The selected steps of the episode."""
 
 
 class Rewarded(Annotated, Protocol):
@@ -47,7 +47,7 @@ class Rewarded(Annotated, Protocol):
 
 
 class AnnotatedEntry:
-    """An episode by its place in a shard."""
+    """The interface of an episode's entry in a shard."""
 
     def __init__(self, entry: EpisodeEntry) -> None:
         self.id, self.content_digest = uuid.UUID(bytes=entry.episode_id), entry.content_digest
@@ -55,11 +55,11 @@ class AnnotatedEntry:
 
 
 class Layer:
-    """A snapshot of a layer. Made by `Dataset.layer`. Safe to use from several threads, and cheap to pickle.
+    """A snapshot of a layer. Made by `Dataset.layer`. Thread-safe, and cheap to pickle.
 
-    What one writer made durable together is there together. Damage is listed in `damage`: what is left is as it was
-    written, but something that takes it back or corrects it may be lost, so `annotations` and what is made from them
-    raise; `history` does not.
+    Annotations of one writer that were flushed together appear together. Damage is listed in `damage`: the remaining
+    annotations are intact, but a retraction or correction of them may be lost, so `annotations` and everything that is
+    computed from them raise an error; `history` does not.
 
     Attributes:
       dataset: the directory of the dataset.
@@ -76,7 +76,7 @@ class Layer:
         return _reopened, (self.dataset, self.name, {name: each.end for name, each in self._files.items()})
 
     def __len__(self) -> int:
-        """How many annotations count: those that were retracted, and retractions, do not."""
+        """The number of effective annotations: without retracted ones and retractions."""
         return sum(len(self._standing(episode)) for episode in self._by_episode)
 
     @property
@@ -86,7 +86,7 @@ class Layer:
 
     @property
     def episodes(self) -> list[uuid.UUID]:
-        """Of which episodes anything was ever said, whether the dataset has them or not."""
+        """The episodes with annotations, whether the dataset has them or not."""
         return [uuid.UUID(bytes=episode) for episode in self._by_episode]
 
     @property
@@ -97,15 +97,15 @@ class Layer:
 
     @property
     def sources(self) -> list[str]:
-        """Who ever said anything, sorted."""
+        """All sources, sorted."""
         return sorted({source for each in self._files.values() for batch in each.batches for source in batch.source})
 
     def annotations(self, episode: Annotated | uuid.UUID | None = None) -> tuple[Annotation, ...]:
-        """What counts, in order of time.
+        """The effective annotations, in order of time.
 
         Args:
-          episode: of which; of some steps (`episode[10:20]`) those that say something of one of them; None: of all
-            episodes, whether the dataset has them or not.
+          episode: of the annotations; for a slice (`episode[10:20]`) those of its steps; None: all episodes, whether
+            the dataset has them or not.
 
         Raises:
           DamagedError: the layer is damaged.
@@ -121,12 +121,12 @@ class Layer:
         return tuple(each for each in found if each.touches(episode.rows))
 
     def history(self, episode: Annotated | uuid.UUID | None = None) -> tuple[Annotation, ...]:
-        """All that was ever said and is not damaged, retractions and what they took back included, in order of time."""
+        """All annotations that are not damaged, including retractions and retracted ones, in order of time."""
         chosen = self._by_episode if episode is None else [_id_of(episode)]
         return tuple(self._decoded(each for one in chosen for each in self._all(one)))
 
     def tags(self, episode: Annotated | uuid.UUID) -> tuple[str, ...]:
-        """The labels that an episode, or one of its steps, has; sorted, each once.
+        """The labels of an episode, or of any of its steps; sorted, each once.
 
         Raises:
           DamagedError: the layer is damaged.
@@ -135,7 +135,7 @@ class Layer:
         return tuple(sorted({each.value for each in self.annotations(episode) if each.kind is Kind.TAG}))
 
     def tagged(self, episode: Annotated, label: str) -> np.ndarray:
-        """`[length]` bool: which steps have a label; a label of the whole episode is one of every step.
+        """`[length]` bool, True for steps with a label; a label of the whole episode applies to every step.
 
         Raises:
           DamagedError: the layer is damaged.
@@ -149,19 +149,20 @@ class Layer:
         return found[rows.start :]
 
     def rewards(self, episode: Rewarded, rule: Rule = weighted_mean) -> tuple[np.ndarray, np.ndarray]:
-        """What the sources say of the rewards, whatever was recorded; on an episode's last step there is none.
+        """The annotated rewards, independent of recorded ones; an episode's last step has none.
 
         Args:
-          episode: of which, or some steps of one.
-          rule: what to make of several sources.
+          episode: an episode, or a slice of one.
+          rule: combines several sources.
 
         Returns:
-          `[length, ...]` float64, 0 where nobody says anything; and `[length]` bool, where somebody does.
+          `[length, ...]` float64, 0 for steps without annotations; and `[length]` bool, True for steps with
+          annotations.
 
         Raises:
           DamagedError: the layer is damaged.
           FormatError: the episode has changed since.
-          SpecError: the rule cannot combine what they say.
+          SpecError: the rule cannot combine the values.
         """
         rows = episode.rows
         acted = rows.stop - (rows.stop > 0 and episode.is_last(rows.stop - 1))
@@ -172,7 +173,7 @@ class Layer:
         return rewards[rows.start :], mask[rows.start :]
 
     def returns(self, episode: Annotated | uuid.UUID) -> dict[str, float]:
-        """What each source says of the return of an episode.
+        """The return of an episode according to each source.
 
         Raises:
           DamagedError: the layer is damaged.
@@ -181,7 +182,7 @@ class Layer:
         return {each.source: float(each.value) for each in self.annotations(episode) if each.kind is Kind.RETURN}
 
     def of_field(self, episode: Annotated | uuid.UUID, field: str) -> list[Annotation]:
-        """The annotations of a field that count, in order of time.
+        """The effective annotations of a field, in order of time.
 
         Raises:
           DamagedError: the layer is damaged.
@@ -194,7 +195,7 @@ class Layer:
         return {name: each.batches for name, each in self._files.items()}
 
     def known(self, file: str, batch: lp.Annotations) -> Sequence[lp.Annotation]:
-        """The annotations of a record that this version understands.
+        """The annotations of a record whose kinds this version knows.
 
         Raises:
           FormatError: the record contradicts itself.
@@ -212,7 +213,7 @@ class Layer:
         return found
 
     def _all(self, episode: bytes) -> list[Stored]:
-        """Everything said of an episode, once: copies of a layer may have been merged."""
+        """All annotations of an episode, without duplicates: copies of a layer may have been merged."""
         return list({each[0].annotation_id: each for each in self._by_episode.get(episode, ())}.values())
 
     def _standing(self, episode: bytes) -> list[Stored]:
@@ -228,7 +229,7 @@ class Layer:
         return found
 
     def readable(self) -> tuple[list[Annotation], list[str]]:
-        """What `history` would give, and what is wrong with annotations whose writer was at fault."""
+        """The result of `history`, and the errors of invalid annotations."""
         return self._readable(each for one in self._by_episode for each in self._all(one))
 
     def _readable(self, stored: Iterable[Stored]) -> tuple[list[Annotation], list[str]]:
@@ -252,7 +253,7 @@ class Layer:
             )
 
     def require_whole(self) -> None:
-        """Refuses a layer that is damaged.
+        """Raises an error for a damaged layer.
 
         Raises:
           DamagedError: it is.

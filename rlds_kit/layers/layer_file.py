@@ -1,4 +1,4 @@
-"""One file of a layer: records that were appended by one writer, each made durable as a whole."""
+"""A file of a layer: records that one writer appends, each completely or not at all."""
 
 import os
 import time
@@ -53,7 +53,7 @@ class LayerFileWriter:
             raise
 
     def append(self, record: bytes) -> None:
-        """Writes all of a record, or leaves the file as it was.
+        """Appends a whole record, or leaves the file unchanged.
 
         Raises:
           OSError: the disk is full, or gone.
@@ -67,12 +67,12 @@ class LayerFileWriter:
         self._digest.update(data)
 
     def closed(self, dataset: Path) -> ClosedFile:
-        """What the manifest of a dataset says of the file: what was appended to it, and no more will be."""
+        """The entry of the closed file for the manifest of the dataset."""
         path = self._file.path.relative_to(dataset).as_posix()
         return ClosedFile(path, self._file.position, self._digest.hexdigest())
 
     def sync(self) -> None:
-        """Returns when everything written would survive a power cut.
+        """Returns when all written data would survive a power failure.
 
         Raises:
           OSError: the disk is full, or gone.
@@ -86,12 +86,12 @@ class LayerFileWriter:
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """What is in a file of a layer, up to `end`.
+    """The content of a file of a layer, up to `end`.
 
     Attributes:
-      batches: the records that hold annotations, in file order.
+      batches: the records with annotations, in file order.
       skipped: damaged bytes.
-      end: where the last whole chunk ends: reading can go on there when the file has grown.
+      end: the end of the last complete chunk, where reading can continue when the file has grown.
     """
 
     batches: tuple[lp.Annotations, ...] = ()
@@ -100,15 +100,15 @@ class FileContents:
 
 
 def read_file(path: Path, before: FileContents | None = None, until: int | None = None) -> FileContents:
-    """Reads what is in a file now; an unfinished chunk at its end, which nobody was told to be durable, is left out.
+    """Reads a file; an incomplete chunk at its end, which was never reported as durable, is left out.
 
     Args:
       path: of the file.
-      before: what was in it when it was read last; only what was added since is read.
-      until: how much of the file to look at; None: all that is there.
+      before: the result of the previous read; only new records are read.
+      until: number of bytes to read; None: the whole file.
 
     Raises:
-      FormatError: it is no file of a layer, or of a newer major version.
+      FormatError: it is not a file of a layer, or has a newer major version.
       OSError: it cannot be read.
     """
     before = FileContents() if before is None else before
@@ -136,12 +136,12 @@ def _contents(path: Path, before: FileContents, until: int | None) -> FileConten
         try:
             record = _record(found, path)
             if record is not None:
-                # The header of a shard has the same fields, and others.
+                # The header of a shard has the same fields and more, so unknown fields show that it is not ours.
                 is_ours |= record.WhichOneof("kind") == "header" and not len(UnknownFieldSet(record.header))
                 batch = _new_annotations(record, ids, Place(path, position))
                 batches += [] if batch is None else [batch]
                 is_ours |= batch is not None
-        except FormatError as error:  # its checksums match: it was written somewhere else
+        except FormatError as error:  # its checksums match, so it was copied from another file
             foreign = foreign or error
             skipped.append(SkippedRegion(position, found.end, str(error)))
         position = found.end
@@ -151,10 +151,10 @@ def _contents(path: Path, before: FileContents, until: int | None) -> FileConten
 
 
 def _record(found: Chunk, path: Path) -> lp.LayerRecord | None:
-    """The record in a chunk whose hashes match; None where it is the file's signature.
+    """The record in a chunk whose hashes match; None for the file's signature.
 
     Raises:
-      FormatError: it does not belong into a layer, or is of a newer major version.
+      FormatError: it does not belong into a layer, or has a newer major version.
     """
     header, place = found.header, Place(path, found.begin)
     if header.chunk_type == chunk.SIGNATURE and found.begin == 0:
@@ -174,10 +174,10 @@ def _record(found: Chunk, path: Path) -> lp.LayerRecord | None:
 
 
 def _new_annotations(record: lp.LayerRecord, ids: set[bytes], place: Place) -> lp.Annotations | None:
-    """The annotations of a record, whose ids are added to `ids`; None where it has none.
+    """The annotations of a record, whose ids are added to `ids`; None if it has none.
 
     Raises:
-      FormatError: it contradicts itself, or does not belong in its place: the file had these annotations already.
+      FormatError: it contradicts itself, or is a copy: the file already has these annotations.
     """
     kind, batch = record.WhichOneof("kind"), record.annotations
     if (kind == "header") != (place.position == SIGNATURE_END):
@@ -199,7 +199,7 @@ def _tail(path: Path, begin: int, until: int | None) -> "_Tail":
 
 
 class _Tail:
-    """A file from some position on, in memory: layers are small. A `rlds_kit.riegeli.source.Source`."""
+    """A file from some position on, in memory, because layers are small. A `rlds_kit.riegeli.source.Source`."""
 
     def __init__(self, begin: int, data: bytes) -> None:
         self._begin, self._data = begin, data
@@ -213,5 +213,5 @@ class _Tail:
         return self._begin + len(self._data)
 
     def reaches(self, position: int, /) -> bool:
-        """Whether the file has so many bytes."""
+        """Whether the file has this many bytes."""
         return position <= self.size()

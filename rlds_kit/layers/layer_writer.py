@@ -19,26 +19,25 @@ from rlds_kit.layers.subjects import Subjects
 from rlds_kit.storage.manifest import ManifestWriter
 
 BATCH: Final = 4096
-"""Annotations in a record at most: what waits is made durable when there are so many."""
+"""Maximum annotations in a record: the buffer is flushed when it has this many."""
 
 
 class LayerWriter:
     """Adds annotations to a layer; made by `Dataset.annotator`. Any number of writers may do so at once.
 
-    Each has a file of its own, made when something is written. An annotation is durable when the next `flush` has
-    returned: from then on it is there whatever happens to the process or the machine. Safe to use from several threads;
-    after a fork, each process needs its own.
+    Each has its own file, created at the first write. An annotation is durable when the next `flush` has returned: from
+    then on it survives crashes of the process and the machine. Thread-safe; after a fork, each process needs its own.
 
     Args:
       dataset: the directory of the dataset.
       name: of the layer.
-      source: who says what has no source of its own.
-      confidence: of what has none of its own.
+      source: of annotations without their own source.
+      confidence: of annotations without their own confidence.
       subjects: the episodes.
-      find: an annotation by the name of its layer and its id.
+      find: returns an annotation by the name of its layer and its id.
 
     Raises:
-      ValueError: the name is none of a layer, the source is empty, or the confidence is not in [0, 1].
+      ValueError: the name is not valid for a layer, the source is empty, or the confidence is not in [0, 1].
     """
 
     def __init__(
@@ -68,12 +67,12 @@ class LayerWriter:
         self.close()
 
     def add(self, draft: Draft) -> uuid.UUID:
-        """Takes an annotation; returns its id. It is durable when `flush` has returned.
+        """Adds an annotation; returns its id. It is durable when `flush` has returned.
 
         Raises:
-          KeyError: there is no such episode; of a retraction, no such annotation.
+          KeyError: there is no such episode, or for a retraction no such annotation.
           IndexError: the episode has no such step.
-          FormatError: the episode is not the one that the draft is about: the data differ.
+          FormatError: the episode differs from that of the draft.
           UnsupportedTypeError: the value cannot be recorded.
         """
         with self._own():
@@ -84,7 +83,7 @@ class LayerWriter:
         return made.id
 
     def add_all(self, drafts: Iterable[Draft]) -> tuple[uuid.UUID, ...]:
-        """Takes several annotations, all or none, and returns their ids when they are durable. Errors are `add`'s."""
+        """Adds several annotations, all or none, and returns their ids when they are durable. Errors as in `add`."""
         with self._own():
             made = [self._made(draft) for draft in drafts]
             self._waiting |= {each.id: each for each in made}
@@ -92,16 +91,17 @@ class LayerWriter:
         return tuple(each.id for each in made)
 
     def flush(self) -> None:
-        """Returns when everything that was added is durable.
+        """Returns when all added annotations are durable.
 
         Raises:
-          OSError: the disk is full, or gone. What was added waits, and the next `flush` tries again in a new file.
+          OSError: the disk is full, or gone. Annotations stay in the buffer, and the next `flush` retries with a new
+            file.
         """
         with self._own():
             self._flush()
 
     def close(self) -> None:
-        """Flushes, and closes the file. Another `add` would begin a new one.
+        """Flushes, and closes the file. Another `add` would create a new one.
 
         Raises:
           OSError: as for `flush`.
@@ -114,7 +114,7 @@ class LayerWriter:
                 self._manifest.add(file.closed(self._dataset))
 
     def _own(self) -> threading.Lock:
-        """The lock; looked for before it is taken, since in a forked process it may stay taken for ever."""
+        """The lock, after a check for a fork: in a forked process it could be held forever."""
         if os.getpid() != self._process:
             raise RecordingError(
                 f"layer {self._name}: this writer is the parent process's; call `annotator` again in this one"
@@ -163,7 +163,7 @@ class LayerWriter:
         )
 
     def _now(self) -> int:
-        """The time, later with every annotation, so that their order is kept also where a clock is set back."""
+        """The time, strictly increasing, so that annotations stay in order even if the clock is set back."""
         self._latest = max(time.time_ns(), self._latest + 1)
         return self._latest
 
@@ -177,7 +177,7 @@ class LayerWriter:
             self._file.append(record)
             self._file.sync()
         except OSError:
-            # Whether it is durable is not known. Should it be there twice, it has the same ids.
+            # It is unknown whether the record is durable. If it is written twice, the ids are the same.
             if self._file is not None:
                 self._file.close()
                 self._file = None

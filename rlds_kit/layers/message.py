@@ -1,4 +1,4 @@
-"""Annotations as protobuf messages, and back."""
+"""Converts annotations to protobuf messages, and back."""
 
 import functools
 import uuid
@@ -27,7 +27,7 @@ _BY_NUMBER: Final = {number: kind for kind, number in _KINDS.items()}
 
 
 def record_of(annotations: Iterable[Annotation]) -> bytes:
-    """The record that holds these annotations."""
+    """The record with these annotations."""
     batch = lp.Annotations()
     episodes: dict[tuple[bytes, bytes], int] = {}
     sources: dict[str, int] = {}
@@ -64,7 +64,7 @@ def annotation_of(message: lp.Annotation, batch: lp.Annotations) -> Annotation:
     """An annotation from its message.
 
     Raises:
-      ValueError, IndexError: its writer was at fault.
+      ValueError, IndexError: it is invalid.
     """
     subject = batch.episode[message.episode]
     found = Annotation(
@@ -88,7 +88,7 @@ def annotation_of(message: lp.Annotation, batch: lp.Annotations) -> Annotation:
 
 
 def _problem(found: Annotation) -> str:
-    """What no writer of ours writes, if it has any of that: layers may come from anybody."""
+    """Validates a message, because layers may come from untrusted sources; returns the problem, if any."""
     kind, value, steps = found.kind, found.value, found.steps
     if not 0 <= found.confidence <= 1:
         return f"a confidence in [0, 1], got {found.confidence}"
@@ -114,12 +114,12 @@ def _may_be_amended(field: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _episode_id(data: bytes) -> uuid.UUID:
-    """Many annotations have the same."""
+    """The episode id, cached because many annotations have the same."""
     return uuid.UUID(bytes=data)
 
 
 def known(batch: lp.Annotations, place: object) -> Sequence[lp.Annotation]:
-    """The annotations of a record; those of kinds that a later version may add are left out.
+    """The annotations of a record; those of unknown kinds, from a later version, are left out.
 
     Raises:
       FormatError: the record contradicts itself.

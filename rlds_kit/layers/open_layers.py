@@ -1,4 +1,4 @@
-"""The layers of a dataset as they are now; what was read once is not read again."""
+"""The current layers of a dataset; records that were read are not read again."""
 
 import uuid
 from pathlib import Path
@@ -11,7 +11,7 @@ from rlds_kit.layers.layer_file import FileContents, read_file
 
 
 class OpenLayers:
-    """The layers of a dataset. Safe to use from several threads; made anew in every process."""
+    """The layers of a dataset. Thread-safe; each process has its own."""
 
     def __init__(self, dataset: Path) -> None:
         self._dataset = dataset
@@ -26,14 +26,14 @@ class OpenLayers:
         return tuple(layer_names(self._dataset))
 
     def get(self, name: str) -> Layer:
-        """A layer with everything that is durable by now.
+        """A layer with all annotations that are durable now.
 
         Raises:
           KeyError: there is no such layer.
-          ValueError: it is no name of a layer.
-          FormatError: a file is none of a layer, or of a newer major version.
+          ValueError: it is not a valid name of a layer.
+          FormatError: a file is not one of a layer, or has a newer major version.
         """
-        # No lock, which a forked process might find taken: two threads that do the same work do no harm.
+        # No lock, which might be held during a fork: if two threads do the same work, the result is the same.
         before, sizes, layer = self._layers.get(name, ({}, {}, None))
         paths = layer_files(self._dataset, name)
         if not paths:
@@ -54,7 +54,7 @@ class OpenLayers:
     def find(self, name: str, annotation: uuid.UUID) -> Annotation | None:
         """An annotation of a layer by its id, also one that was retracted; None if there is none.
 
-        The layer need not be there yet. Of what was looked through once nothing is looked at again.
+        The layer need not exist yet. Only new records are searched.
         """
         index = self._indexes.setdefault(name, _Index())
         if annotation.bytes not in index.by_id and layer_files(self._dataset, name):
@@ -71,7 +71,7 @@ class _Index:
         self._seen: dict[str, int] = {}
 
     def add(self, layer: Layer) -> None:
-        """Takes in what was not there before."""
+        """Adds new annotations to the index."""
         for name, batches in layer.batches().items():
             for batch in batches[self._seen.get(name, 0) :]:
                 self.by_id.update((each.annotation_id, (each, batch)) for each in layer.known(name, batch))

@@ -1,4 +1,4 @@
-"""The episodes that can be annotated: those of a dataset, also while they are being recorded."""
+"""Finds the episodes that can be annotated: those of a dataset, also while they are being recorded."""
 
 import time
 import uuid
@@ -15,7 +15,7 @@ from rlds_kit.storage.leaf import field_of
 from rlds_kit.storage.snapshot import listed, look
 
 LOOK_SECONDS: Final = 1.0
-"""How long what was found of an episode that is being recorded is believed."""
+"""Seconds for which data of an episode that is being recorded are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Subject:
 
     Attributes:
       digest: of its content; empty while it has no end.
-      rows: its steps; while it is being recorded, those that are on disk.
+      rows: number of steps; while it is being recorded, of those that are on disk.
       is_open: whether it is being recorded.
     """
 
@@ -34,7 +34,7 @@ class Subject:
 
 
 class Subjects:
-    """Finds the episodes of a dataset, and looks again for those that were not there."""
+    """Finds episodes of a dataset, and refreshes it for unknown ones."""
 
     def __init__(self, dataset: Path, shards: dict[str, ShardContents]) -> None:
         self._dataset = dataset
@@ -42,14 +42,14 @@ class Subjects:
         self._take(shards)
 
     def checked(self, draft: Draft) -> tuple[uuid.UUID, range | None, bytes]:
-        """Which episode and which of its steps a draft is about, and the episode's content digest.
+        """Validates a draft; returns its episode, its steps, and the episode's content digest.
 
         Raises:
           KeyError: there is no such episode.
-          IndexError: it has no such step, or no action there to amend.
-          FormatError: it is not what the draft is about: the data differ.
+          IndexError: it has no such step, or the step has no action to amend.
+          FormatError: the data differ from those of the draft.
         """
-        assert draft.episode is not None  # noqa: S101  of a retraction nobody asks
+        assert draft.episode is not None  # noqa: S101  not called for retractions
         subject = self._find(draft)
         if draft.digest and subject.digest and draft.digest != subject.digest:
             raise FormatError(
@@ -85,7 +85,7 @@ class Subjects:
 def _steps(draft: Draft, subject: Subject) -> range | None:
     """The steps of a draft.
 
-    Of an episode that is being recorded, steps are taken that are not on disk yet: whoever plays it knows them.
+    For an episode that is being recorded, steps that are not on disk yet are accepted: the player may know them.
     """
     is_acted = draft.kind is Kind.FIELD and field_of(draft.field) in ACTED_FIELDS
     rows = max(subject.rows - 1, 0) if is_acted else subject.rows

@@ -68,10 +68,10 @@ class Batches(Iterable[Batch]):
             executor.shutdown(cancel_futures=True)
 
     def state_dict(self) -> dict[str, Any]:
-        """How far the latest loop has come: what was handed out counts, what was only read ahead does not.
+        """The position of the latest loop: returned batches count, prefetched ones do not.
 
         Returns:
-          What JSON can hold.
+          A dict for JSON.
         """
         return self._state(self._latest.epoch, self._latest.done)
 

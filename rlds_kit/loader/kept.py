@@ -1,4 +1,4 @@
-"""Fields that are small in the whole dataset: what was read once is kept, so that only large ones are read again."""
+"""A cache of fields that are small in the whole dataset, so that only large fields are read again."""
 
 from collections.abc import Mapping
 

@@ -246,7 +246,7 @@ def require_leaf(name: str, leaf: Leaf, values: np.ndarray, episode: int, rows: 
 
     Args:
       name: of the dataset, for messages.
-      leaf: what is expected.
+      leaf: with the expected dtype and shape.
       values: as read, `[rows, ...]`.
       episode: of the values.
       rows: of the values.

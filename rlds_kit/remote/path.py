@@ -164,15 +164,15 @@ class RemotePath(Path):
         moment = int(info.mtime)
         return os.stat_result((stat.S_IFREG | 0o444, 0, 0, 1, 0, 0, info.size, moment, moment, moment))
 
-    def glob(self, pattern: str, **_: Any) -> Iterator["RemotePath"]:  # type: ignore[override]  # of its own kind
+    def glob(self, pattern: str, **_: Any) -> Iterator["RemotePath"]:  # type: ignore[override]  # returns its own type
         """The files in the directory whose names, or paths from here, match."""
         return (self / name for name in self._below() if _matches(name, pattern))
 
-    def rglob(self, pattern: str, **_: Any) -> Iterator["RemotePath"]:  # type: ignore[override]  # of its own kind
+    def rglob(self, pattern: str, **_: Any) -> Iterator["RemotePath"]:  # type: ignore[override]  # returns its own type
         """The files in the directory and those in it whose names match."""
         return (self / name for name in self._below() if fnmatchcase(PurePosixPath(name).name, pattern))
 
-    def iterdir(self) -> Iterator["RemotePath"]:  # type: ignore[override]  # of its own kind
+    def iterdir(self) -> Iterator["RemotePath"]:  # type: ignore[override]  # returns its own type
         """The files of the directory."""
         return self.glob("*")
 

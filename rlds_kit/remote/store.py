@@ -61,7 +61,7 @@ class Store(Protocol):
         ...
 
     def first(self, name: str) -> tuple[Info, bytes]:
-        """What is known of a file, and its first bytes if they came with that."""
+        """Size and version of a file, and its first bytes if they came in the same response."""
         ...
 
     def read(self, name: str, begin: int, end: int, info: Info) -> bytes:

@@ -172,7 +172,7 @@ def _is_known_by_form(key: ColumnKey) -> bool:
 
 
 class _Side:
-    """What rows have had so far, of what was observed or of what was done.
+    """The fields of one side of rows so far: the observation side or the action side.
 
     Attributes:
       fields: by name.
@@ -186,7 +186,7 @@ class _Side:
         self._alike = 0
 
     def look(self, row: Mapping[str, Any], found: Leaves) -> None:
-        """Remembers the form of a row that had to be looked at, if many such rows were like the one before."""
+        """Computes and caches the form of a row that was checked value by value, after many equal ones."""
         if found.keys != self._keys:
             self._keys = found.keys
             return
