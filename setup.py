@@ -92,7 +92,6 @@ extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30"]
 extras["all"] = sorted({requirement for requirements in extras.values() for requirement in requirements})
 extras["dev"] = [  # seconds to install: checks of style, and the tests of the core
     "hypothesis>=6.131",
-    "import-linter>=2.8",
     "mypy>=1.15",
     "pytest>=8.3",
     "pytest-timeout>=2.3",
@@ -117,6 +116,7 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "dill",  # which tfds.testing needs and forgets
     "httpx",
     "httpx2",  # which Starlette's client for tests is made with
+    "import-linter>=2.8",  # floors; it wants a newer Rich than the core does
     "ipykernel",  # notebooks are executed by the tests
     "minari>=0.5.4",  # its own storage writes and reads what conversions are tested with
     "ml_dtypes",
