@@ -54,6 +54,7 @@ def test_every_public_name_is_there(module: str) -> None:
     assert {name for name in wanted if not hasattr(found, name)} == set()
 
 
+@pytest.mark.thorough
 def test_importing_it_loads_no_tensorflow() -> None:
     """Constants and types need nothing; an attribute that is not there is an AttributeError as everywhere."""
     code = (

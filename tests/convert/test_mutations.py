@@ -46,6 +46,7 @@ def test_envlogger(case: str, count: int, tmp_path: Path, sweep: Callable[[int],
     assert ended["answers"] > sweep(count) // 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("stored", "count"), [("hdf5", 300), ("arrow", 240), ("parquet", 240)])
 def test_minari(
     stored: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sweep: Callable[[int], int]
@@ -58,6 +59,7 @@ def test_minari(
     assert min(ended.values()) >= sweep(count) // count  # some of either, in the whole sweep
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stored", ["parquet", "arrow", "hdf5"])
 def test_minari_that_we_wrote(stored: str, tmp_path: Path, sweep: Callable[[int], int]) -> None:
     """With a single table, so that most of the harm is in it."""

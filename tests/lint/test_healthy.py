@@ -42,6 +42,7 @@ def test_gymnasium(tmp_path: Path, game: str) -> None:
     assert _alarms(_record(tmp_path / "d", game, episodes=60 if game in GAMES[-4:] else 12, steps=300)) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("game", "kind"), ATARI)
 def test_atari(tmp_path: Path, game: str, kind: str) -> None:
     """No error and no warning."""

@@ -659,6 +659,7 @@ def _append_struck(
     return struck
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("no_fsync")
 @pytest.mark.parametrize("block_rows", [2, 64])
 @pytest.mark.parametrize("first", [1, 2])

@@ -227,6 +227,7 @@ def test_help_lists_the_commands_without_the_server() -> None:
     assert said.splitlines()[-1] == "set()"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("command", "missing"), [("studio", "uvicorn"), ("studio", "pydantic"), ("studio-users", "sqlalchemy")]
 )

@@ -64,6 +64,7 @@ class AtariAgentsTest(tfds.testing.DatasetBuilderTestCase):  # type: ignore[misc
     EXAMPLE_DIR = SAMPLE
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("game", PLAYED)
 def test_what_is_loaded_is_what_ale_emitted(game: str, tmp_path: Path) -> None:
     """Every screen, memory, reward and flag is there again, bit for bit, when the actions are played with the seed."""

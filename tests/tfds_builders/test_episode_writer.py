@@ -245,6 +245,7 @@ def test_metadata_is_written_once_a_shard(tmp_path: Path) -> None:
         assert (tmp_path / "dataset_info.json").stat().st_mtime_ns == before
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file_format", ["tfrecord", "array_record"])
 @pytest.mark.parametrize("instant", range(1, 21))
 def test_a_writer_killed_at_any_instant_loses_nothing(

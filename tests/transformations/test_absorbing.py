@@ -58,6 +58,7 @@ def test_equals_loop(steps: Steps) -> None:
     assert_same(to_numpy(add_absorbing_states(to_tensors(steps))), expected_steps(steps))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("end", ["terminated", "truncated"])
 @pytest.mark.parametrize("length", [0, 1, 4])

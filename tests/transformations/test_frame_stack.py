@@ -47,6 +47,7 @@ def test_against_a_loop(steps: Steps, size: int, padding_type: str) -> None:
     assert_same(actual, steps | {"observation": stacked})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("padding_type", ["reset", "zero"])
 def test_every_mode_gives_the_same(mode: str, padding_type: str) -> None:

@@ -92,6 +92,7 @@ def test_one_step_transitions_are_slices(steps: Steps) -> None:
     assert_same(actual["reward"], steps["reward"][:-1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("step_index", [None, [0, 1, 2, 5, 6, 8]], ids=["whole", "gaps"])

@@ -52,6 +52,7 @@ def test_equals_loop(steps: Steps, is_terminal: bool) -> None:
     assert_same(actual, expected_steps(steps, is_terminal=is_terminal))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("hit", [0, 2, 4, None])
 @pytest.mark.parametrize("is_terminal", [False, True])

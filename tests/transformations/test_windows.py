@@ -129,6 +129,7 @@ def test_chunks_without_padding_are_the_full_ones(steps: Steps, at: list[int], p
     assert_same(full, tf.nest.map_structure(lambda leaf: leaf[keep], padded))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("pad", PADS)
 @pytest.mark.parametrize("length", [0, 7])
@@ -139,6 +140,7 @@ def test_windows_in_every_mode(mode: str, pad: Pad, length: int) -> None:
     assert_same(actual, expected_windows(steps, 3, 2, pad))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("pad", PADS)
 @pytest.mark.parametrize("length", [0, 7])

@@ -389,6 +389,7 @@ def test_nobody_fills_the_queue(studio: Studio, monkeypatch: pytest.MonkeyPatch)
     begin(studio, "reviewer", filter={})
 
 
+@pytest.mark.thorough
 def test_exports_of_one_person_do_not_hold_up_those_of_another(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has waited longest for a turn is next, however many others wait."""
     made: list[str] = []

@@ -214,6 +214,7 @@ def test_killed_work_goes_on(tmp_path: Path, renames: int) -> None:
     assert not [name for name in files(tmp_path / "out") if name.endswith(".partial")]
 
 
+@pytest.mark.thorough
 def test_mark_is_taken_away_before_anything_changes(tmp_path: Path) -> None:
     """Killed while a complete copy is brought up to date, the copy does not pass for complete."""
     directory = record(tmp_path / "d")
