@@ -1,7 +1,8 @@
 """Other people's recordings, read exactly: one module per format."""
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from rlds_kit.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rlds_kit.convert.conversion import Report, convert
@@ -22,9 +23,4 @@ _LAZY: Final = {
 }
 """Names and their modules: whoever needs one format does not load them all."""
 
-
-def __getattr__(name: str) -> Any:  # a module's attributes are of any type
-    """Loads the module of a name when it is first used."""
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+__getattr__ = lazy_names(__name__, _LAZY)

@@ -1,7 +1,6 @@
 """Code that all higher floors share: errors, the field names of a step, atomic file writes, progress."""
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rlds_kit.base import rlds_types
 from rlds_kit.base.errors import (
@@ -18,6 +17,7 @@ from rlds_kit.base.errors import (
 )
 from rlds_kit.base.extras import MissingExtraError
 from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rlds_kit.base.cache import CacheError
@@ -44,9 +44,4 @@ __all__ = [
 _LAZY: Final = {"CacheError": "rlds_kit.base.cache", "NotRebuiltError": "rlds_kit.base.environment"}
 """Names whose modules load what `import rlds_kit` does not need, Gymnasium for instance."""
 
-
-def __getattr__(name: str) -> Any:  # a module's attributes are of any type
-    """Loads the module of a name when it is first used."""
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+__getattr__ = lazy_names(__name__, _LAZY)

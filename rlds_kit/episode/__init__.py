@@ -1,10 +1,10 @@
 """One recorded episode: its fields, steps and metadata, and the transitions of its agents."""
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rlds_kit.episode.episode import Episode, Steps
 from rlds_kit.episode.episodes import DatasetSteps, Episodes
+from rlds_kit.lazy import lazy_names
 
 if TYPE_CHECKING:
     from rlds_kit.episode.multi_agent import (
@@ -45,9 +45,4 @@ _LAZY: Final = dict.fromkeys(
 )
 """Names that `import rlds_kit` does not need, and their module."""
 
-
-def __getattr__(name: str) -> Any:  # a module's attributes are of any type
-    """Loads the module of a name when it is first used."""
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LAZY[name]), name)
+__getattr__ = lazy_names(__name__, _LAZY)
