@@ -65,6 +65,7 @@ def test_golden_case_comes_back_equal(case: str, tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.thorough
 def test_envlogger_reads_every_golden_copy(envlogger_python: Path, tmp_path: Path) -> None:
     """Its C++ reader gives every value that was recorded, and the specs, metadata and custom data of its own files."""
     copies = [there_and_back(GOLDEN / case, tmp_path)[1] for case in CASES]

@@ -112,6 +112,7 @@ def test_an_interrupt_from_the_keyboard_is_for_the_caller_alone(tmp_path: Path, 
         f"    if done >= {share} * total:\n"
         "        os.killpg(0, signal.SIGINT)\n"
         "if __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it\n"
         "    try: converted(pathlib.Path(sys.argv[1]), workers=2, tell=stop)\n"
         "    except KeyboardInterrupt: print('interrupted')\n"
     )

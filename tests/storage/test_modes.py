@@ -32,7 +32,10 @@ def _start_together(directory: Path, mode: str, *lacking: str) -> list[str]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("lacking", [(), ("locks",), ("links",)])
+@pytest.mark.parametrize(
+    "lacking",
+    [(), pytest.param(("locks",), marks=pytest.mark.thorough), pytest.param(("links",), marks=pytest.mark.thorough)],
+)
 @pytest.mark.parametrize("mode", ["error", "new"])
 def test_writers_that_start_together_are_kept_apart(tmp_path: Path, mode: str, lacking: tuple[str, ...]) -> None:
     """With mode="error" exactly one records, with mode="new" each where no other does; nobody waits or fails else."""

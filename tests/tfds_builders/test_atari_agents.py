@@ -171,6 +171,7 @@ def test_import_registers_and_does_nothing_else() -> None:
     assert (done.stdout.split(), done.returncode) == (["atari_agents", "atari_human"], 0), done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("game", sorted(SCRIPTED))
 def test_scripted_policies_beat_random(game: str) -> None:
     """The rules that a person wrote play better than chance by more than three standard errors."""

@@ -1,6 +1,5 @@
 """What holds for all trials, whatever happens in whatever order."""
 
-import copy
 from typing import Any
 
 import pytest
@@ -91,11 +90,11 @@ def test_a_refused_event_changes_nothing(config: TrialConfig, story: list[Any]) 
     trial, now = Trial(config), 0
     for wait, happening in [(0, (events.Begin,)), (0, (events.EnvironmentReady,)), *story]:
         now += wait
-        before = copy.deepcopy(trial._state)
+        before = repr(trial._state)  # a deep copy takes twenty times as long
         _, found = tell(trial, now, happening)
         if any(isinstance(message, messages.Refused) for message in found):
             assert len(found) == 1
-            assert trial._state == before
+            assert repr(trial._state) == before
 
 
 @given(CONFIGS, STORIES)
