@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Final
 from rlds_kit.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from rlds_kit.base.executor.run import WorkerDiedError
     from rlds_kit.convert.conversion import Report, convert
     from rlds_kit.convert.formats import FORMATS, WRITABLE
     from rlds_kit.convert.protocol import ConversionError, Loss
-    from rlds_kit.convert.workers import WorkerDiedError
 
 __all__ = ["FORMATS", "WRITABLE", "ConversionError", "Loss", "Report", "WorkerDiedError", "convert"]
 
@@ -18,9 +18,9 @@ _LAZY: Final = {
     "ConversionError": "rlds_kit.convert.protocol",
     "Loss": "rlds_kit.convert.protocol",
     "Report": "rlds_kit.convert.conversion",
-    "WorkerDiedError": "rlds_kit.convert.workers",
+    "WorkerDiedError": "rlds_kit.base.executor.run",
     "convert": "rlds_kit.convert.conversion",
 }
-"""Names and their modules: whoever needs one format does not load them all."""
+"""Names and their modules: one format is used without loading the others."""
 
 __getattr__ = lazy_names(__name__, _LAZY)

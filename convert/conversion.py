@@ -1,9 +1,11 @@
-"""Converts datasets between formats, and proves what came through."""
+"""Converts datasets between formats, reads the result back and compares it with the source."""
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,14 +13,14 @@ import xxhash
 
 from rlds_kit._version import __version__
 from rlds_kit.base.errors import NotADatasetError
+from rlds_kit.base.executor import Run, on_processes, serially
 from rlds_kit.base.origin import BEFORE, LOSSY, SOURCE
 from rlds_kit.base.progress import Progress
 from rlds_kit.convert import formats
 from rlds_kit.convert.part_note import PartNote, part_path, read_note
-from rlds_kit.convert.part_work import Job
+from rlds_kit.convert.part_work import Job, convert_part
 from rlds_kit.convert.parts import PART_BYTES, Part, partition
 from rlds_kit.convert.protocol import ConversionError, Format, Loss, PartReader, Reader, WithOrigin
-from rlds_kit.convert.workers import run
 from rlds_kit.convert.workspace import prepare, workspace
 from rlds_kit.dataset.location import directory_of
 from rlds_kit.remote.address import is_url, require_local
@@ -27,25 +29,25 @@ from rlds_kit.storage import whole_directory
 from rlds_kit.storage.directory import is_dataset
 
 VERSION: Final = 2
-"""Of the conversion, noted in what it makes."""
+"""The version of the conversion, stored in the metadata of its results."""
 OURS: Final = "rlds_kit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What `convert` did.
+    """The result of `convert`.
 
     Attributes:
-      source: what was read.
+      source: of the conversion.
       source_format: name of its format.
-      destination: what was made.
+      destination: of the conversion.
       destination_format: name of its format.
       episodes: in the destination.
-      steps: in the destination: of each episode one more than it has actions, also if that one has no observation.
-      losses: what the destination could not hold.
-      lossy_at_the_source: what was lost before, when the source was made, by field.
-      content_digest: of all episodes as they were read back from the destination, in hexadecimal digits.
-      episodes_kept: how many of them a conversion had done that was cut short.
+      steps: in the destination: of each episode one more than it has actions, even if the last one has no observation.
+      losses: values that the destination cannot store.
+      lossy_at_the_source: values that were lost when the source was made, by field.
+      content_digest: of all episodes, as read back from the destination, in hexadecimal digits.
+      episodes_kept: number of them that an earlier, interrupted conversion had done.
     """
 
     source: Path
@@ -60,7 +62,7 @@ class Report:
     episodes_kept: int = 0
 
 
-def convert(
+def convert(  # noqa: PLR0913  the formats, and how the conversion runs
     source: str | os.PathLike[str],
     destination: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002  the word a user would search
@@ -68,36 +70,39 @@ def convert(
     source_format: str | None = None,
     allow_loss: bool = False,
     workers: int = 1,
+    executor: AbstractContextManager[Run] | None = None,
     part_bytes: int = PART_BYTES,
     progress: Progress | None = None,
 ) -> Report:
-    """Writes the episodes of one dataset into a new one, usually of another format.
+    """Writes the episodes of a dataset into a new one, usually of another format.
 
-    Each worker has one episode at a time in memory. Everything is read back, and every episode compared with what was
-    to be written; only then does it appear at `destination`, in the order of the source. The result does not depend on
-    the number of workers.
+    Each worker has one episode at a time in memory. Everything is read back, and every episode is compared with what
+    the source gave; only then does it appear at `destination`, in the order of the source. The result does not depend
+    on the executor and the number of workers.
 
     A source is converted in parts where its reader is a `PartReader` and the destination's format can join them, which
     is rlds_kit alone. A conversion that was killed then continues with the parts that are not done, if the source and
-    the options are the same; else, and with other formats, it begins anew.
+    the options are the same; else, and with other formats, it starts from the beginning.
 
     Args:
-      source: a directory or file, what kind is seen from its content; or the URL of a dataset of rlds_kit.
+      source: a directory or file, whose format is recognised by its content; or the URL of a dataset of rlds_kit.
       destination: does not exist, or is an empty directory.
       format: of the destination, one of `formats.WRITABLE`; None: "rlds_kit".
       source_format: one of `formats.FORMATS`; None: as recognised.
-      allow_loss: whether what the destination cannot hold may be left out; what it was is in the report.
-      workers: processes; with one, all is done in this one.
-      part_bytes: at least so much of the source is converted, compared and noted as done at once; of a large one
-        more.
-      progress: called with the bytes of the source that are done and those there are; everything is read twice, or
-        three times where the source has to be looked at first.
+      allow_loss: whether what the destination cannot hold may be left out; the report lists it.
+      workers: processes of this machine; 1 converts in this process.
+      executor: in place of `workers`, what runs the parts: `serially()`, `on_processes()`, `on_beam()` or `on_ray()` of
+        `rlds_kit.base.executor`. All workers must see source and destination under the same paths.
+      part_bytes: the least size of a part; parts of large sources are larger.
+      progress: gets the bytes done and the total bytes: twice those of the source, or three times if it is scanned
+        first. On Beam and Ray it is called when a part is done.
 
     Raises:
-      ConversionError: something would be lost and `allow_loss` is not given, or a format is unknown or only read.
-      WorkerDiedError: a worker died; what is done is kept for the next attempt.
+      ConversionError: something would be lost and `allow_loss` is false, a format is unknown or only read, or there are
+        several workers for a format that one worker has to write.
+      WorkerDiedError: a worker died; the next attempt continues with the parts that are not done.
       NotADatasetError: the source is no dataset of a known format.
-      DatasetExistsError: something is at the destination, or another process makes it.
+      DatasetExistsError: the destination exists, or another process converts to it.
       FormatError, DamagedError: the source is broken.
       SpecError: a value contradicts the source's own spaces.
 
@@ -116,21 +121,20 @@ def convert(
     wanted = formats.named(OURS if format is None else format)
     if found is wanted:
         raise ConversionError(f"{path} is of the format {found.name} already; `rlds-kit rechunk` copies datasets")
-    opened = Source(path, found.name, found.open(path))
-    return convert_opened(
-        opened, Path(destination), wanted, allow_loss=allow_loss, workers=workers, part_bytes=part_bytes, tell=progress
-    )
+    opened = Source(path, found.name, found.open(path if executor is None or is_url(str(path)) else path.absolute()))
+    options: dict[str, Any] = {"allow_loss": allow_loss, "workers": workers, "executor": executor}
+    return convert_opened(opened, Path(destination), wanted, part_bytes=part_bytes, tell=progress, **options)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is converted.
+    """An opened source of a conversion.
 
     Attributes:
       path: a directory or a file.
-      format: its name.
-      reader: of it, or of a part of it.
-      chosen: says which part.
+      format: the name of its format.
+      reader: of all its episodes, or of a selection.
+      chosen: identifies the selection.
     """
 
     path: Path
@@ -139,7 +143,7 @@ class Source:
     chosen: str = ""
 
     def identity(self) -> list[Any]:
-        """Changes when the source does: names, sizes and times of its files. Hidden ones do not count."""
+        """Names, sizes and times of its files, without hidden ones: they differ when the source has changed."""
         if isinstance(self.path, RemotePath):
             return [str(self.path), self.chosen, self.path.versions()]
         root = self.path.absolute()
@@ -156,25 +160,29 @@ def convert_opened(
     *,
     allow_loss: bool,
     workers: int = 1,
+    executor: AbstractContextManager[Run] | None = None,
     part_bytes: int = PART_BYTES,
     tell: Progress | None = None,
 ) -> Report:
-    """What `convert` does once the source is open; its arguments and errors are those of `convert`."""
-    if workers < 1:
-        raise ValueError(f"workers: expected 1 or more, got {workers}")
+    """Converts an opened source; the arguments and errors are those of `convert`."""
+    if workers < 1 or (executor is not None and workers > 1):
+        raise ValueError(f"workers: expected 1 or more, or an executor, got {workers} and {executor}")
     if workers > 1 and wanted.join is None:
         raise ConversionError(f"{wanted.name} is written by one worker: its files cannot be joined; leave workers out")
     path = destination.absolute()
     with workspace(path) as directory:
         meter = _Meter(source.reader.size, tell)
         reader = source.reader
-        weights = list(reader.weigh(meter.look)) if isinstance(reader, PartReader) else []
+        weights = list(reader.weigh(meter.scan)) if isinstance(reader, PartReader) else []
         job = Job(reader, weights, wanted.name, path.name, _origin(source), allow_loss, directory)
         parts = partition(weights, part_bytes) if weights and wanted.join is not None else [Part(0, 0, None)]
         options = {"converter": [VERSION, __version__], "formats": [source.format, wanted.name], "loss": allow_loss}
         prepare(directory, {**options, "source": source.identity(), "parts": [[p.begin, p.end] for p in parts]})
         kept = _kept(job, parts, meter)
-        made = {each.part.number: each for each in run(job, [p for p in parts if p.number not in kept], workers, meter)}
+        left = [part for part in parts if part.number not in kept]
+        if executor is None:
+            executor = on_processes(workers) if min(workers, len(left)) > 1 else serially()
+        made = {note.part.number: note for note in _converted(job, left, executor, meter)}
         _finish(job, parts, wanted, path)
         meter.end()
     return _report(source, wanted, path, kept, made)
@@ -192,15 +200,24 @@ def _origin(source: Source) -> dict[str, Any]:
 
 
 def _kept(job: Job, parts: list[Part], meter: "_Meter") -> dict[int, PartNote]:
-    """The parts that are done already."""
+    """The notes of the parts that an earlier process has converted."""
     found = {part.number: note for part in parts if (note := read_note(job.directory, part)) is not None}
     for note in found.values():
-        meter(2 * sum(job.bytes_of(note.part)))
+        meter.part(2 * sum(job.bytes_of(note.part)))
     return found
 
 
+def _converted(
+    job: Job, parts: Sequence[Part], executor: AbstractContextManager[Run], meter: "_Meter"
+) -> Iterator[PartNote]:
+    with executor as run:
+        for note in run(partial(convert_part, job), parts, shared=job.directory, notify=meter):
+            meter.part(2 * sum(job.bytes_of(note.part)))
+            yield note
+
+
 def _finish(job: Job, parts: list[Part], wanted: Format, path: Path) -> None:
-    """Puts the parts together at the destination."""
+    """Joins the parts at the destination."""
     made = [part_path(job.directory, part.number) / job.name for part in parts]
     if len(made) > 1 and wanted.join is not None:
         joined = job.directory / job.name
@@ -234,23 +251,28 @@ def _report(
 
 
 class _Meter:
-    """Adds up what was done: a look at the source, if it takes one, then all of it twice."""
+    """Sums the bytes done: a scan of the source, if it needs one, then twice the source."""
 
     def __init__(self, size: int, progress: Progress | None) -> None:
         self._size, self._progress = size, progress
-        self._done, self._passes = 0, 2
+        self._done, self._finished, self._passes = 0, 0, 2
 
-    def look(self, count: int) -> None:
-        """So many bytes more were looked at."""
+    def scan(self, count: int) -> None:
+        """Adds bytes that were scanned."""
         self._passes = 3
-        self(count)
+        self.part(count)
+
+    def part(self, count: int) -> None:
+        """Adds a part that is done, whose bytes an executor may have added before."""
+        self._finished += count
+        self(max(0, self._finished - self._done))
 
     def end(self) -> None:
-        """All is done."""
+        """Adds what is left."""
         self(self._passes * self._size)
 
     def __call__(self, count: int) -> None:
-        """So many bytes more were read, or compared."""
+        """Adds bytes that were read, or compared."""
         total = self._passes * self._size
         self._done = min(self._done + count, total)
         if self._progress is not None:

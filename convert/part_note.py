@@ -1,28 +1,25 @@
-"""What is said of a part that is done: a file beside it, which is written last."""
+"""The note on a finished part: a JSON file beside it, which is written last."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import xxhash
-
+from rlds_kit.base.file_digest import file_digest
 from rlds_kit.base.whole_file import write_json
 from rlds_kit.convert.parts import Part
-
-_READ_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class PartNote:
-    """A part that is done.
+    """A finished part.
 
     Attributes:
       part: which one.
       contents: the content digest of each of its episodes.
-      steps: how many were written.
-      losses: how many values were lost, by field and reason.
-      files: that were made, by their path in the part's directory: size, and XXH3-128 in hexadecimal digits.
+      steps: number of steps written.
+      losses: number of lost values, by field and reason.
+      files: by their path in the part's directory: size, and XXH3-128 in hexadecimal digits.
     """
 
     part: Part
@@ -33,23 +30,23 @@ class PartNote:
 
 
 def part_path(directory: Path, number: int) -> Path:
-    """Where a part is when it is done."""
+    """The directory of a finished part."""
     return directory / f"part-{number:05d}"
 
 
 def note_path(directory: Path, number: int) -> Path:
-    """Where it is said that it is done."""
+    """The file of its note."""
     return directory / f"part-{number:05d}.json"
 
 
 def files_in(directory: Path) -> dict[str, tuple[int, str]]:
-    """The files of a part."""
+    """Size and digest of each file of a part."""
     found = sorted(path for path in directory.rglob("*") if path.is_file())
-    return {path.relative_to(directory).as_posix(): (path.stat().st_size, _digest(path)) for path in found}
+    return {path.relative_to(directory).as_posix(): (path.stat().st_size, file_digest(path).hex()) for path in found}
 
 
 def write_note(path: Path, note: PartNote) -> None:
-    """Says that a part is done, durably."""
+    """Writes the note on a finished part, durably."""
     content = {
         "part": [note.part.number, note.part.begin, note.part.end],
         "contents": [each.hex() for each in note.contents],
@@ -61,7 +58,7 @@ def write_note(path: Path, note: PartNote) -> None:
 
 
 def read_note(directory: Path, part: Part) -> PartNote | None:
-    """What was said of a part, if its files still are what they were then; else None."""
+    """Reads the note on a part; None if there is none, or files of the part have changed since."""
     try:
         content = json.loads(note_path(directory, part.number).read_bytes())
         note = PartNote(
@@ -71,14 +68,6 @@ def read_note(directory: Path, part: Part) -> PartNote | None:
             {(field, reason): count for field, reason, count in content["losses"]},
             {name: (size, digest) for name, (size, digest) in content["files"].items()},
         )
-    except (FileNotFoundError, ValueError, KeyError, TypeError):  # none, or nothing that was written here
+    except (FileNotFoundError, ValueError, KeyError, TypeError):  # no note, or not one of `write_note`
         return None
     return note if note.part == part and note.files == files_in(part_path(directory, part.number)) else None
-
-
-def _digest(path: Path) -> str:
-    found = xxhash.xxh3_128()
-    with path.open("rb", buffering=0) as file:
-        while data := file.read(_READ_BYTES):
-            found.update(data)
-    return found.hexdigest()

@@ -1,36 +1,34 @@
-"""Converts one part of a source and compares it with what was written: what a worker does."""
+"""Converts one part of a source, reads it back and compares: the task of a worker."""
 
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from rlds_kit.base.errors import FormatError
+from rlds_kit.base.executor.run import notify
 from rlds_kit.convert import formats
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.part_note import PartNote, files_in, note_path, part_path, write_note
 from rlds_kit.convert.parts import Part, episodes_of
 from rlds_kit.convert.protocol import ConversionError, ForeignEpisode, Loss, Reader, Target, Writer
 
-Tell: TypeAlias = Callable[[int], None]
-"""Called with the bytes of the source that were done since the last call; all of them are done twice."""
-
 
 @dataclass(frozen=True)
 class Job:
-    """A conversion, as every worker knows it.
+    """A conversion, as every worker gets it.
 
     Attributes:
       reader: of the source.
-      weights: bytes of each episode; empty where it is not known.
-      format: name of the one to write.
-      name: of the directory that is made.
-      origin: where it comes from, for its metadata.
-      allow_loss: whether what cannot be held may be left out.
-      directory: where the parts are made.
+      weights: bytes of each episode; empty if unknown.
+      format: name of the format to write.
+      name: of the new directory.
+      origin: of the data, for its metadata.
+      allow_loss: whether values that the format cannot store may be left out.
+      directory: of the finished parts.
     """
 
     reader: Reader
@@ -42,15 +40,15 @@ class Job:
     directory: Path
 
     def bytes_of(self, part: Part) -> list[int]:
-        """About how many bytes of the source each episode of a part is, as far as it is known how many there are."""
+        """The estimated bytes of each episode of a part; of a part without an end, as far as their number is known."""
         if part.end is not None:
             return list(self.weights[part.begin : part.end])
         count = max(1, len(self.reader))
         return [self.reader.size // count] * (count - 1) + [self.reader.size - self.reader.size // count * (count - 1)]
 
 
-def convert_part(job: Job, part: Part, tell: Tell) -> PartNote:
-    """Writes a part, reads it back, and notes that it is done.
+def convert_part(job: Job, part: Part) -> PartNote:
+    """Writes a part, reads it back, and writes its note. Notifies of the bytes of the source, twice.
 
     Raises:
       ConversionError: something would be lost, and that is not allowed.
@@ -59,7 +57,7 @@ def convert_part(job: Job, part: Part, tell: Tell) -> PartNote:
     partial = job.directory / f"making-{part.number}-{uuid.uuid4().hex}"
     partial.mkdir()
     try:
-        work = _PartWork(job, part, partial / job.name, tell)
+        work = _PartWork(job, part, partial / job.name)
         work.write()
         work.compare()
         note = PartNote(part, work.contents, work.steps, dict(work.losses), files_in(partial))
@@ -75,8 +73,8 @@ def convert_part(job: Job, part: Part, tell: Tell) -> PartNote:
 class _PartWork:
     """One part while it is converted."""
 
-    def __init__(self, job: Job, part: Part, made: Path, tell: Tell) -> None:
-        self._job, self._part, self._tell = job, part, tell
+    def __init__(self, job: Job, part: Part, made: Path) -> None:
+        self._job, self._part = job, part
         self._target = Target(made, job.name, job.origin)
         self.contents: list[bytes] = []
         self.losses: Counter[tuple[str, str]] = Counter()
@@ -89,7 +87,7 @@ class _PartWork:
             raise ConversionError(
                 f"{self._job.format} is a format that is only read; convert to {' or '.join(formats.WRITABLE)}"
             )
-        reader, done = self._job.reader, _Pass(self._job.bytes_of(self._part), self._tell)
+        reader, done = self._job.reader, _Pass(self._job.bytes_of(self._part))
         writer = create(self._target, reader)
         try:
             if not self._part.number:  # every part has the same
@@ -128,7 +126,7 @@ class _PartWork:
           FormatError: it is not what was written.
         """
         reader = formats.named(self._job.format).open(self._target.path) if self.contents else ()
-        found, done = 0, _Pass(self._job.bytes_of(self._part), self._tell)
+        found, done = 0, _Pass(self._job.bytes_of(self._part))
         for found, episode in enumerate(reader, 1):
             if found > len(self.contents) or content_of(episode) != self.contents[found - 1]:
                 raise FormatError(_differs(f"episode {found - 1} of what was written is not what was read"))
@@ -139,20 +137,20 @@ class _PartWork:
 
 
 class _Pass:
-    """Tells how far a part is read, by what its episodes are thought to be; at the end it is all that it has."""
+    """Notifies of the bytes of a part, by the estimated size of its episodes; at the end of all of them."""
 
-    def __init__(self, weights: list[int], tell: Tell) -> None:
-        self._weights, self._left, self._tell = iter(weights), sum(weights), tell
+    def __init__(self, weights: list[int]) -> None:
+        self._weights, self._left = iter(weights), sum(weights)
 
     def episode(self) -> None:
-        """One more is done."""
+        """Counts an episode."""
         count = min(next(self._weights, 0), self._left)
         self._left -= count
-        self._tell(count)
+        notify(count)
 
     def end(self) -> None:
-        """All are."""
-        self._tell(self._left)
+        """Counts the rest."""
+        notify(self._left)
         self._left = 0
 
 

@@ -1,4 +1,4 @@
-"""Parts of a source: consecutive whole episodes that are converted, compared and noted as done together."""
+"""Parts of a source: consecutive whole episodes that one task converts and compares."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import Final
 from rlds_kit.convert.protocol import ForeignEpisode, PartReader, Reader
 
 PART_BYTES: Final = 1 << 20
-"""No part of a source is smaller: every one of them is at least one file of the result."""
+"""The least size of a part, because each is at least one file of the result."""
 LARGE_PART_BYTES: Final = 64 << 20
-"""Parts of large sources; so much is lost for each worker of a conversion that is killed."""
+"""The size of parts of large sources: a killed conversion loses so much for each worker."""
 PARTS: Final = 32
-"""Of sources in between."""
+"""The number of parts of sources between these sizes."""
 MOST_PARTS: Final = 1024
-"""Of very large ones."""
+"""The largest number of parts, for very large sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,15 @@ class Part:
     Attributes:
       number: which part.
       begin: first episode.
-      end: one past the last one; None: all there are, for the source is read from its begin to its end.
+      end: one past the last one; None: the whole source, in one pass.
     """
 
     number: int
     begin: int
     end: int | None
+
+    def __str__(self) -> str:
+        return "the source" if self.end is None else f"episodes {self.begin} up to {self.end} of the source"
 
 
 def partition(weights: Sequence[int], part_bytes: int = PART_BYTES) -> list[Part]:

@@ -1,12 +1,12 @@
-"""The directory in which a conversion is made, beside its destination; what is done of it outlives a process.
+"""The working directory of a conversion, beside its destination; finished parts survive a killed process.
 
     .<name>.partial-convert/
       .lock             locked while a process is at work
-      plan.json         what is converted, and how
-      part-00000/       a part that is done
-      part-00000.json   says so; parts without it are made again
+      plan.json         the source, the options and the parts
+      part-00000/       a finished part
+      part-00000.json   its note; parts without one are converted again
 
-A conversion of another source, of one that has changed, or with other options begins anew.
+With another or a changed source, or with other options, a conversion starts from the beginning.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rlds_kit.base.errors import DatasetExistsError
+from rlds_kit.base.executor.run import WorkerDiedError
 from rlds_kit.base.whole_file import make_directory, write_json
-from rlds_kit.convert.workers import WorkerDiedError
 from rlds_kit.storage import whole_directory
 
 PLAN: Final = "plan.json"
@@ -27,14 +27,13 @@ _WORD: Final = "convert"
 
 @contextlib.contextmanager
 def workspace(destination: Path) -> Iterator[Path]:
-    """The directory for a conversion to a path. It stays where the process is killed or interrupted.
+    """Yields the working directory of a conversion; removes it at the end, and after errors that would occur again.
 
-    So it does where the system refuses something, and when a process dies that belongs to the work. It is removed when
-    the work is done, and on errors that would come again.
+    It stays after an error of the system, when a worker or the process itself was killed, and after Ctrl-C.
 
     Raises:
-      DatasetExistsError: something is at the destination, or another process makes it.
-      OSError: it cannot be made.
+      DatasetExistsError: the destination exists, or another process converts to it.
+      OSError: it cannot be created.
     """
     whole_directory.require_free(destination)
     make_directory(destination.parent)
@@ -57,14 +56,14 @@ def workspace(destination: Path) -> Iterator[Path]:
 
 
 def _may_continue(error: BaseException) -> bool:
-    """Whether the same conversion may come further the next time."""
+    """Whether the same conversion may get further the next time."""
     if isinstance(error, DatasetExistsError):
         return False
     return not isinstance(error, Exception) or isinstance(error, WorkerDiedError | OSError)
 
 
 def prepare(directory: Path, plan: Any) -> None:  # JSON
-    """Removes what belongs to another plan, and what was not finished."""
+    """Removes files of other plans and unfinished parts, and writes the plan."""
     path = directory / PLAN
     is_same = path.is_file() and path.read_text("utf-8") == json.dumps(plan)
     for each in directory.iterdir():

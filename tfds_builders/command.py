@@ -1,16 +1,17 @@
-"""The commands of this room: `rlds-kit build` and `rlds-kit new-builder`."""
+"""The commands `rlds-kit build` and `rlds-kit new-builder`."""
 
 import dataclasses
 import importlib.util
 import shlex
 import warnings
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from rlds_kit.base.executor import Name
 from rlds_kit.base.quantities import count_text, size_text
+from rlds_kit.cli.executor_options import executor_of, executor_options
 from rlds_kit.cli.output import json_option, print_json, show
 from rlds_kit.dataset.dataset import Dataset, open_dataset
 from rlds_kit.loader.last_step import LAST_STEPS, LastStep
@@ -23,7 +24,7 @@ from rlds_kit.tfds_builders.shards.progress_bar import shard_bar
 from rlds_kit.tfds_builders.shards.spec import FORMATS, Format
 
 _TFDS_NEEDS: Final = {"apache_beam": "apache-beam", "mlcroissant": "mlcroissant", "pytest": "pytest", "dill": "dill"}
-"""What its command and its tests import and it does not bring: packages by module."""
+"""Packages that the command and the tests of TFDS import and TFDS does not install, by module."""
 
 
 @click.command("build")
@@ -32,14 +33,8 @@ _TFDS_NEEDS: Final = {"apache_beam": "apache-beam", "mlcroissant": "mlcroissant"
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), required=True, help="Two formats of TFDS, and our own."
 )
-@click.option(
-    "--executor",
-    type=click.Choice(("serial", "processes", "beam", "ray")),
-    default="processes",
-    show_default=True,
-    help="What runs the workers. All write the same bytes.",
-)
-@click.option("--shards", type=click.IntRange(1), help="How many; by default as --target-bytes says.")
+@executor_options("At the same time; by default one for each core. The number does not change the result.")
+@click.option("--shards", type=click.IntRange(1), help="Their number; by default it follows from --target-bytes.")
 @click.option(
     "--target-bytes",
     type=click.IntRange(1),
@@ -48,8 +43,6 @@ _TFDS_NEEDS: Final = {"apache_beam": "apache-beam", "mlcroissant": "mlcroissant"
     help="Of the episodes in a shard: stored ones for our own format, decoded ones for those of TFDS.",
 )
 @click.option("--shuffle-seed", type=int, help="Shuffle the episodes by a hash of this and their ids.")
-@click.option("--workers", type=click.IntRange(1), help="At once; by default one for each core.")
-@click.option("--address", default="local", show_default=True, help="Of a running Ray cluster.")
 @click.option(
     "--observation-valid",
     is_flag=True,
@@ -74,8 +67,8 @@ _TFDS_NEEDS: Final = {"apache_beam": "apache-beam", "mlcroissant": "mlcroissant"
     type=click.Choice(LAST_STEPS),
     default="zeros",
     show_default=True,
-    help="What stands for the action of the last step in the formats of TFDS, which has none: zeros, the action of the "
-    "step before, or no last step at all, which is what trains a policy.",
+    help="What replaces the action that the last step does not have, in the formats of TFDS: zeros, the action of the "
+    "step before, or no last step at all, as for training a policy.",
 )
 @json_option
 def build(  # noqa: PLR0913  click passes every option by its name
@@ -83,7 +76,7 @@ def build(  # noqa: PLR0913  click passes every option by its name
     destination: str,
     *,
     format_: Format,
-    executor: str,
+    executor: Name,
     shards: int | None,
     target_bytes: int,
     shuffle_seed: int | None,
@@ -98,8 +91,8 @@ def build(  # noqa: PLR0913  click passes every option by its name
     """Build SOURCE again at DESTINATION: in a format of TFDS, or in other shards.
 
     Workers write whole shards, and no value travels between them. Counts and digests of all episodes are compared after
-    writing. A build that was cut short goes on where it was when it is run again. SOURCE is not touched; DESTINATION
-    must not exist, or be empty.
+    writing. After an interruption the same command continues the build. SOURCE is not changed; DESTINATION must not
+    exist, or be empty.
 
     \b
     rlds-kit build data/pong data/tfds/pong/1.0.0 --format tfrecord --shards 8
@@ -107,7 +100,7 @@ def build(  # noqa: PLR0913  click passes every option by its name
 
     Exit codes: 0 done; 1 it could not be built, and DESTINATION is not there; 2 the command line is wrong.
     """  # noqa: D301  the backspace tells click not to wrap
-    run = _executor(executor, workers, address)
+    run = executor_of(executor, workers, address)
     dataset = open_dataset(source)
     if format_ == "riegeli" and (metadata or observation_valid or compress or last_step != "zeros"):
         raise click.UsageError(
@@ -140,7 +133,7 @@ def build(  # noqa: PLR0913  click passes every option by its name
 @click.command("new-builder")
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--to", type=click.Path(path_type=Path), default=".", help="The folder in which to make the module's.")
-@click.option("--name", help="Of the dataset in TFDS; by default made of its own.")
+@click.option("--name", help="Of the dataset in TFDS; by default derived from its own.")
 @click.option(
     "--metadata",
     multiple=True,
@@ -152,7 +145,7 @@ def new_builder(directory: Path, to: Path, name: str | None, *, metadata: tuple[
     """Write a builder of TensorFlow Datasets for the recording in DIRECTORY.
 
     It is a folder with the module, its README, citation, tags and checksums, and a test that builds from an excerpt of
-    the recording. It works as it is; read it and fill in what only you know.
+    the recording. It works as it is; read it and add what only you know.
 
     \b
     rlds-kit new-builder data/pong --to builders
@@ -174,22 +167,11 @@ def new_builder(directory: Path, to: Path, name: str | None, *, metadata: tuple[
     module, manual = (shlex.quote(str(path)) for path in (made.directory, made.source))
     click.echo(f"  cd {module} && tfds build --manual_dir {manual}", err=True)
     if missing := [package for name, package in _TFDS_NEEDS.items() if importlib.util.find_spec(name) is None]:
-        click.echo(f"TFDS needs for it and for the test, and does not bring: pip install {' '.join(missing)}", err=True)
+        click.echo(
+            f"TFDS needs for it and for the test, but does not install: pip install {' '.join(missing)}", err=True
+        )
 
 
 def _undeclared(dataset: Dataset) -> list[str]:
-    """Fields of steps that TFDS is not given, for nobody said of what shape they are."""
+    """Fields of steps without a declared shape, which TFDS does not get."""
     return sorted(dataset.spec.fields.keys() - {*dataset.source().fields})
-
-
-def _executor(name: str, workers: int | None, address: str) -> AbstractContextManager[building.Run]:
-    match name:
-        case "serial" if workers is not None:
-            raise click.BadParameter("expected none with --executor serial", param_hint="--workers")
-        case "serial":
-            return building.serially()
-        case "beam":
-            return building.on_beam(workers)
-        case "ray":
-            return building.on_ray(workers, address=address)
-    return building.on_processes(workers)

@@ -12,11 +12,11 @@ import pytest
 
 import rlds_kit
 from rlds_kit.base.errors import DatasetExistsError, FormatError
+from rlds_kit.base.executor import ExecutorError, WorkerDiedError
 from rlds_kit.convert import formats
 from rlds_kit.convert.conversion import Report, Source, convert, convert_opened
 from rlds_kit.convert.parts import MOST_PARTS, PARTS, partition
 from rlds_kit.convert.protocol import ConversionError
-from rlds_kit.convert.workers import WorkerDiedError
 from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.whole_directory import under_way
 from tests.convert.troubled import BYTES, EPISODES, TroubledReader
@@ -177,7 +177,7 @@ def test_parts_that_are_not_what_they_were_are_made_again(tmp_path: Path) -> Non
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
 def test_worker_that_dies_is_an_error_that_says_what_it_did(tmp_path: Path) -> None:
     """What others have done is kept."""
-    with pytest.raises(WorkerDiedError, match="converted episodes 8 up to 10 of the source died of signal SIGKILL"):
+    with pytest.raises(WorkerDiedError, match="worked on episodes 8 up to 10 of the source died of signal SIGKILL"):
         converted(tmp_path, "kill", workers=2)
     assert converted(tmp_path, workers=2).episodes_kept >= 2
     assert numbers(tmp_path / "ours") == list(range(EPISODES))
@@ -188,7 +188,7 @@ def test_errors_come_through_and_leave_nothing(tmp_path: Path, workers: int) -> 
     """The next attempt would come no further."""
     with pytest.raises(FormatError, match="episode 9 is broken"):
         converted(tmp_path, "error", workers=workers)
-    with pytest.raises((ConversionError, TypeError), match="cannot record object"):
+    with pytest.raises((ExecutorError, TypeError), match="cannot record object"):
         converted(tmp_path, "type", workers=workers)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["source"]
 

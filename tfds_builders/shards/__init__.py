@@ -1,14 +1,10 @@
-"""Builds datasets at scale, shard by shard: a pure function writes one whole shard, and executors spread it."""
+"""Builds datasets at scale, shard by shard: a function writes one whole shard, and an executor runs it for each."""
 
-from rlds_kit.tfds_builders.shards.beam import on_beam
+from rlds_kit.base.executor import Run, on_beam, on_processes, on_ray, serially
 from rlds_kit.tfds_builders.shards.convert import Report, convert_shards
 from rlds_kit.tfds_builders.shards.errors import BuildError
-from rlds_kit.tfds_builders.shards.executor import Run
 from rlds_kit.tfds_builders.shards.finish import finish
 from rlds_kit.tfds_builders.shards.plan import plan
-from rlds_kit.tfds_builders.shards.processes import on_processes
-from rlds_kit.tfds_builders.shards.ray import on_ray
-from rlds_kit.tfds_builders.shards.serial import serially
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, EpisodeRef, ShardInfo, ShardSpec
 from rlds_kit.tfds_builders.shards.work import check, work
 

@@ -1,4 +1,4 @@
-"""Builds a dataset in another format or other shards, by as many workers as there are."""
+"""Builds a dataset in another format or in other shards, with any number of workers."""
 
 import contextlib
 import os
@@ -11,31 +11,31 @@ from typing import Any, Final, TypeAlias
 
 from rlds_kit.base import lock
 from rlds_kit.base.errors import DatasetExistsError
+from rlds_kit.base.executor import ExecutorError, Run, on_processes
+from rlds_kit.base.executor.run import Notify, P, R
 from rlds_kit.base.whole_file import make_directory
 from rlds_kit.dataset.dataset import Dataset, open_dataset
 from rlds_kit.loader.last_step import LastStep
 from rlds_kit.tfds_builders.shards.errors import BuildError
-from rlds_kit.tfds_builders.shards.executor import Run, Task
 from rlds_kit.tfds_builders.shards.finish import LOCK, finish, move, require_own
 from rlds_kit.tfds_builders.shards.finished_shard import remove_temporary
 from rlds_kit.tfds_builders.shards.plan import TARGET_BYTES, plan
-from rlds_kit.tfds_builders.shards.processes import on_processes
-from rlds_kit.tfds_builders.shards.spec import Format, ShardInfo, ShardSpec
+from rlds_kit.tfds_builders.shards.spec import Format, ShardInfo
 from rlds_kit.tfds_builders.shards.work import work
 
 BUILDING: Final = ".building"
-"""At the end of the name of the directory beside the destination in which an unfinished build is."""
+"""The suffix of the directory of an unfinished build, beside the destination."""
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told what is going on, how many shards are done, and how many there are."""
+"""A callback that gets the name of the phase, the number of shards done, and the number of all shards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a build made.
+    """The result of a build.
 
     Attributes:
-      destination: of the dataset.
+      destination: of the build.
       format: of its shards.
       episodes: that it has.
       steps: of all of them.
@@ -51,7 +51,7 @@ class Report:
     shards: tuple[ShardInfo, ...]
 
 
-def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
+def convert_shards(  # noqa: PLR0913  the arguments of a plan, and those of its execution
     source: str | os.PathLike[str] | Dataset,
     destination: str | os.PathLike[str],
     format: Format,  # noqa: A002  the word a user knows
@@ -66,8 +66,8 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
 ) -> Report:
     """Builds a dataset shard by shard; every executor writes the same bytes.
 
-    Counts and digests of all episodes are compared after writing. Until all is well the build is in a directory beside
-    the destination, whose name ends in ".building"; if it is cut short, the same call goes on with it.
+    Counts and digests of all episodes are compared after writing. Until then the build is in a directory beside the
+    destination, whose name ends in ".building"; after an interruption the same call continues it.
 
     Args:
       source: a dataset, its directory, or a view of some of its episodes.
@@ -79,12 +79,12 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
       shuffle_seed: as for `plan`.
       features: as for `plan`.
       last_step: as for `plan`.
-      progress: told of shards as they are done; each is written, then read back.
+      progress: called for each shard that is written, and again when it is read back.
 
     Raises:
       ValueError: an argument is out of range.
       NotADatasetError: there is no dataset at `source`.
-      DatasetExistsError: something is at `destination`.
+      DatasetExistsError: `destination` exists and is not an empty directory.
       BuildError: the source is damaged, a worker died, what was written differs from the source, or another process is
         building at the same destination.
       SpecError: TFDS has no feature for a field.
@@ -95,7 +95,7 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
     dataset = source if isinstance(source, Dataset) else open_dataset(source)
     target = Path(destination).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise DatasetExistsError(f"{target}: expected a path at which nothing is, or an empty directory")
+        raise DatasetExistsError(f"{target}: expected a path that does not exist, or an empty directory")
     building = target.with_name(target.name + BUILDING)
     name, version = identity(dataset, target)
     limits: dict[str, Any] = {"shards": shards, "target_bytes": target_bytes, "shuffle_seed": shuffle_seed}
@@ -104,9 +104,12 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
     with _alone(building):
         remove_temporary(building)
         require_own(specs)
-        with on_processes() if executor is None else executor as run:
-            told = _Told(run, progress)
-            infos = finish(specs, told(work, specs), told, version=version)
+        try:
+            with on_processes() if executor is None else executor as run:
+                reporting = _WithProgress(run, progress)
+                infos = finish(specs, reporting(work, specs, shared=building), reporting, version=version)
+        except ExecutorError as error:
+            raise BuildError(str(error)) from error
         (building / LOCK).unlink()
         move(building, target)
     episodes, steps = sum(len(info.episodes) for info in infos), sum(info.steps for info in infos)
@@ -115,18 +118,18 @@ def convert_shards(  # noqa: PLR0913  what a plan takes, and who carries it out
 
 @contextlib.contextmanager
 def _alone(building: Path) -> Iterator[None]:
-    """Keeps other processes of this machine out of an unfinished build; the system does that no more if this one dies.
+    """Locks an unfinished build against other processes of this machine; the system unlocks it when this one ends.
 
     Raises:
-      BuildError: another one is in it.
+      BuildError: another process builds there.
     """
     path = building / LOCK
     with path.open("ab") as file:
         if not lock.is_held(path):
             if not lock.acquire(file.fileno()):
                 raise BuildError(
-                    f"{building}: this file system has no locks (flock), so that nothing would keep other processes "
-                    "out; build on a local disk, and copy the result"
+                    f"{building}: this file system has no locks (flock), so that another process could "
+                    "change the build; build on a local disk, and copy the result"
                 )
             if path.exists():  # else another process has just finished the build, and its file is gone
                 yield
@@ -147,15 +150,16 @@ def identity(dataset: Dataset, destination: Path) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """Runs tasks and tells of the progress."""
+class _WithProgress:
+    """A `Run` that calls a progress callback after each shard."""
 
     run: Run
     progress: Progress | None
 
-    def __call__(self, task: Task, specs: Sequence[ShardSpec]) -> Iterator[ShardInfo]:
-        doing = "writing" if task is work else "reading back"
-        for done, info in enumerate(self.run(task, specs), 1):
+    def __call__(
+        self, task: Callable[[P], R], parts: Sequence[P], *, shared: Path | None = None, notify: Notify | None = None
+    ) -> Iterator[R]:
+        for done, report in enumerate(self.run(task, parts, shared=shared, notify=notify), 1):
             if self.progress is not None:
-                self.progress(doing, done, len(specs))
-            yield info
+                self.progress("writing" if task is work else "reading back", done, len(parts))
+            yield report

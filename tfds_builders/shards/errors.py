@@ -1,4 +1,4 @@
-"""What can go wrong when a dataset is built shard by shard."""
+"""The error of builds."""
 
 from rlds_kit.base.errors import RldsKitError
 

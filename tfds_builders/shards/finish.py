@@ -1,14 +1,14 @@
-"""After all shards: is everything there, and does it hold what the source does? Then the dataset is described."""
+"""Completes a build: compares all shards with the source, then writes the description of the dataset."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+from rlds_kit.base.executor import Run
 from rlds_kit.storage.manifest import PATTERN as MANIFESTS
 from rlds_kit.storage.whole_directory import put
 from rlds_kit.tfds_builders.shards.errors import BuildError
-from rlds_kit.tfds_builders.shards.executor import Run
 from rlds_kit.tfds_builders.shards.finished_shard import info_path, remove_temporary
 from rlds_kit.tfds_builders.shards.sources import Sources
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
@@ -17,15 +17,15 @@ from rlds_kit.tools.upkeep.closing import note_closed
 from rlds_kit.tools.upkeep.description_copy import copy_description
 
 LOCK: Final = ".lock"
-"""In the directory of an unfinished build; whoever works on the build holds a lock on it."""
+"""The file in the directory of an unfinished build that its process has locked."""
 
 
 def finish(
     specs: Sequence[ShardSpec], infos: Iterable[ShardInfo], run: Run, *, version: str = "1.0.0"
 ) -> tuple[ShardInfo, ...]:
-    """Compares everything with the source, and only then writes what makes the directory a dataset.
+    """Compares all shards with the source, and then writes the files that make the directory a dataset.
 
-    The shards are read back by the workers, and the digest of every episode is compared.
+    Workers read the shards back and compare the digest of every episode.
 
     Args:
       specs: the plan.
@@ -38,11 +38,12 @@ def finish(
 
     Raises:
       BuildError: a count or a digest differs, or a shard is missing or damaged; the message names shard and episode.
+      WorkerDiedError: a worker died.
     """
     ordered = _in_order(specs, infos)
     for spec, info in zip(specs, ordered, strict=True):
         _require_counts(spec, info)
-    for info in _in_order(specs, run(check, specs)):
+    for info in _in_order(specs, run(check, specs, shared=specs[0].directory)):
         if info not in ordered:
             raise BuildError(f"{info.file}: the shard was written again since it was finished; build again")
     _describe(specs, ordered, version)
@@ -61,7 +62,7 @@ def _in_order(specs: Sequence[ShardSpec], infos: Iterable[ShardInfo]) -> tuple[S
 
 
 def _require_counts(spec: ShardSpec, info: ShardInfo) -> None:
-    """Compares what was written with what the source had when the build was planned."""
+    """Compares what was written with the source as it was when the build was planned."""
     if len(info.episodes) != len(spec.episodes):
         raise BuildError(f"{spec.file}: expected {len(spec.episodes)} episodes, got {len(info.episodes)}")
     for ref, episode in zip(spec.episodes, info.episodes, strict=True):
@@ -84,7 +85,7 @@ def _describe(specs: Sequence[ShardSpec], infos: Sequence[ShardInfo], version: s
 
 
 def _describe_ours(specs: Sequence[ShardSpec]) -> None:
-    """Copies dataset.json, or makes it of what the headers say."""
+    """Copies dataset.json, or creates it from the headers."""
     sources = Sources(specs[0].source)
     headers = [sources.shard(spec.episodes[0].shard).header for spec in specs]
     note_closed(specs[0].directory)
@@ -92,10 +93,10 @@ def _describe_ours(specs: Sequence[ShardSpec]) -> None:
 
 
 def require_own(specs: Sequence[ShardSpec]) -> None:
-    """Refuses a directory that holds something that is not of this plan.
+    """Validates that a directory has only files of this plan.
 
     Raises:
-      BuildError: it does.
+      BuildError: it has others.
     """
     directory = specs[0].directory
     known = {LOCK, *(name for spec in specs for name in (spec.file, info_path(spec).name))}
@@ -103,10 +104,10 @@ def require_own(specs: Sequence[ShardSpec]) -> None:
         if path.name not in known and not fnmatchcase(path.name, MANIFESTS):
             raise BuildError(
                 f"{directory}: expected an unfinished build of the same source with the same arguments, but "
-                f"{path.name} is not of it; finish that one with its own arguments, or remove the directory"
+                f"{path.name} is not of it; finish that build with its own arguments, or remove the directory"
             )
 
 
 def move(building: Path, destination: Path) -> None:
-    """Gives the finished directory its name, so that the dataset appears at once, and durably."""
+    """Renames the finished directory, durably."""
     put(building, destination)

@@ -1,54 +1,44 @@
-"""What is said of a shard when it is finished."""
+"""The note on a finished shard: a JSON file beside it, which is written last."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Final
 
-import xxhash
-
+from rlds_kit.base.file_digest import file_digest
 from rlds_kit.base.whole_file import TEMPORARY, write_json
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
 
 INFO: Final = ".info.json"
-_READ_BYTES: Final = 8 << 20
 
 
 def remove_temporary(directory: Path) -> None:
-    """Clears away what killed workers left. None may be at work."""
+    """Removes the temporary files of killed workers. None may be running."""
     for path in directory.glob(f".*{TEMPORARY}"):
-        path.unlink(missing_ok=True)
-
-
-def file_digest(path: Path) -> bytes:
-    """XXH3-128 of a file, 16 bytes."""
-    found = xxhash.xxh3_128()
-    with path.open("rb", buffering=0) as file:
-        while data := file.read(_READ_BYTES):
-            found.update(data)
-    return found.digest()
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def info_path(spec: ShardSpec) -> Path:
-    """Where it is said that the shard is whole."""
+    """The file of the note."""
     return spec.path.with_name(f".{spec.file}{INFO}")
 
 
 def write_info(spec: ShardSpec, info: ShardInfo) -> None:
-    """Says that the shard is whole."""
+    """Writes the note on a shard, durably."""
     write_json(info_path(spec), {"spec": spec.digest, **info.to_json()})
 
 
 def read_info(spec: ShardSpec) -> ShardInfo | None:
-    """What was said of a shard of this very spec; None when nothing was."""
+    """Reads the note on a shard; None if there is none, or only one of another spec."""
     try:
         content = json.loads(info_path(spec).read_bytes())
         return ShardInfo.from_json(content) if content["spec"] == spec.digest else None
-    except (FileNotFoundError, ValueError, KeyError, TypeError):  # a file that somebody else wrote says nothing either
+    except (FileNotFoundError, ValueError, KeyError, TypeError):  # no note, or not one of `write_info`
         return None
 
 
 def finished(spec: ShardSpec) -> ShardInfo | None:
-    """What was said of a shard, if its file still is as it was then; else None."""
+    """The note on a shard whose file has not changed since; else None."""
     info = read_info(spec)
     if info is None or not spec.path.is_file() or spec.path.stat().st_size != info.size:
         return None

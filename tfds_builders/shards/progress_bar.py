@@ -1,4 +1,4 @@
-"""How a person sees a build go on."""
+"""The progress bar of a build."""
 
 import contextlib
 import sys
@@ -9,7 +9,7 @@ from rlds_kit.tfds_builders.shards.convert import Progress
 
 @contextlib.contextmanager
 def shard_bar(*, hidden: bool) -> Iterator[Progress | None]:
-    """A bar of shards on standard error while work goes on; none where nobody looks."""
+    """Shows a bar of shards on standard error, if that is a terminal."""
     if hidden or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""What a worker is told of a shard, and what it tells of it."""
+"""The spec of a shard, from which a worker writes it, and the info that the worker returns."""
 
 import json
 import os
@@ -24,8 +24,8 @@ class EpisodeRef:
     Attributes:
       id: of the episode.
       shard: file name of the source's shard that holds it.
-      steps: how many it has there.
-      content_digest: the one stored there; empty for an episode without an end.
+      steps: number of its steps.
+      content_digest: as stored there; empty for an episode without an end.
     """
 
     id: uuid.UUID
@@ -40,17 +40,17 @@ class ShardSpec:
 
     Attributes:
       source: directory of the dataset that is read.
-      directory: where the shard is written.
-      file: its name there.
+      directory: of the finished shard.
+      file: its name.
       number: of the shard, from 0.
       count: of all shards.
       format: of the file.
-      episodes: what it holds, in this order.
+      episodes: in the order of the shard.
       features: the JSON of the TFDS features; empty for "riegeli".
       shard_id: in the header of our own format.
       created_unix_ns: in the header of our own format.
       writer: in the header of our own format.
-      last_step: what stands for the action of the last step, in the formats of TFDS.
+      last_step: what replaces the action of the last step in the formats of TFDS.
 
     >>> spec = ShardSpec(Path("a"), Path("b"), "s.riegeli", 0, 1, "riegeli", (), "", uuid.UUID(int=0), 0, "me")
     >>> spec.path.as_posix(), len(spec.digest)
@@ -70,14 +70,17 @@ class ShardSpec:
     writer: str
     last_step: LastStep = "zeros"
 
+    def __str__(self) -> str:
+        return f"{self.file} (shard {self.number + 1} of {self.count})"
+
     @property
     def path(self) -> Path:
-        """Where the shard is when it is whole."""
+        """The file of the finished shard."""
         return self.directory / self.file
 
     @property
     def digest(self) -> str:
-        """Identifies what the shard will hold, wherever it is written."""
+        """Identifies the content of the shard, independent of its directory."""
         episodes = [[each.id.hex, each.shard, each.steps, each.content_digest.hex()] for each in self.episodes]
         own = [self.file, self.number, self.count, self.format, self.features, self.shard_id.hex, self.writer]
         own += [] if self.last_step == "zeros" else [self.last_step]
@@ -86,13 +89,13 @@ class ShardSpec:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeInfo:
-    """What was written of an episode.
+    """A written episode.
 
     Attributes:
       id: of the episode.
-      steps: how many were written.
+      steps: number of steps written.
       digest: of its content, 16 bytes: the content digest in our own format, and in those of TFDS one of the values
-        that TFDS gives back.
+        that TFDS returns.
     """
 
     id: uuid.UUID
@@ -107,14 +110,14 @@ def this_worker() -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShardInfo:
-    """A shard that is whole. Only this travels between processes, never episodes.
+    """A finished shard. Only this travels between processes, never episodes.
 
     Attributes:
       file: its name.
-      episodes: what it holds.
+      episodes: in its order.
       size: of the file, in bytes.
       file_digest: XXH3-128 of the file, 16 bytes.
-      worker: host and process that wrote it; plays no part in comparisons.
+      worker: host and process that wrote it; ignored in comparisons.
     """
 
     file: str
@@ -129,7 +132,7 @@ class ShardInfo:
         return sum(episode.steps for episode in self.episodes)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON has it.
+        """As a value for JSON.
 
         >>> info = ShardInfo("a", (EpisodeInfo(uuid.UUID(int=1), 2, b"d"),), 3, b"f", "host/1")
         >>> ShardInfo.from_json(info.to_json()) == info
@@ -141,7 +144,7 @@ class ShardInfo:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "ShardInfo":
-        """From what `to_json` gave."""
+        """Restores an info from the result of `to_json`."""
         episodes = tuple(
             EpisodeInfo(uuid.UUID(hex=each), steps, bytes.fromhex(digest))
             for each, steps, digest in content["episodes"]

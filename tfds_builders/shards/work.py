@@ -1,29 +1,24 @@
-"""Writes one shard, and reads it back: the two pure functions that every executor runs."""
+"""Writes one shard, and reads it back: the two tasks of a build."""
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from rlds_kit.base.errors import RldsKitError
+from rlds_kit.base.file_digest import file_digest
 from rlds_kit.base.whole_file import whole_file
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.tfds_builders.shards import copy_blocks
 from rlds_kit.tfds_builders.shards.errors import BuildError
-from rlds_kit.tfds_builders.shards.finished_shard import (
-    file_digest,
-    finished,
-    info_path,
-    read_info,
-    write_info,
-)
+from rlds_kit.tfds_builders.shards.finished_shard import finished, info_path, read_info, write_info
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, EpisodeRef, ShardInfo, ShardSpec
 
 
 def work(spec: ShardSpec) -> ShardInfo:
     """Writes one complete shard, in constant memory: one block at a time, or one episode in the formats of TFDS.
 
-    It is written under a temporary name, made durable and renamed. A shard of this very spec that is there, with the
-    bytes it had when it was finished, is kept.
+    It is written under a temporary name, made durable and renamed. A finished shard of the same spec, whose bytes have
+    not changed since, is left as it is.
 
     Raises:
       BuildError: the source is damaged or has changed; the message names the shard and the file of the source.
@@ -45,7 +40,7 @@ def work(spec: ShardSpec) -> ShardInfo:
 
 
 def check(spec: ShardSpec) -> ShardInfo:
-    """Reads a finished shard back and compares every episode with what the source gave.
+    """Reads a finished shard back and compares every episode with that of the source.
 
     Raises:
       BuildError: something is missing, damaged or different; the message names the shard and the episode.
@@ -78,7 +73,7 @@ def _read_back(spec: ShardSpec) -> Iterator[EpisodeInfo]:
 
 
 def _compare(spec: ShardSpec, written: tuple[EpisodeInfo, ...]) -> None:
-    """Compares what a shard holds with what was written, which was what the source gave."""
+    """Compares the episodes of a shard with those that were written."""
     found = _read_back(spec)
     for ref, expected in zip(spec.episodes, written, strict=True):
         episode = _next(found, ref, spec)
@@ -90,7 +85,7 @@ def _compare(spec: ShardSpec, written: tuple[EpisodeInfo, ...]) -> None:
             )
     extra = next(found, None)
     if extra is not None:
-        raise BuildError(f"{spec.path}: got episode {extra.id}, which the plan does not have; remove the file")
+        raise BuildError(f"{spec.path}: got episode {extra.id}, which is not in the plan; remove the file")
 
 
 def _next(found: Iterator[EpisodeInfo], ref: EpisodeRef, spec: ShardSpec) -> EpisodeInfo:
@@ -105,10 +100,10 @@ def _next(found: Iterator[EpisodeInfo], ref: EpisodeRef, spec: ShardSpec) -> Epi
 
 @contextlib.contextmanager
 def _named(spec: ShardSpec) -> Iterator[None]:
-    """Errors that travel between processes as one text, with the name of the shard."""
+    """Adds the name of the shard to errors."""
     try:
         yield
     except BuildError:
         raise
     except (RldsKitError, RiegeliError) as error:
-        raise BuildError(f"{spec.file} (shard {spec.number} of {spec.count}): {error}") from error
+        raise BuildError(f"{spec}: {error}") from error

@@ -144,7 +144,7 @@ def test_description_and_citation_are_carried_over(tmp_path: Path) -> None:
 
 def test_destination_that_holds_something_is_refused(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
     (tmp_path / "something").touch()
-    with pytest.raises(DatasetExistsError, match="expected a path at which nothing is"):
+    with pytest.raises(DatasetExistsError, match="expected a path that does not exist"):
         convert_shards(dataset, tmp_path, "riegeli", executor=serially())
 
 

@@ -1,0 +1,141 @@
+"""Runs the tasks in processes of this machine.
+
+`concurrent.futures` has such a pool too, but when one of its processes dies it neither names the task nor lets the
+others finish, and on Ctrl-C it waits for all running tasks.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any
+
+from rlds_kit.base.arguments import positive
+from rlds_kit.base.executor.run import AGAIN, Notify, Outcome, P, R, Run, WorkerDiedError, attempt, notifying
+
+_CONTEXT = multiprocessing.get_context("spawn")  # a fork copies threads and locks in any state
+_HINTS = {
+    True: "Maybe the system had no memory left for it: try fewer workers",
+    False: "A script that starts processes needs `if __name__ == '__main__':` before its own work",
+}
+
+
+@contextlib.contextmanager
+def on_processes(workers: int | None = None) -> Iterator[Run]:
+    """An executor of so many processes; by default as many as the machine has cores.
+
+    They are spawned when there is work for them: TensorFlow does not survive a fork. So a script that uses this needs
+    the usual `if __name__ == "__main__":`.
+    """
+    pool: list[_Worker] = []
+    try:
+        yield partial(_run, pool, (os.cpu_count() or 1) if workers is None else positive("workers", workers))
+    finally:
+        for worker in pool:
+            worker.stop()
+
+
+class _Worker:
+    """A process, this end of its pipe, and the part that it works on."""
+
+    def __init__(self) -> None:
+        self.pipe, theirs = _CONTEXT.Pipe()
+        self._process: SpawnProcess = _CONTEXT.Process(target=_work, args=(theirs,), name="rlds-kit", daemon=True)
+        self._task: Any = None
+        self.parts: list[Any] = []  # the one part, or none
+        with _interrupts_blocked():
+            self._process.start()
+        theirs.close()
+
+    def give(self, task: Callable[[P], R], waiting: Iterator[P]) -> None:
+        """Sends the next part, if there is one; the task is sent once."""
+        self.parts = list(islice(waiting, 1))
+        for part in self.parts:
+            with contextlib.suppress(OSError):  # `receive` reports that the process died
+                self.pipe.send((None if task is self._task else task, part))
+            self._task = task
+
+    def receive(self) -> Any:  # int or Outcome
+        """Receives a message.
+
+        Raises:
+          WorkerDiedError: the process died.
+        """
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError) as error:
+            self._process.join()
+            code = self._process.exitcode or 0
+            how = f"of signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+            raise WorkerDiedError(
+                f"the process that worked on {self.parts[0]} died {how}. {_HINTS[code < 0]}; {AGAIN}"
+            ) from error
+
+    def stop(self) -> None:
+        """Ends the process, also in the middle of a task."""
+        self.pipe.close()
+        if self.parts:
+            self._process.terminate()
+        self._process.join()
+
+
+def _run(
+    pool: list[_Worker],
+    workers: int,
+    task: Callable[[P], R],
+    parts: Sequence[P],
+    *,
+    shared: Path | None = None,  # noqa: ARG001  reports come through pipes
+    notify: Notify | None = None,
+) -> Iterator[R]:
+    waiting = iter(parts)
+    try:
+        for number in range(min(workers, len(parts))):
+            if number == len(pool):
+                pool.append(_Worker())
+            pool[number].give(task, waiting)
+        while busy := {worker.pipe: worker for worker in pool if worker.parts}:
+            for pipe in wait(list(busy)):
+                worker = busy[pipe]  # type: ignore[index]  # one of them
+                message = worker.receive()
+                if isinstance(message, Outcome):
+                    worker.give(task, waiting if message.error is None else iter(()))
+                    yield message.get()
+                elif notify is not None:
+                    notify(message)
+    finally:
+        for worker in [worker for worker in pool if worker.parts]:
+            pool.remove(worker)
+            worker.stop()
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Delays Ctrl-C in a process that is started here, until `_work` ignores it. Windows has no such mask."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _work(pipe: "Connection[Any, Any]") -> None:
+    """The process: runs tasks until the other end of the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller is interrupted, and stops this process
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    task: Any = None
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            given, part = pipe.recv()
+            task = task if given is None else given
+            pipe.send(notifying(pipe.send, partial(attempt, task), part))
