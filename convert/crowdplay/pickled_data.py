@@ -1,7 +1,7 @@
-"""What a pickle of data may name besides plain values, and how it is made: NumPy arrays, dates, ordered dicts.
+"""The names that a pickle of data may contain, and the values they create: NumPy arrays, dates, ordered dicts.
 
-NumPy says in `ndarray.__reduce__` and `dtype.__reduce__` how its objects are taken apart. They are put together here
-from their parts, by shape, dtype and bytes, each of them checked; NumPy's own functions of these names are not used.
+`ndarray.__reduce__` and `dtype.__reduce__` define the parts of NumPy's objects. They are created here from validated
+shapes, dtypes and bytes; NumPy's own functions of these names are not called.
 """
 
 import datetime as dt
@@ -20,11 +20,11 @@ _DATETIME_BYTES: Final = 10
 
 @dataclass(frozen=True)
 class Global:
-    """What a name stands for.
+    """A name in a pickle.
 
     Attributes:
       name: with its module.
-      make: what calling it gives; None: it is only an argument.
+      make: the function that is called for it; None: it is only an argument.
     """
 
     name: str
@@ -32,16 +32,16 @@ class Global:
 
 
 class DtypeShell:
-    """A dtype while it is put together: first its kind and size, then, as its state, its byte order."""
+    """An unfinished dtype: first its kind and size, then, as its state, its byte order."""
 
     def __init__(self, code: object, align: object = False, copy: object = False) -> None:
-        del align, copy  # say how a dtype object is made, not what it is
+        del align, copy  # arguments of the constructor, not properties of the dtype
         if not isinstance(code, str) or not _DTYPE.fullmatch(code):
             raise ValueError(f"has the dtype {code!r}; expected numbers or bool, such as 'u1'")
         self._dtype = np.dtype(code)
 
     def fill(self, version: object, order: object, *rest: object) -> None:
-        """Takes the state."""
+        """Sets the state."""
         subdtype, names, fields = (*rest, None, None, None)[:3]
         if version not in {3, 4} or order not in {"<", ">", "|", "="} or (subdtype, names, fields) != (None,) * 3:
             raise ValueError("has a dtype with fields or a byte order that is none")
@@ -54,14 +54,14 @@ class DtypeShell:
 
 
 class ArrayShell:
-    """An array while it is put together: its state has shape, dtype and bytes."""
+    """An unfinished array: its state has shape, dtype and bytes."""
 
     def __init__(self) -> None:
         self._array: np.ndarray | None = None
         self.nbytes = 0
 
     def fill(self, version: object, shape: object, dtype: object, is_fortran: object, data: object) -> None:
-        """Takes the state."""
+        """Sets the state."""
         if version != 1 or self._array is not None:
             raise ValueError(f"has an array whose state is of version {version!r}, or given twice")
         self._array = _array(data, dtype, shape, "F" if is_fortran else "C")
@@ -75,7 +75,7 @@ class ArrayShell:
 
 
 def _array(data: object, dtype: object, shape: object, order: object) -> np.ndarray:
-    """An array from its parts; its memory is `data` itself."""
+    """An array whose memory is `data` itself."""
     if not isinstance(data, bytes):
         raise TypeError(f"has an array whose elements are a {type(data).__name__}; expected bytes")
     if not isinstance(dtype, DtypeShell) or order not in {"C", "F"}:
@@ -111,9 +111,9 @@ def _scalar(dtype: object, data: object) -> Any:  # a NumPy scalar of that dtype
 
 
 def _datetime(state: object) -> dt.datetime:
-    """From the ten bytes that Python writes: year (two bytes), month, day, hour, minute, second, microsecond (three).
+    """Decodes the ten bytes that Python writes: year (two bytes), month, day, hour, minute, second, microsecond (three).
 
-    The highest bit of the month says which of two equal times, at the end of summer time, is meant.
+    The highest bit of the month is the fold: the second of two equal times at the end of summer time.
     """
     if not isinstance(state, bytes) or len(state) != _DATETIME_BYTES:
         raise ValueError("has a datetime that is not ten bytes")
@@ -148,10 +148,10 @@ GLOBALS: Final[Mapping[tuple[str, str], Global]] = {
     ("collections", "OrderedDict"): Global("collections.OrderedDict", _ordered_dict),
     ("datetime", "datetime"): Global("datetime.datetime", _datetime),
     ("datetime", "timedelta"): Global("datetime.timedelta", _timedelta),
-    **{  # NumPy 1 and 2 call the same place differently
+    **{  # NumPy 1 and 2 have different names for the same module
         (f"numpy.{core}.{module}", name): Global(f"numpy.{core}.{module}.{name}", make)
         for (module, name), make in _NUMPY.items()
         for core in ("core", "_core")
     },
 }
-"""What may be named, by module and name."""
+"""The allowed names, by module and name."""

@@ -1,10 +1,9 @@
-"""Reads pickles that hold nothing but data, with a machine of its own.
+"""Reads pickles that contain only data, without importing or calling anything that they name.
 
-Python's own unpickler imports and calls what a pickle names. This one has neither: it knows the opcodes that build
-numbers, text, bytes and containers (protocols 3 to 5; `pickletools` in the standard library describes each), and what
-stands for a NumPy array, scalar or dtype, an `OrderedDict`, a `datetime` or a `timedelta` (`pickled_data.py`). Anything
-else is refused by name before anything is made of it. Containers that hold themselves are refused too, for no data is
-like that.
+It supports the opcodes of numbers, text, bytes and containers (protocols 3 to 5; `pickletools` in the standard library
+describes each), and NumPy arrays, scalars and dtypes, `OrderedDict`, `datetime` and `timedelta` (`pickled_data.py`). It
+rejects everything else by name, and containers that contain themselves. Decision 0036 says why this is not
+`pickle.Unpickler` with an allow-list: a pickle can crash that one.
 """
 
 import io
@@ -29,14 +28,14 @@ _LARGEST_INT: Final = 1 << 10
 
 @dataclass(frozen=True)
 class Limits:
-    """What a pickle may be at most, so that a few bytes cannot ask for all memory.
+    """Limits of a pickle, so that a few bytes cannot use all memory or time.
 
     Attributes:
       depth: of containers within containers.
       value_bytes: of one text, bytes or array.
       total_bytes: of the whole pickle, unpacked.
       operations: of the whole pickle.
-      values: that a container holds, those in its containers included, each time that it holds them.
+      values: in a container and in all containers inside it; shared ones count each time.
     """
 
     depth: int = 32
@@ -47,14 +46,14 @@ class Limits:
 
 
 class RefusedPickleError(FormatError):
-    """A pickle is broken, or asks for more than data. Nothing that it names was imported or called."""
+    """A pickle is broken, or contains more than data. Nothing that it names was imported or called."""
 
 
 def loads(data: bytes, limits: Limits = Limits()) -> Value:
-    """Returns the value that `data` holds.
+    """Returns the value in a pickle.
 
     Raises:
-      RefusedPickleError: it holds something that is no data, or is broken, or exceeds a limit.
+      RefusedPickleError: it contains something that is not data, is broken, or exceeds a limit.
 
     >>> import pickle
     >>> loads(pickle.dumps({"score": 200, "frames": [1, 2]}))
@@ -68,18 +67,18 @@ def loads(data: bytes, limits: Limits = Limits()) -> Value:
 
 
 def load(file: IO[bytes], limits: Limits = Limits()) -> Value:
-    """Returns the value that a file holds; arrays are views of what was read, and cannot be written to.
+    """Returns the value in a file with a pickle; its arrays are read-only.
 
     Raises:
-      RefusedPickleError: it holds something that is no data, or is broken, or exceeds a limit.
+      RefusedPickleError: it contains something that is not data, is broken, or exceeds a limit.
     """
     return _Machine(file, limits).run()
 
 
 class _Container:
-    """A container while it is built: its value, how deep it is, how many values whoever walks through it will meet.
+    """A container while it is built: its value, its depth, its values as `Limits` counts them.
 
-    And whether it is in another one already.
+    And whether it is in another container already.
     """
 
     __slots__ = ("count", "depth", "is_placed", "value")
@@ -89,7 +88,7 @@ class _Container:
 
 
 class _Machine:
-    """Runs one pickle. Its stack holds plain values, `_Container`s, and what stands for things to be made."""
+    """Runs the opcodes of a pickle. Its stack has plain values, containers, and unfinished arrays and dtypes."""
 
     def __init__(self, file: IO[bytes], limits: Limits) -> None:
         self._file, self._limits = file, limits
@@ -138,7 +137,7 @@ class _Machine:
         data = self._file.read(min(size, _PIECE))
         if len(data) == size:
             return data
-        pieces = [data]  # never allocates what is announced, only what is there
+        pieces = [data]  # memory only for bytes that are in the file
         missing = size - len(data)
         while missing and (piece := self._file.read(min(missing, _PIECE))):
             pieces.append(piece)
@@ -172,7 +171,7 @@ class _Machine:
     # The stack.
 
     def _plain(self, item: Any) -> Value:
-        """The value of something that is finished."""
+        """The value of an item of the stack that is finished."""
         if isinstance(item, _Container):
             item.is_placed = True
             return item.value
@@ -191,7 +190,7 @@ class _Machine:
         return items
 
     def _placed(self, items: list[Any], container: _Container) -> list[Value]:
-        """The values of items that go into a container."""
+        """The values of items that are added to a container."""
         if container.is_placed:
             raise self._refusal("changes a container that is part of another one")
         container.depth = max(
@@ -199,7 +198,7 @@ class _Machine:
         )
         if container.depth > self._limits.depth:
             raise self._refusal(f"nests containers deeper than {self._limits.depth}")
-        # One list in two places of the next one, and so on: thirty of these make a milliard of values.
+        # A list that the next one contains twice, and so on: thirty of these make a billion values.
         container.count += sum(item.count if isinstance(item, _Container) else 1 for item in items)
         if container.count > self._limits.values:
             raise self._refusal(f"holds more than {self._limits.values} values, the same ones again and again")
@@ -215,7 +214,7 @@ class _Machine:
             raise self._refusal(f"is of protocol {protocol}; expected {_FIRST_PROTOCOL} to {_LAST_PROTOCOL}")
 
     def frame(self) -> None:
-        self._read(8)  # how much to read ahead: of no use here
+        self._read(8)  # the size of the frame; it is not needed here
 
     def mark(self) -> None:
         self._below.append(self._stack)
@@ -360,7 +359,7 @@ class _Machine:
 
 @dataclass(frozen=True)
 class _Arguments:
-    """A tuple that holds what is no value yet: most often what an array is made of."""
+    """A tuple with unfinished items: the arguments of an array."""
 
     items: list[Any]
 
