@@ -111,7 +111,7 @@ def _scalar(dtype: object, data: object) -> Any:  # a NumPy scalar of that dtype
 
 
 def _datetime(state: object) -> dt.datetime:
-    """Decodes the ten bytes that Python writes: year (two bytes), month, day, hour, minute, second, microsecond (three).
+    """Decodes ten bytes: year (two bytes), month, day, hour, minute, second, microsecond (three bytes).
 
     The highest bit of the month is the fold: the second of two equal times at the end of summer time.
     """

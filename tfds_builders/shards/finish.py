@@ -10,7 +10,7 @@ from rlds_kit.storage.manifest import PATTERN as MANIFESTS
 from rlds_kit.storage.whole_directory import put
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.finished_shard import info_path, remove_temporary
-from rlds_kit.tfds_builders.shards.sources import Sources
+from rlds_kit.tfds_builders.shards.source_shards import SourceShards
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
 from rlds_kit.tfds_builders.shards.work import check
 from rlds_kit.tools.upkeep.closing import note_closed
@@ -86,7 +86,7 @@ def _describe(specs: Sequence[ShardSpec], infos: Sequence[ShardInfo], version: s
 
 def _describe_ours(specs: Sequence[ShardSpec]) -> None:
     """Copies dataset.json, or creates it from the headers."""
-    sources = Sources(specs[0].source)
+    sources = SourceShards(specs[0].source)
     headers = [sources.shard(spec.episodes[0].shard).header for spec in specs]
     note_closed(specs[0].directory)
     copy_description(specs[0].source, specs[0].directory, headers)

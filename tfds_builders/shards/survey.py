@@ -59,7 +59,7 @@ def _in_shard(file: ShardFile, shard: ShardContents, wanted: set[bytes]) -> Iter
         if entry.episode_id not in wanted or (shard.is_locked and not entry.end):
             continue
         if shard.header is None or shard.skipped:
-            raise BuildError(f"{file.path}: the shard is damaged; run `rlds-kit repair` and build from its copy")
+            raise BuildError(f"{file.path}: the shard is damaged; run `rlds-kit repair` first, then use its copy")
         ref = EpisodeRef(uuid.UUID(bytes=entry.episode_id), file.path.name, entry.rows, entry.content_digest)
         yield Located(ref, weights[entry.episode_id], _run(shard.header), shard.header.created_unix_ns)
 

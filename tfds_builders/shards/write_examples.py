@@ -12,7 +12,7 @@ from rlds_kit.base.rlds_types import IS_FIRST, STEPS
 from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.episode.episode import Episode
 from rlds_kit.tfds_builders.example import example
-from rlds_kit.tfds_builders.shards.sources import Sources
+from rlds_kit.tfds_builders.shards.source_shards import SourceShards
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, ShardSpec
 from rlds_kit.tfds_builders.shards.values import features_of, values_digest
 
@@ -52,7 +52,7 @@ def _serialized(made: dict[str, Any], features: Any) -> bytes:
 
 def _episodes(spec: ShardSpec) -> Iterator[Episode]:
     """The episodes in the order of the spec, each checked to be the one that was planned."""
-    sources = Sources(spec.source)
+    sources = SourceShards(spec.source)
     for ref in spec.episodes:
         entry = sources.entry(ref)
         shard = sources.shard(ref.shard).contents

@@ -1,11 +1,9 @@
-"""Each episode once: one that several shards have must be the same in all of them."""
+"""Removes duplicates of episodes, whose content must be equal."""
 
 from collections.abc import Iterable
 
 from rlds_kit.base.errors import FormatError
-from rlds_kit.storage.digest import EpisodeDigest
-from rlds_kit.storage.episode_records import end_of, start_of
-from rlds_kit.tools.upkeep.episode_blocks import blocks_of
+from rlds_kit.tools.upkeep.episode_blocks import content_digest
 from rlds_kit.tools.upkeep.source import Source, SourceEpisode
 
 
@@ -39,7 +37,4 @@ def _content(episode: SourceEpisode) -> bytes:
     """The content digest; an INCOMPLETE episode has none stored, so it is read."""
     if episode.entry.content_digest:
         return episode.entry.content_digest
-    file, digest = episode.shard.file(), EpisodeDigest()
-    for _, columns in blocks_of(file, episode.entry):
-        digest.update(columns)
-    return digest.digest(start_of(file, episode.entry), end_of(file, episode.entry))
+    return content_digest(episode.shard.file(), episode.entry)

@@ -1,4 +1,4 @@
-"""An episode block by block, for work on whole datasets: nothing is cached, and nothing is put together."""
+"""Reads an episode block by block, for work on whole datasets: without a cache."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +9,9 @@ from rlds_kit.storage import block, shard_file
 from rlds_kit.storage import column as columns
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
+from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_records import end_of, start_of
 from rlds_kit.storage.shard_file import ShardFile
 
 
@@ -40,6 +42,18 @@ def blocks_of(file: ShardFile, entry: EpisodeEntry) -> Iterator[tuple[range, lis
     for position, _, header in headers_of(file, entry):
         found = block.decode(file.record(position), file.place(position))[1]
         yield range(header.first_row, header.end_row), list(found.values())
+
+
+def content_digest(file: ShardFile, entry: EpisodeEntry) -> bytes:
+    """Computes the content digest of an episode from its decoded values.
+
+    Raises:
+      DamagedError: a block is damaged, or steps are missing.
+    """
+    digest = EpisodeDigest()
+    for _, found in blocks_of(file, entry):
+        digest.update(found)
+    return digest.digest(start_of(file, entry), end_of(file, entry))
 
 
 def columns_of(file: ShardFile, entry: EpisodeEntry, field: str) -> Iterator[Column]:

@@ -4,6 +4,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -22,12 +23,12 @@ from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.policy import BLOCK_ROWS
 from rlds_kit.storage.recorder import MAX_SHARD_BYTES
 from rlds_kit.storage.shard_file import ShardFile
-from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.storage.whole_directory import new_directory
 from rlds_kit.tools.upkeep.closing import note_closed
 from rlds_kit.tools.upkeep.description_copy import copy_description
-from rlds_kit.tools.upkeep.episode_blocks import blocks_of
-from rlds_kit.tools.upkeep.finding import require_dataset, uuid_of
+from rlds_kit.tools.upkeep.episode_blocks import blocks_of, content_digest
+from rlds_kit.tools.upkeep.episode_copy import NewShards
+from rlds_kit.tools.upkeep.finding import uuid_of
 from rlds_kit.tools.upkeep.lineage import lineage, note
 from rlds_kit.tools.upkeep.regroup import regrouped
 from rlds_kit.tools.upkeep.source import read_source
@@ -97,100 +98,58 @@ def rechunk(
     for name, size in (("block_rows", block_rows), ("block_bytes", block_bytes), ("max_shard_bytes", max_shard_bytes)):
         if size <= 0:
             raise ValueError(f"{name}: expected a number above 0, got {size}")
-    path, read = require_dataset(source), read_source(source)
-    shards = directories.shards_in(path)
-    before = sum(shard.stat().st_size for shard in shards)
+    read = read_source(source)
     with new_directory(destination) as made:
-        meter = Meter(progress, 2 * before)
-        work = _Work(_Output(made, max_shard_bytes), block_rows, block_bytes)
-        try:
-            for shard in shards:
-                _copy_shard(work, ShardFile(shard))
-                meter.next_file(shard.stat().st_size)
-        finally:
-            work.output.close()
-        copy_description(path, made, work.output.headers)
+        meter = Meter(progress, 2 * read.size)
+        with NewShards(made, max_shard_bytes) as output:
+            work = _Work(output, block_rows, block_bytes)
+            for shard, episodes in groupby(read.episodes, key=lambda episode: episode.shard):
+                for episode in episodes:
+                    _copy_episode(work, shard.file(), episode.entry, shard.header)
+                meter.next_file(shard.path.stat().st_size)
+        copy_description(read.path, made, output.headers)
         after = _check(made, work.digests, meter)
-        carry([path], made, work.moved)
+        carry([read.path], made, work.moved)
         note_closed(made)
         note(made, lineage("rechunk", {"block_rows": block_rows, "block_bytes": block_bytes}, [read]))
     return RechunkReport(
-        source=path,
+        source=Path(source),
         destination=Path(destination),
-        left_out=tuple(work.left_out),
+        left_out=read.left_out,
         episodes=len(work.digests),
         steps=work.steps,
         blocks_before=work.blocks_before,
         blocks=work.blocks,
-        bytes_before=before,
+        bytes_before=read.size,
         bytes=after,
     )
 
 
-class _Output:
-    """The shards of the copy, one after the other."""
-
-    def __init__(self, directory: Path, max_bytes: int) -> None:
-        self.headers: list[pb.ShardHeader] = []
-        self._names = directories.shard_paths(directory)
-        self._max_bytes = max_bytes
-        self._writer: ShardWriter | None = None
-        self._seen: SeenFields | None = None
-
-    def shard_for(self, header: pb.ShardHeader) -> tuple[ShardWriter, SeenFields]:
-        """A shard that has room, of a run of the same spec, metadata and environment."""
-        if self._writer is None or self._seen is None or self._writer.is_full(self._max_bytes) or self._differs(header):
-            self.close()
-            own = pb.ShardHeader()
-            own.CopyFrom(header)
-            own.shard_id = uuid.uuid4().bytes
-            self.headers.append(own)
-            self._writer, self._seen = ShardWriter(next(self._names), own), SeenFields(own.spec)
-        return self._writer, self._seen
-
-    def _differs(self, header: pb.ShardHeader) -> bool:
-        last = self.headers[-1]
-        return any(getattr(last, name) != getattr(header, name) for name in ("spec", "metadata", "environment"))
-
-    def close(self) -> None:
-        """Closes the last shard."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
-
-
 @dataclass(slots=True)
 class _Work:
-    output: _Output
+    output: NewShards
     block_rows: int
     block_bytes: int
+    seen: SeenFields | None = None
     digests: dict[bytes, bytes] = field(default_factory=dict)
     moved: dict[bytes, Moved] = field(default_factory=dict)
-    left_out: list[uuid.UUID | None] = field(default_factory=list)
     steps: int = 0
     blocks: int = 0
     blocks_before: int = 0
     choose: FilterChoice = field(default_factory=FilterChoice)
 
 
-def _copy_shard(work: _Work, file: ShardFile) -> None:
-    shard = contents(file)
-    if shard.skipped or (shard.header is None and shard.episodes):
-        raise DamagedError(f"{file.path}: the shard is damaged; run `rlds-kit repair` first, then rechunk its copy")
-    for entry in shard.episodes:
-        if shard.is_locked and not entry.end:
-            work.left_out.append(uuid_of(entry.episode_id))
-        elif entry.episode_id in work.digests:
-            raise FormatError(f"{file.path}: episode {uuid_of(entry.episode_id)} is in another shard too")
-        elif shard.header is not None:
-            _copy_episode(work, file, entry, *work.output.shard_for(shard.header))
-
-
-def _copy_episode(work: _Work, file: ShardFile, entry: EpisodeEntry, writer: ShardWriter, seen: SeenFields) -> None:
+def _copy_episode(work: _Work, file: ShardFile, entry: EpisodeEntry, header: pb.ShardHeader) -> None:
+    if entry.episode_id in work.digests:
+        raise FormatError(f"{file.path}: episode {uuid_of(entry.episode_id)} is in another shard too")
+    shards = len(work.output.headers)
+    writer = work.output.writer(header)
+    if work.seen is None or len(work.output.headers) > shards:
+        work.seen = SeenFields(header.spec)
     digest, start, end = EpisodeDigest(), start_of(file, entry), end_of(file, entry)
     writer.start(start)
     for rows, columns in regrouped(_digested(file, entry, digest), work.block_rows, work.block_bytes):
-        amendment = seen.amendment(columns)
+        amendment = work.seen.amendment(columns)
         if amendment is not None:
             writer.amend(amendment)
         writer.block(entry.episode_id, rows, columns, work.choose)
@@ -220,14 +179,10 @@ def _require(digest: bytes, entry: EpisodeEntry, place: Path) -> None:
 
 def _check(directory: Path, expected: dict[bytes, bytes], meter: Meter) -> int:
     """Reads the copy and compares every digest; returns its bytes."""
-    found, size = {}, 0
+    found, size = dict[bytes, bytes](), 0
     for path in directories.shards_in(directory):
         file = ShardFile(path)
-        for entry in contents(file).episodes:
-            digest = EpisodeDigest()
-            for _, columns in blocks_of(file, entry):
-                digest.update(columns)
-            found[entry.episode_id] = digest.digest(start_of(file, entry), end_of(file, entry))
+        found |= {entry.episode_id: content_digest(file, entry) for entry in contents(file).episodes}
         size += file.size()
         meter.next_file(file.size())
     if found != expected:

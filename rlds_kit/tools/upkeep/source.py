@@ -14,7 +14,7 @@ from rlds_kit.layers.layer import AnnotatedEntry
 from rlds_kit.layers.open_layers import OpenLayers
 from rlds_kit.storage import digest
 from rlds_kit.storage import directory as directories
-from rlds_kit.storage.contents import contents
+from rlds_kit.storage.contents import ShardContents, contents
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.manifest import require_all
 from rlds_kit.storage.open_files import OpenFiles
@@ -120,10 +120,20 @@ def read_source(directory: str | os.PathLike[str]) -> Source:
     )
 
 
-def _episodes(path: Path, files: OpenFiles, layers: OpenLayers) -> tuple[list[SourceEpisode], list[uuid.UUID | None]]:
-    found = contents(files.get(path.parent, path.name)[0])
+def undamaged(file: ShardFile) -> ShardContents:
+    """Reads the content of a shard.
+
+    Raises:
+      DamagedError: some of it is damaged.
+    """
+    found = contents(file)
     if found.skipped or (found.header is None and found.episodes):
-        raise DamagedError(f"{path}: the shard is damaged; run `rlds-kit repair` first, then edit its copy")
+        raise DamagedError(f"{file.path}: the shard is damaged; run `rlds-kit repair` first, then use its copy")
+    return found
+
+
+def _episodes(path: Path, files: OpenFiles, layers: OpenLayers) -> tuple[list[SourceEpisode], list[uuid.UUID | None]]:
+    found = undamaged(files.get(path.parent, path.name)[0])
     if found.header is None:
         return [], []  # its writer died before the first record
     shard = Shard(path, found.header, found.amendments, files, layers)

@@ -338,7 +338,7 @@ def test_runs_keep_their_metadata(tmp_path: Path) -> None:
 
 def test_full_shards_take_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next episode goes to another one."""
-    monkeypatch.setattr("rlds_kit.tools.edit.output.MAX_SHARD_BYTES", 1)
+    monkeypatch.setattr("rlds_kit.tools.upkeep.episode_copy.NewShards.__init__.__defaults__", (1,))
     edit.merge([record(tmp_path / "d")], tmp_path / "copy")
     assert len(shards_in(tmp_path / "copy")) == 4
     assert facts(tmp_path / "copy") == facts(tmp_path / "d")

@@ -1,18 +1,20 @@
-"""The shards that a worker reads from: the few it needs, opened by name."""
+"""The shards of the source that a worker reads, opened by name."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage.contents import ShardContents, contents
+from rlds_kit.base.errors import DamagedError
+from rlds_kit.storage.contents import ShardContents
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.spec import EpisodeRef
+from rlds_kit.tools.upkeep.source import undamaged
 
 OPEN_SHARDS: Final = 64
-"""More are not open at once: a shuffled order may go back and forth between many."""
+"""The largest number of open shards: a shuffled order reads from many in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,8 @@ class SourceShard:
 
 
 @dataclass(slots=True)
-class Sources:
-    """Opens shards of a dataset when they are asked for, and keeps the latest of them.
+class SourceShards:
+    """Opens shards of a dataset when they are first read, and caches the latest.
 
     Attributes:
       directory: of the dataset.
@@ -40,7 +42,7 @@ class Sources:
         """A shard.
 
         Raises:
-          BuildError: some of it is damaged.
+          DamagedError: some of it is damaged.
           FormatError: it is no shard of ours.
           OSError: it cannot be read.
         """
@@ -51,10 +53,10 @@ class Sources:
         return found
 
     def entry(self, ref: EpisodeRef) -> EpisodeEntry:
-        """Where an episode lies in its shard.
+        """The index entry of an episode.
 
         Raises:
-          BuildError: it is not there, or not as it was when the build was planned.
+          BuildError: it is missing, or has changed since the build was planned.
         """
         shard = self.shard(ref.shard)
         entry = shard.entries.get(ref.id.bytes)
@@ -69,7 +71,7 @@ class Sources:
 
 def _opened(path: Path) -> SourceShard:
     file = ShardFile(path)
-    found = contents(file)
-    if found.skipped or found.header is None:
-        raise BuildError(f"{path}: the shard is damaged; run `rlds-kit repair` and build from its copy")
+    found = undamaged(file)
+    if found.header is None:
+        raise DamagedError(f"{path}: the shard has no header")
     return SourceShard(file, found.header, found, {entry.episode_id: entry for entry in found.episodes})
