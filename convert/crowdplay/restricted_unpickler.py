@@ -8,7 +8,6 @@ rejects everything else by name, and containers that contain themselves. Decisio
 
 import io
 import pickletools
-import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,8 +21,9 @@ Value = Any
 
 _PIECE: Final = 1 << 20
 _NAME_BYTES: Final = 1 << 10
-_FIRST_PROTOCOL, _LAST_PROTOCOL = 3, 5
-_LARGEST_INT: Final = 1 << 10
+_PROTOCOLS: Final = range(3, 6)
+_LARGEST_INT: Final = 1 << 13
+"""Bits of an integer."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def loads(data: bytes, limits: Limits = Limits()) -> Value:
     >>> loads(pickle.dumps(exec))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    rlds_kit.convert.crowdplay.restricted_unpickler.RefusedPickleError: at byte 30: asks for builtins.exec, ...
+    rlds_kit.convert.crowdplay.restricted_unpickler.RefusedPickleError: at byte 30: names builtins.exec, ...
     """
     return load(io.BytesIO(data), limits)
 
@@ -87,12 +87,42 @@ class _Container:
         self.value, self.depth, self.count, self.is_placed = value, depth, 1, False
 
 
+class _LimitedFile:
+    """A file for `pickletools.genops` that reads no more than the limits allow, and allocates no more than there is."""
+
+    def __init__(self, file: IO[bytes], limits: Limits) -> None:
+        self._file, self._limits, self._position = file, limits, 0
+
+    def tell(self) -> int:
+        return self._position
+
+    def read(self, size: int) -> bytes:
+        if size > self._limits.value_bytes:
+            raise ValueError(f"announces a value of {size} bytes, more than {self._limits.value_bytes}")
+        data = self._counted(self._file.read(min(size, _PIECE)))
+        if len(data) == size:
+            return data
+        pieces, size = [data], size - len(data)
+        while size and (piece := self._counted(self._file.read(min(size, _PIECE)))):
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+    def readline(self) -> bytes:
+        return self._counted(self._file.readline(_NAME_BYTES))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._position += len(data)
+        if self._position > self._limits.total_bytes:
+            raise ValueError(f"has more than {self._limits.total_bytes} bytes")
+        return data
+
+
 class _Machine:
     """Runs the opcodes of a pickle. Its stack has plain values, containers, and unfinished arrays and dtypes."""
 
     def __init__(self, file: IO[bytes], limits: Limits) -> None:
-        self._file, self._limits = file, limits
-        self._position = 0
+        self._file, self._limits = _LimitedFile(file, limits), limits
         self._stack: list[Any] = []
         self._below: list[list[Any]] = []
         self._memo: dict[int, Any] = {}
@@ -101,24 +131,27 @@ class _Machine:
         try:
             return self._run()
         except (IndexError, KeyError) as error:
-            raise self._refusal("takes from an empty stack, or from a place where nothing was put") from error
+            raise self._refusal("takes from an empty stack, or from a place of the memo without a value") from error
         except RefusedPickleError:
             raise
         except (TypeError, ValueError, OverflowError) as error:
             raise self._refusal(str(error)) from error
         except (EOFError, OSError, zlib.error) as error:
-            raise self._refusal(f"cannot be unpacked: {error}") from error
+            raise self._refusal(f"cannot be decompressed: {error}") from error
 
     def _run(self) -> Value:
-        for _ in range(self._limits.operations):
-            code = self._read(1)
-            if code == b".":
-                return self._result()
-            operation = _OPERATIONS.get(code)
-            if operation is None:
-                raise self._refusal(f"has the opcode {_name_of(code)}, which data does not need")
-            operation(self)
-        raise self._refusal(f"has more than {self._limits.operations} operations")
+        for number, (opcode, argument, _) in enumerate(pickletools.genops(self._file)):  # type: ignore[arg-type]  # reads
+            if number >= self._limits.operations:
+                raise self._refusal(f"has more than {self._limits.operations} operations")
+            if opcode.name in _CONSTANTS:
+                self._stack.append(_CONSTANTS[opcode.name])
+            elif opcode.name in _PLAIN:
+                self._stack.append(bytes(argument) if isinstance(argument, bytearray) else argument)
+            elif opcode.name in _OPERATIONS:
+                _OPERATIONS[opcode.name](self, *(() if opcode.arg is None else (argument,)))
+            elif opcode.name != "STOP":
+                raise self._refusal(f"has the opcode {opcode.name}, which data does not need")
+        return self._result()
 
     def _result(self) -> Value:
         value = self._plain(self._stack.pop())
@@ -128,43 +161,9 @@ class _Machine:
             raise self._refusal("is followed by other bytes")
         return value
 
-    # Reading.
-
-    def _read(self, size: int) -> bytes:
-        self._position += size
-        if self._position > self._limits.total_bytes:
-            raise self._refusal(f"has more than {self._limits.total_bytes} bytes")
-        data = self._file.read(min(size, _PIECE))
-        if len(data) == size:
-            return data
-        pieces = [data]  # memory only for bytes that are in the file
-        missing = size - len(data)
-        while missing and (piece := self._file.read(min(missing, _PIECE))):
-            pieces.append(piece)
-            missing -= len(piece)
-        if missing:
-            raise self._refusal("ends too early")
-        return b"".join(pieces)
-
-    def _number(self, layout: str) -> Any:
-        return struct.unpack(layout, self._read(struct.calcsize(layout)))[0]
-
-    def _sized(self, layout: str, what: str) -> bytes:
-        size = self._number(layout)
-        if size > self._limits.value_bytes:
-            raise self._refusal(f"announces {what} of {size} bytes, more than {self._limits.value_bytes}")
-        return self._read(size)
-
-    def _line(self) -> str:
-        line = self._file.readline(_NAME_BYTES)
-        self._position += len(line)
-        if not line.endswith(b"\n"):
-            raise self._refusal("has a name without an end")
-        return line[:-1].decode("utf-8")
-
     def _refusal(self, what: str) -> RefusedPickleError:
         return RefusedPickleError(
-            f"at byte {self._position}: {what}; only NumPy arrays, numbers, text, dates and containers of them are "
+            f"at byte {self._file.tell()}: {what}; only NumPy arrays, numbers, text, dates and containers of them are "
             "read, and nothing that a pickle names is imported or called"
         )
 
@@ -208,13 +207,9 @@ class _Machine:
 
     # Operations.
 
-    def proto(self) -> None:
-        protocol = self._number("<B")
-        if not _FIRST_PROTOCOL <= protocol <= _LAST_PROTOCOL:
-            raise self._refusal(f"is of protocol {protocol}; expected {_FIRST_PROTOCOL} to {_LAST_PROTOCOL}")
-
-    def frame(self) -> None:
-        self._read(8)  # the size of the frame; it is not needed here
+    def proto(self, protocol: int) -> None:
+        if protocol not in _PROTOCOLS:
+            raise self._refusal(f"is of protocol {protocol}; expected {_PROTOCOLS[0]} to {_PROTOCOLS[-1]}")
 
     def mark(self) -> None:
         self._below.append(self._stack)
@@ -223,31 +218,15 @@ class _Machine:
     def pop(self) -> None:
         self._stack.pop()
 
-    def memoize(self) -> None:
-        self._memo[len(self._memo)] = self._stack[-1]
+    def put(self, place: int | None = None) -> None:
+        self._memo[len(self._memo) if place is None else place] = self._stack[-1]
 
-    def put(self, layout: str) -> None:
-        self._memo[self._number(layout)] = self._stack[-1]
+    def get(self, place: int) -> None:
+        self._stack.append(self._memo[place])
 
-    def get(self, layout: str) -> None:
-        self._stack.append(self._memo[self._number(layout)])
-
-    def number(self, layout: str) -> None:
-        self._stack.append(self._number(layout))
-
-    def long(self, layout: str) -> None:
-        size = self._number(layout)
-        if not 0 <= size <= _LARGEST_INT:
-            raise self._refusal(f"announces an integer of {size} bytes")
-        self._stack.append(int.from_bytes(self._read(size), "little", signed=True))
-
-    def text(self, layout: str) -> None:
-        self._stack.append(str(self._sized(layout, "text"), "utf-8", "surrogatepass"))
-
-    def bytes_(self, layout: str) -> None:
-        self._stack.append(self._sized(layout, "bytes"))
-
-    def constant(self, value: Value) -> None:
+    def integer(self, value: int) -> None:
+        if value.bit_length() > _LARGEST_INT:
+            raise self._refusal(f"has an integer of {value.bit_length()} bits")
         self._stack.append(value)
 
     def empty(self, kind: Callable[[], Value]) -> None:
@@ -312,8 +291,8 @@ class _Machine:
             raise self._refusal(f"adds items to what is no {kind.__name__}")
         return top
 
-    def global_(self) -> None:
-        module, name = self._line(), self._line()
+    def global_(self, names: str) -> None:
+        module, _, name = names.partition(" ")
         self._push_global(module, name)
 
     def stack_global(self) -> None:
@@ -325,7 +304,7 @@ class _Machine:
     def _push_global(self, module: str, name: str) -> None:
         found = GLOBALS.get((module, name))
         if found is None:
-            raise self._refusal(f"asks for {module}.{name}, which is no data")
+            raise self._refusal(f"names {module}.{name}, which is not data")
         self._stack.append(found)
 
     def reduce(self) -> None:
@@ -364,55 +343,35 @@ class _Arguments:
     items: list[Any]
 
 
-def _name_of(code: bytes) -> str:
-    return next((known.name for known in pickletools.opcodes if known.code == code.decode("latin-1")), repr(code))
-
-
 def _with(operation: Callable[[_Machine, Any], None], argument: Any) -> Callable[[_Machine], None]:
     return lambda machine: operation(machine, argument)
 
 
-_OPERATIONS: Final[dict[bytes, Callable[[_Machine], None]]] = {
-    b"\x80": _Machine.proto,
-    b"\x95": _Machine.frame,
-    b"(": _Machine.mark,
-    b"0": _Machine.pop,
-    b"\x94": _Machine.memoize,
-    b"q": _with(_Machine.put, "<B"),
-    b"r": _with(_Machine.put, "<I"),
-    b"h": _with(_Machine.get, "<B"),
-    b"j": _with(_Machine.get, "<I"),
-    b"N": _with(_Machine.constant, None),
-    b"\x88": _with(_Machine.constant, True),
-    b"\x89": _with(_Machine.constant, False),
-    b"K": _with(_Machine.number, "<B"),
-    b"M": _with(_Machine.number, "<H"),
-    b"J": _with(_Machine.number, "<i"),
-    b"G": _with(_Machine.number, ">d"),
-    b"\x8a": _with(_Machine.long, "<B"),
-    b"\x8b": _with(_Machine.long, "<i"),
-    b"\x8c": _with(_Machine.text, "<B"),
-    b"X": _with(_Machine.text, "<I"),
-    b"\x8d": _with(_Machine.text, "<Q"),
-    b"C": _with(_Machine.bytes_, "<B"),
-    b"B": _with(_Machine.bytes_, "<I"),
-    b"\x8e": _with(_Machine.bytes_, "<Q"),
-    b"\x96": _with(_Machine.bytes_, "<Q"),  # of a bytearray: how protocol 5 writes the bytes of an array
-    b"]": _with(_Machine.empty, list),
-    b"}": _with(_Machine.empty, dict),
-    b"\x8f": _with(_Machine.empty, set),
-    b")": _with(_Machine.tuple_of, 0),
-    b"\x85": _with(_Machine.tuple_of, 1),
-    b"\x86": _with(_Machine.tuple_of, 2),
-    b"\x87": _with(_Machine.tuple_of, 3),
-    b"t": _Machine.tuple_marked,
-    b"a": _Machine.append,
-    b"e": _Machine.appends,
-    b"s": _Machine.set_item,
-    b"u": _Machine.set_items,
-    b"\x90": _Machine.add_items,
-    b"c": _Machine.global_,
-    b"\x93": _Machine.stack_global,
-    b"R": _Machine.reduce,
-    b"b": _Machine.build,
+_CONSTANTS: Final = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_PLAIN: Final = {
+    *("BININT", "BININT1", "BININT2", "BINFLOAT", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
+    *("SHORT_BINBYTES", "BINBYTES", "BINBYTES8", "BYTEARRAY8"),  # the last one has the bytes of an array
+}
+"""Opcodes that push their argument."""
+_OPERATIONS: Final[dict[str, Callable[..., None]]] = {
+    "PROTO": _Machine.proto,
+    "FRAME": lambda *_: None,
+    "MARK": _Machine.mark,
+    "POP": _Machine.pop,
+    **dict.fromkeys(("MEMOIZE", "BINPUT", "LONG_BINPUT"), _Machine.put),
+    **dict.fromkeys(("BINGET", "LONG_BINGET"), _Machine.get),
+    **dict.fromkeys(("LONG1", "LONG4"), _Machine.integer),
+    **{f"EMPTY_{kind.__name__.upper()}": _with(_Machine.empty, kind) for kind in (list, dict, set)},
+    "EMPTY_TUPLE": _with(_Machine.tuple_of, 0),
+    **{f"TUPLE{size}": _with(_Machine.tuple_of, size) for size in (1, 2, 3)},
+    "TUPLE": _Machine.tuple_marked,
+    "APPEND": _Machine.append,
+    "APPENDS": _Machine.appends,
+    "SETITEM": _Machine.set_item,
+    "SETITEMS": _Machine.set_items,
+    "ADDITEMS": _Machine.add_items,
+    "GLOBAL": _Machine.global_,
+    "STACK_GLOBAL": _Machine.stack_global,
+    "REDUCE": _Machine.reduce,
+    "BUILD": _Machine.build,
 }

@@ -321,7 +321,7 @@ def test_pickles_run_nothing(tmp_path: Path, place: str) -> None:
         with sqlite3.connect(root / "dataset.sqlite") as base:
             base.execute("UPDATE environmentkeyworddata SET value = ?", (evil,))
         base.close()
-    with pytest.raises(RldsKitError, match="which is no data"):
+    with pytest.raises(RldsKitError, match="which is not data"):
         list(formats.named("crowdplay").open(root))
     assert not mark.exists()
 

@@ -25,8 +25,8 @@ ATTACKS: Final = {
         b"\x80\x04]" + b"".join(b"\x94](h" + bytes([i, 104, i]) + b"e" for i in range(30)) + b".",
         "the same ones again",
     ),
-    "memo of 34 GB": (b"\x80\x04Nr\xff\xff\xff\x7f0h\x00.", "nothing was put"),
-    "bytes of 1 TB": (b"\x80\x04\x8e" + struct.pack("<Q", 1 << 40), "announces bytes"),
+    "memo of 34 GB": (b"\x80\x04Nr\xff\xff\xff\x7f0h\x00.", "without a value"),
+    "bytes of 1 TB": (b"\x80\x04\x8e" + struct.pack("<Q", 1 << 40), "announces a value"),
     "state of a function": (b"\x80\x04cnumpy._core.multiarray\n_reconstruct\nN}b.", "has none|no arguments"),
     "state of a dtype": (
         b"\x80\x04cnumpy\ndtype\nX\x02\x00\x00\x00u1\x89\x89\x87R(K\x03X\x01\x00\x00\x00|N(X\x01\x00\x00\x00at}tb.",

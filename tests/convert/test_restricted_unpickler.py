@@ -133,7 +133,7 @@ def test_call_is_refused_by_name(function: Any, name: str, protocol: int, tmp_pa
     """Functions of the system, of Python and of NumPy are not called; the error says which was asked for."""
     trap = tmp_path / "trap"
     arguments = (f"touch {trap}",) if function is os.system else (f"open({str(trap)!r}, 'w')",)
-    with pytest.raises(RefusedPickleError, match=f"asks for .*{name}"):
+    with pytest.raises(RefusedPickleError, match=f"names .*{name}"):
         loads(pickle.dumps([Call(function, *arguments)], protocol))
     assert not trap.exists()
 
@@ -150,7 +150,7 @@ def test_module_that_is_named_is_not_imported(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_objects_are_refused(protocol: int) -> None:
     """Classes are data to nobody: instances are refused by the name of their class, and so are functions."""
-    with pytest.raises(RefusedPickleError, match=r"asks for .*WithState"):
+    with pytest.raises(RefusedPickleError, match=r"names .*WithState"):
         loads(pickle.dumps({"collector": WithState()}, protocol))
     with pytest.raises(RefusedPickleError, match=r"builtins\.exec"):
         loads(pickle.dumps(exec, protocol))
@@ -227,29 +227,29 @@ def test_huge_arrays_are_refused() -> None:
 
 def test_limits_hold() -> None:
     """Sizes that are announced, bytes that come, and operations are counted."""
-    with pytest.raises(RefusedPickleError, match=f"announces bytes of {1 << 50} bytes"):
+    with pytest.raises(RefusedPickleError, match=f"announces a value of {1 << 50} bytes"):
         loads(b"\x80\x04\x8e" + struct.pack("<Q", 1 << 50))
-    with pytest.raises(RefusedPickleError, match="announces an integer"):
+    with pytest.raises(RefusedPickleError, match="announces a value of 1073741824 bytes"):
         loads(b"\x80\x04\x8b" + struct.pack("<i", 1 << 30))
     with pytest.raises(RefusedPickleError, match="more than 100 bytes"):
         loads(pickle.dumps(list(range(1000))), Limits(total_bytes=100))
     with pytest.raises(RefusedPickleError, match="more than 50 operations"):
         loads(pickle.dumps(list(range(1000))), Limits(operations=50))
-    with pytest.raises(RefusedPickleError, match=r"bytes of 200 bytes, more than 100"):
+    with pytest.raises(RefusedPickleError, match=r"value of 200 bytes, more than 100"):
         loads(pickle.dumps(np.zeros(200, np.uint8), 4), Limits(value_bytes=100))
 
 
 @pytest.mark.parametrize(
     ("broken", "message"),
     [
-        (b"", "ends too early"),
+        (b"", "exhausted"),
         (b"\x80\x02N.", "protocol 2"),
-        (b"\x80\x04N", "ends too early"),
+        (b"\x80\x04N", "exhausted"),
         (b"\x80\x04NN.", "left over"),
         (b"\x80\x04N.N", "followed by"),
         (b"\x80\x04.", "empty stack"),
-        (b"\x80\x04h\x07.", "nothing was put"),
-        (b"\x80\x04\x8c\x09ab", "ends too early"),
+        (b"\x80\x04h\x07.", "without a value"),
+        (b"\x80\x04\x8c\x09ab", "only 2 remain"),
         (b"\x80\x04}Na.", "no list"),
         (b"\x80\x04}(K\x01u.", "key without a value"),
         (b"\x80\x04}]K\x01s.", "unhashable"),
@@ -261,10 +261,10 @@ def test_limits_hold() -> None:
         (b"\x80\x04cnumpy\nndarray\n)R.", "cannot be called"),
         (b"\x80\x04Q.", "BINPERSID"),
         (b"\x80\x04\x81.", "NEWOBJ"),
-        (b"\x80\x04i.", "INST"),
+        (b"\x80\x04ios\nsystem\n.", "INST"),
         (b"\x80\x04\x82\x01.", "EXT1"),
         (b"\x80\x04\xff.", "opcode"),
-        (b"c" + b"a" * 5000, "name without an end"),
+        (b"c" + b"a" * 5000, "no newline"),
         (b"\x80\x04cdatetime\ndatetime\nC\x0a" + bytes(10) + b"\x85R.", "year"),
         (b"\x80\x04cdatetime\ndatetime\nN\x85R.", "ten bytes"),
         (b"\x80\x04ccollections\nOrderedDict\n]\x85R.", "OrderedDict"),
