@@ -27,7 +27,7 @@ from rlds_kit.tools.publish import About, NotPublishableError, Published, publis
     "allowed",
     multiple=True,
     metavar="FIELD",
-    help="Publish this field although it looks like personal data; may be repeated.",
+    help="Publish this field although it matches the pattern of an e-mail address or the like; may be repeated.",
 )
 @click.option("--dry-run", is_flag=True, help="Check and count, and write nothing.")
 @click.option("--yes", is_flag=True, help="Replace another dataset that is at DEST.")
@@ -51,13 +51,13 @@ def publish_command(  # noqa: PLR0913  click passes every option by its name
 ) -> None:
     """Check a dataset, describe it, and copy it to where others find it.
 
-    It must be whole, closed, have a licence and a citation, and hold no personal data that is not allowed by name. All
-    that is wrong is listed at once, and then nothing is written. The copy also has README.md, a dataset card with
-    statistics and pictures; croissant.json for catalogues; and checksums.txt for `sha256sum -c`. DATASET is not
-    changed.
+    It must be complete, closed, have a licence and a citation, and no text that matches the pattern of an e-mail
+    address or the like, unless --allow-field names its field. All problems are listed together, and then nothing is
+    written. The copy also has README.md, a dataset card with statistics and pictures; croissant.json for catalogues;
+    and checksums.txt for `sha256sum -c`. DATASET is not changed.
 
-    A folder or file system is complete when it has checksums.txt; at hf:// one commit shows all files together. If the
-    work is broken off, the same command goes on where it was.
+    A folder or file system is complete when it has checksums.txt; at hf:// one commit shows all files together. After
+    an interruption the same command continues.
 
     \b
     rlds-kit publish data/pong --to public/pong --licence CC-BY-4.0 --citation "A. Author, Pong, 2026"
@@ -109,7 +109,7 @@ def _print(found: Published, *, as_json: bool) -> None:
         show(f"{found.url} would have {what} ({size}):", table("file", ">size", "SHA-256", rows=rows))
         return
     sent = found.sent
-    parts = [f"{len(sent.written):,} written", f"{len(sent.kept):,} there already"]
+    parts = [f"{len(sent.written):,} written", f"{len(sent.unchanged):,} there already"]
     parts += [f"{len(sent.removed):,} removed"] if sent.removed else []
     revision = f", revision {sent.revision}" if sent.revision else ""
     show(f"{found.url}: {what} ({size}: {', '.join(parts)}{revision})")

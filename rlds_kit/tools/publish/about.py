@@ -52,11 +52,11 @@ class About:
         ]
 
     def described(self, content: dict[str, Any]) -> dict[str, Any]:
-        """The content of the published `dataset.json`: that of the dataset's own, with what is said here.
+        """The content of the published `dataset.json`: the dataset's own, updated with these values.
 
         >>> About(name="pong", licence="MIT").described({"format": "rlds_kit", "name": "", "spec": {}})
         {'format': 'rlds_kit', 'name': 'pong', 'licence': 'MIT', 'spec': {}}
         """
-        said = {key: item for key, item in asdict(self).items() if item}
+        given = {key: item for key, item in asdict(self).items() if item}
         head: dict[str, Any] = {key: content[key] for key in ("format", "version") if key in content}
-        return head | said | {key: item for key, item in content.items() if key not in said}
+        return head | given | {key: item for key, item in content.items() if key not in given}

@@ -23,12 +23,12 @@ MEANINGS: Final = {
     "action": "what it did then",
     "reward": "what it got for that",
     "discount": "what the value of the next step counts",
-    "info": "what else the environment said",
+    "info": "other information of the environment",
     "time_ns": "nanoseconds since the episode began",
     "step_index": "the step's number in the environment's own count",
 }
 FIELDS: Final = 100
-"""A table with more rows than that is read by nobody; `rlds-kit info` shows all."""
+"""The most rows of a table; `rlds-kit info` shows all."""
 
 
 def card(facts: Facts, address: str, pictures: Sequence[str], notes: Mapping[str, int]) -> str:
@@ -152,9 +152,9 @@ def _loading(address: str) -> str:
 def _provenance(facts: Facts) -> str:
     found = facts.origins
     rows = []
-    for told, count in found.environments.items():
+    for shown, count in found.environments.items():
         number = f" ({count:,} episodes)" if len(found.environments) > 1 else ""
-        rows += [(f"environment {key}{number}", f"`{text}`") for key, text in told]
+        rows += [(f"environment {key}{number}", f"`{text}`") for key, text in shown]
     if found.versions:
         versions = ", ".join(f"{name} {' and '.join(sorted(each))}" for name, each in sorted(found.versions.items()))
         rows.append(("versions", versions))

@@ -1,4 +1,4 @@
-"""What is asked of a dataset before it is published; everything that is found is reported together."""
+"""The checks of a dataset before it is published; all problems are reported together."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
@@ -15,16 +15,16 @@ from rlds_kit.storage.contents import read_index
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.tools.publish.about import About
 from rlds_kit.tools.publish.errors import Problem
-from rlds_kit.tools.publish.personal import PersonalData, personal_data
+from rlds_kit.tools.publish.pattern_search import Matches, search
 from rlds_kit.tools.upkeep.finding import Finding
 from rlds_kit.tools.upkeep.survey import survey
 from rlds_kit.tools.upkeep.verify import VerifyReport, verify
 
 Stages = Callable[[str], AbstractContextManager[Progress | None]]
-"""Begins a stage of the work by its name, and gives what is to be told of its bytes."""
+"""Starts a stage of the work by its name, and returns its progress callback."""
 
 _OPEN: Final = "open"
-"""The rule by which `verify` notes a shard that is being recorded."""
+"""The rule of `verify` for a shard that is being recorded."""
 
 
 def problems_of(
@@ -34,12 +34,12 @@ def problems_of(
 
     Args:
       dataset: to publish.
-      about: what it says of itself, completed.
-      allowed: fields that may be published although they look like personal data; with all that is in them.
-      stages: told of progress.
+      about: its completed description.
+      allowed: fields that may be published although they match a pattern, with all fields below them.
+      stages: gets the progress.
 
     Returns:
-      What is wrong; and what `verify` found, with its notes.
+      The problems, and the report of `verify`.
 
     Raises:
       OSError: a file cannot be read.
@@ -51,8 +51,8 @@ def problems_of(
     found += about.problems()
     if not report.problems:
         found += _contents(dataset)
-        with stages("looking for personal data") as progress:
-            found += _personal(dataset, allowed, Meter(progress, report.bytes))
+        with stages("searching for e-mail addresses and the like") as progress:
+            found += _matches(dataset, allowed, Meter(progress, report.bytes))
     return found, report
 
 
@@ -88,15 +88,15 @@ def _discarded(shard: Path) -> int:
     return sum(each.ending == pb.DISCARDED and each.rows > 0 for each in index.episodes)
 
 
-def _personal(dataset: Dataset, allowed: Collection[str], meter: Meter) -> Iterator[Problem]:
+def _matches(dataset: Dataset, allowed: Collection[str], meter: Meter) -> Iterator[Problem]:
     try:
-        found = personal_data(dataset, meter)
+        found = search(dataset, meter)
     except (DamagedError, RiegeliDamagedError, FormatError) as error:
-        yield Problem("personal-data", f"it could not be looked for: {error}", "`rlds-kit verify` says more")
+        yield Problem("pattern", f"the search for patterns failed: {error}", "`rlds-kit verify` says more")
         return
-    for field, suspect in found.suspects.items():
+    for field, match in found.matches.items():
         if not _is_allowed(field, allowed):
-            yield Problem("personal-data", str(suspect), f"leave it out, or publish it with --allow-field {field}")
+            yield Problem("pattern", str(match), f"leave it out, or publish it with --allow-field {field}")
     yield from _unknown(found, allowed)
 
 
@@ -104,9 +104,9 @@ def _is_allowed(field: str, allowed: Collection[str]) -> bool:
     return any(field == one or field.startswith(f"{one}/") for one in allowed)
 
 
-def _unknown(found: PersonalData, allowed: Collection[str]) -> Iterator[Problem]:
-    """A name that allows nothing is a slip: the field that was meant is not allowed."""
+def _unknown(found: Matches, allowed: Collection[str]) -> Iterator[Problem]:
+    """A name that allows no field is a mistake: another field was meant."""
     for one in allowed:
-        if not any(_is_allowed(field, [one]) for field in found.looked_at):
-            known = ", ".join(sorted(found.looked_at)[:12])
+        if not any(_is_allowed(field, [one]) for field in found.fields):
+            known = ", ".join(sorted(found.fields)[:12])
             yield Problem("allow-field", f"there is no field {one!r}", f"choose among {known}")

@@ -10,7 +10,7 @@ from rlds_kit.tools.publish.destination import Item
 BUFFER: Final = 1 << 20
 
 Advance = Callable[[int], None]
-"""Told of the position in a file."""
+"""A callback that gets the position in a file."""
 
 
 def sha256_of(file: BinaryIO, advance: Advance | None = None) -> str:

@@ -41,7 +41,7 @@ def copy(store: Store, items: Sequence[Item], obsolete: Sequence[str], meter: Me
       store: to write to.
       items: `checksums.txt` is the last of them.
       obsolete: paths to remove.
-      meter: told of bytes: those of `items`.
+      meter: counts the bytes of `items`.
 
     Raises:
       PublishError: what is there afterwards is not what was written.
@@ -59,7 +59,7 @@ def copy(store: Store, items: Sequence[Item], obsolete: Sequence[str], meter: Me
     sent.removed += obsolete
     for item in items:
         if item.path in right:
-            sent.kept.append(item.path)
+            sent.unchanged.append(item.path)
         else:
             store.put(item, meter.at)
             _require_same(store, item)

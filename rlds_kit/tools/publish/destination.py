@@ -43,14 +43,14 @@ class Sent:
 
     Attributes:
       written: paths of files that were not there, or were there with another content.
-      kept: of files that were there already, and are right.
+      unchanged: of files that existed already with the right content.
       removed: of files that are no part of the dataset any more.
       bytes: of the files that were written.
       revision: of the repository that has them; empty where there are none.
     """
 
     written: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     bytes: int = 0
     revision: str = ""
@@ -80,7 +80,7 @@ class Destination(Protocol):
         Args:
           items: `checksums.txt` is the last of them.
           obsolete: what to remove.
-          meter: told of bytes.
+          meter: counts the bytes.
 
         Raises:
           PublishError: it could not be written, or what is there afterwards is not what was written.
@@ -99,12 +99,12 @@ def is_ours(path: str) -> bool:
 
 def obsolete(there: Iterable[str], items: Sequence[Item]) -> list[str]:
     """What a destination has of a dataset, and the dataset does not have any more."""
-    kept = {item.path for item in items}
-    return sorted(path for path in there if is_ours(path) and path not in kept)
+    unchanged = {item.path for item in items}
+    return sorted(path for path in there if is_ours(path) and path not in unchanged)
 
 
 def occupied(url: str, there: Iterable[str], own: Sequence[str]) -> list[Problem]:
-    """Whether another dataset, or somebody's page, is in the way.
+    """Whether the destination has another dataset, or a page of another author.
 
     The names of shards and manifests are like no other. So a destination that has some of ours and none that we do not
     know is where this very dataset was published before, or was being.

@@ -1,4 +1,4 @@
-"""Everything that a published dataset tells of itself, counted once: for card, Croissant and pictures."""
+"""The statistics of a published dataset, for card, Croissant and pictures."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -87,4 +87,4 @@ class FileSystem:
         except NotImplementedError as error:
             raise PublishError(f"{self.url}: fsspec cannot write to such a place; choose another") from error
         except Exception as error:  # every store has errors of its own
-            raise PublishError(f"{self.url}: {error}; mend it, and run the same command again to go on") from error
+            raise PublishError(f"{self.url}: {error}; fix it, and run the same command again to continue") from error

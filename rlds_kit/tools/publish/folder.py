@@ -20,7 +20,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
-        self.url, self.address = str(path), ""  # where it lies on this machine is nobody's business
+        self.url, self.address = str(path), ""  # without the path on this machine
 
     def listing(self) -> Mapping[str, int]:
         """Path and size of every file."""

@@ -57,7 +57,7 @@ class Hub:
             additions = []
             for item in items:
                 if _is_same(there.get(item.path), item):
-                    sent.kept.append(item.path)
+                    sent.unchanged.append(item.path)
                 else:
                     additions.append(self._upload(item))
                     sent.written.append(item.path)
@@ -122,12 +122,12 @@ class Hub:
         except Exception as error:  # versions of huggingface_hub use different libraries for HTTP
             causes = ": ".join(str(each).strip().rstrip(".") for each in (error, error.__cause__) if each is not None)
             raise PublishError(
-                f"{self.url}: {causes}; mend it, and run the same command again: what was uploaded is not sent twice"
+                f"{self.url}: {causes}; fix it, and run the same command again: uploaded files are not sent twice"
             ) from error
 
 
 def _is_same(there: Any, item: Item) -> bool:  # huggingface_hub's RepoFile, or None
-    """Whether the hub has a file with this content: of large files it tells the SHA-256, of others git's hash."""
+    """Whether the hub has a file with this content, by the SHA-256 of large files and git's hash of others."""
     if there is None or there.size != item.size:
         return False
     return bool(there.lfs.sha256 == item.sha256 if there.lfs else there.blob_id == _git_hash(item))

@@ -1,4 +1,4 @@
-"""What whoever trains on a dataset should know before: incomplete episodes, undefined values, gaps."""
+"""Limits of a dataset that matter for training: incomplete episodes, undefined values, gaps."""
 
 from collections.abc import Iterator, Mapping
 

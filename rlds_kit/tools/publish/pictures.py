@@ -1,4 +1,4 @@
-"""The pictures of a dataset card: returns and lengths, actions, and what an episode looks like."""
+"""The pictures of a dataset card: returns and lengths, actions, and frames of an episode."""
 
 import math
 from collections.abc import Sequence

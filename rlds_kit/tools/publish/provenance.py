@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rlds_kit.dataset.dataset import Dataset
 
-_TOLD: Final = ("id", "interface", "class", "kwargs", "wrappers", "rom", "num_envs")
+_SHOWN: Final = ("id", "interface", "class", "kwargs", "wrappers", "rom", "num_envs")
 
 
 @dataclass(slots=True)
@@ -16,7 +16,7 @@ class Origins:
     """What the episodes say of themselves.
 
     Attributes:
-      environments: what is told of each environment, and how many episodes come from it.
+      environments: the description of each environment, and its number of episodes.
       versions: of Python and packages, by name.
       seeded: episodes that know the seed of their reset.
       seeds: how many different ones.
@@ -35,7 +35,7 @@ class Origins:
 
 
 def origins(dataset: Dataset) -> Origins:
-    """Asks every episode.
+    """Reads the provenance of every episode.
 
     Raises:
       DamagedError: the record that holds it is damaged.
@@ -43,8 +43,8 @@ def origins(dataset: Dataset) -> Origins:
     found, seeds = Origins(), set()
     for episode in dataset.episodes:
         provenance, seed = episode.provenance, episode.seed
-        told = _told(provenance)
-        found.environments[told] = found.environments.get(told, 0) + 1
+        shown = _shown(provenance)
+        found.environments[shown] = found.environments.get(shown, 0) + 1
         for name, version in (provenance.get("versions") or {}).items():
             found.versions.setdefault(str(name), set()).add(str(version))
         found.seeded += seed is not None
@@ -63,12 +63,12 @@ def environment_ids(found: Origins) -> list[str]:
     >>> environment_ids(Origins(environments={(("id", "ALE/Pong-v5"),): 3}))
     ['ALE/Pong-v5']
     """
-    return list(dict.fromkeys(text for told in found.environments for key, text in told if key == "id"))
+    return list(dict.fromkeys(text for shown in found.environments for key, text in shown if key == "id"))
 
 
-def _told(provenance: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _shown(provenance: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """What is worth telling, as text; empty entries are not."""
-    return tuple((key, _text(provenance[key])) for key in _TOLD if provenance.get(key))
+    return tuple((key, _text(provenance[key])) for key in _SHOWN if provenance.get(key))
 
 
 def _text(value: Any) -> str:

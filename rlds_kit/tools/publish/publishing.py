@@ -17,8 +17,8 @@ from rlds_kit.storage.manifest import manifests_in
 from rlds_kit.tools.publish.about import About
 from rlds_kit.tools.publish.checks import Stages, problems_of
 from rlds_kit.tools.publish.destination import Destination, Item, Sent, obsolete, occupied
+from rlds_kit.tools.publish.destination_of import destination_of, require_apart
 from rlds_kit.tools.publish.errors import NotPublishableError, PublishError
-from rlds_kit.tools.publish.places import destination_of, require_apart
 from rlds_kit.tools.publish.staging import stage
 
 
@@ -32,7 +32,7 @@ class Published:
       steps: of the dataset.
       files: of the published dataset, by path: size and SHA-256.
       bytes: of all of them.
-      sent: what was written, kept and removed; None after a dry run.
+      sent: the files that were written, left as they were, and removed; None after a dry run.
     """
 
     url: str
@@ -45,7 +45,7 @@ class Published:
 
 @contextlib.contextmanager
 def silent(_: str) -> Iterator[Progress | None]:
-    """A stage of which nobody is told."""
+    """A stage without progress."""
     yield None
 
 
@@ -67,10 +67,10 @@ def publish(
       directory: of the dataset; nothing in it is changed.
       to: a folder, any URL that fsspec can write to, or `hf://org/name[@branch]`.
       about: name, licence, citation and so on, where `dataset.json` does not say them, or says something else.
-      allowed: fields that may be published although they look like personal data.
+      allowed: fields that may be published although they match the pattern of an e-mail address or the like.
       replace_other: whether another dataset that is at the destination may be replaced.
       dry_run: whether to write nothing.
-      stages: told of progress.
+      stages: gets the progress.
 
     Raises:
       NotPublishableError: the checks found something; it has all that they found.

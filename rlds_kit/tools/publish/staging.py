@@ -39,7 +39,7 @@ def stage(
       address: what `rlds_kit.open` takes to read the published dataset; empty if it cannot.
       report: of `verify`.
       folder: an empty one, to write to.
-      stages: told of progress.
+      stages: gets the progress.
 
     Returns:
       All files of the published dataset: the data first, `checksums.txt` last.

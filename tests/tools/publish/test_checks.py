@@ -33,7 +33,7 @@ def test_everything_is_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(NotPublishableError) as caught:
         publish(directory, tmp_path / "published", About())
     found = [problem.rule for problem in caught.value.problems]
-    assert found == ["licence", "citation", "personal-data", "personal-data", "destination"]
+    assert found == ["licence", "citation", "pattern", "pattern", "destination"]
     assert all(str(problem) in str(caught.value) for problem in caught.value.problems)
 
 
@@ -91,10 +91,10 @@ def test_discarded_episode(tmp_path: Path) -> None:
 def test_allowed_fields(tmp_path: Path) -> None:
     """By the field's own name, or by that of what it is in."""
     directory = record(tmp_path / "d", metadata={"who": {"email": "ada@example.org", "host": "lab"}})
-    assert rules(directory) == ["personal-data", "personal-data"]
-    assert rules(directory, allowed=["metadata/who/email"]) == ["personal-data"]
+    assert rules(directory) == ["pattern", "pattern"]
+    assert rules(directory, allowed=["metadata/who/email"]) == ["pattern"]
     assert rules(directory, allowed=["metadata/who"]) == []
-    assert rules(directory, allowed=["metadata/wh"]) == ["personal-data", "personal-data", "allow-field"]
+    assert rules(directory, allowed=["metadata/wh"]) == ["pattern", "pattern", "allow-field"]
 
 
 def test_name_that_allows_nothing(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_second_time_nothing_is_written(tmp_path: Path) -> None:
     second = publish(directory, tmp_path / "out", ABOUT).sent
     assert first is not None
     assert second is not None
-    assert (second.written, second.bytes, sorted(second.kept)) == ([], 0, sorted(first.written))
+    assert (second.written, second.bytes, sorted(second.unchanged)) == ([], 0, sorted(first.written))
 
 
 def test_what_was_changed_is_written_again(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_killed_work_goes_on(tmp_path: Path, renames: int) -> None:
     assert not (tmp_path / "out/checksums.txt").exists()
     sent = publish(directory, tmp_path / "out", ABOUT).sent
     assert sent is not None
-    assert len(sent.kept) == renames
+    assert len(sent.unchanged) == renames
     assert (tmp_path / "out/checksums.txt").exists()
     assert rlds_kit.open(tmp_path / "out").content_digest == rlds_kit.open(directory).content_digest
     assert not [name for name in files(tmp_path / "out") if name.endswith(".partial")]

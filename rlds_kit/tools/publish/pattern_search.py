@@ -1,4 +1,4 @@
-"""Looks through a dataset for personal data: names and values of metadata, of provenance, and of the steps' texts."""
+"""Searches a dataset for text that matches the patterns of e-mail addresses and the like."""
 
 import codecs
 import contextlib
@@ -22,25 +22,25 @@ from rlds_kit.storage.column import Column
 from rlds_kit.tools.plot.gather import size_of
 from rlds_kit.tools.publish.about import About
 from rlds_kit.tools.publish.fields import fields_of
-from rlds_kit.tools.publish.personal_rules import kinds_of_name, kinds_of_text
+from rlds_kit.tools.publish.patterns import kinds_of_name, kinds_of_text
 
 _TEXTUAL: Final = frozenset((pb.TEXT, pb.BYTES, pb.NUMPY_TEXT, pb.NUMPY_BYTES, pb.TREE))
 _SHOWN: Final = 4
-"""So many characters of a value are shown: enough to see what it is, too few to be it."""
-_SAID_FOR_ALL: Final = {*About.__dataclass_fields__, "spec", "format", "version"}
-"""Keys of dataset.json that were written to be published."""
+"""The characters of a value that a message shows, so that it does not repeat a secret."""
+_PUBLIC: Final = {*About.__dataclass_fields__, "spec", "format", "version"}
+"""Keys of dataset.json that are always published."""
 _REPEATED: Final = {"metadata": "run_metadata", "environment": "provenance"}
-"""Keys of dataset.json under which it repeats what the first run said, and the names of that."""
+"""Keys of dataset.json that repeat those of the first run, and the names of these."""
 
 
 class Text(NamedTuple):
-    """A value somewhere in a dataset: a text, or a number by its name; or a key, which names the field itself.
+    """A value in a dataset.
 
     Attributes:
       path: of the field.
-      value: a text; or anything else, which is judged by the field's name.
+      value: a text; anything else is compared by the field's name.
       is_key: whether the value is a part of the field's name.
-      name: what the field holds, where its path does not say it.
+      name: that is compared instead of the last one of the path.
     """
 
     path: str
@@ -50,13 +50,13 @@ class Text(NamedTuple):
 
 
 @dataclass(slots=True)
-class Suspect:
-    """A field that may hold personal data.
+class Match:
+    """A field that matches a pattern.
 
     Attributes:
       field: its path: "metadata/player", "observation/instruction".
-      kinds: what it may be.
-      example: the beginning of one.
+      kinds: of data, by the patterns that match.
+      example: the beginning of a value that matches.
     """
 
     field: str
@@ -65,48 +65,48 @@ class Suspect:
 
     def __str__(self) -> str:
         example = f", for instance {self.example!r}" if self.example else ""
-        return f"{self.field} may hold a {' or a '.join(sorted(self.kinds))}{example}"
+        return f"{self.field} matches the pattern of: {'; '.join(sorted(self.kinds))}{example}"
 
 
 @dataclass(frozen=True, slots=True)
-class PersonalData:
-    """What was looked at, and what of it may be personal.
+class Matches:
+    """The result of a search.
 
     Attributes:
-      suspects: by field.
-      looked_at: every field that was looked at.
+      matches: by field.
+      fields: all fields that were searched.
     """
 
-    suspects: Mapping[str, Suspect]
-    looked_at: frozenset[str]
+    matches: Mapping[str, Match]
+    fields: frozenset[str]
 
 
-def personal_data(dataset: Dataset, meter: Meter) -> PersonalData:
-    """Applies the rules of `personal_rules` to all metadata, provenance, step fields and layers of a dataset.
+def search(dataset: Dataset, meter: Meter) -> Matches:
+    """Compares all metadata, provenance, step fields and layers of a dataset with `PATTERNS`.
 
-    Images and other numbers are judged by their field's name alone. Whoever annotated is taken for a person.
+    Images and other numbers are compared by their field's name alone, and the source of a layer as a user name.
 
     Args:
-      dataset: to look through.
-      meter: told of the dataset's bytes.
+      dataset: to search.
+      meter: counts the dataset's bytes.
 
     Raises:
       DamagedError: a record is damaged.
     """
-    found: dict[str, Suspect] = {}
-    looked_at: set[str] = set()
+    found: dict[str, Match] = {}
+    fields: set[str] = set()
     for text in _everything(dataset, meter):
-        looked_at.add(text.path)
+        fields.add(text.path)
         if kinds := _kinds(text):
-            suspect = found.setdefault(text.path, Suspect(text.path))
-            suspect.kinds |= kinds
-            suspect.example = suspect.example or _example(text.value)
-    return PersonalData(found, frozenset(looked_at))
+            match = found.setdefault(text.path, Match(text.path))
+            match.kinds |= kinds
+            match.example = match.example or _example(text.value)
+    return Matches(found, frozenset(fields))
 
 
 def _everything(dataset: Dataset, meter: Meter) -> Iterator[Text]:
     for key, item in dataset.description.items():
-        if key not in _SAID_FOR_ALL:
+        if key not in _PUBLIC:
             yield from _texts(_REPEATED.get(key, f"dataset.json/{leaves.escape(key)}"), item)
     for name in dataset.layers:
         yield from _of_layer(dataset.layer(name))
@@ -134,7 +134,7 @@ def _of_episode(episode: Episode) -> Iterator[Text]:
 
 
 def _of_layer(layer: Layer) -> Iterator[Text]:
-    """What was said, also what was taken back: it is published, too."""
+    """All annotations, retracted ones too, because they are published with the others."""
     path = f"{LAYERS}/{layer.name}"
     for source in layer.sources:
         yield Text(f"{path}/source", source, name="user name")
@@ -144,7 +144,7 @@ def _of_layer(layer: Layer) -> Iterator[Text]:
 
 
 def _of_steps(episode: Episode, numeric: set[str]) -> Iterator[Text]:
-    reader = episode._reader()  # noqa: SLF001  columns, which tell texts from numbers, without stacking them
+    reader = episode._reader()  # noqa: SLF001  its columns have kinds, and are not stacked
     for block in reader.blocks(0, episode.length, lambda path: path not in numeric):
         for column in block:
             if _is_textual(column):
@@ -181,7 +181,7 @@ def _texts(path: str, value: object) -> Iterator[Text]:
 
 
 def _decoded(data: bytes) -> list[str]:
-    """Bytes that are text: in UTF-8, perhaps padded with zeros; with a byte order mark; or in Latin-1."""
+    """Decodes bytes that are text: UTF-8, maybe padded with zeros; UTF-16 with a byte order mark; Latin-1."""
     is_marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     for encoding in ("utf-16" if is_marked else "utf-8", "latin-1"):
         with contextlib.suppress(UnicodeDecodeError):
@@ -191,18 +191,18 @@ def _decoded(data: bytes) -> list[str]:
     return []
 
 
-@functools.lru_cache(maxsize=1 << 12)  # most texts come again and again
+@functools.lru_cache(maxsize=1 << 12)  # most texts occur many times
 def _kinds(text: Text) -> frozenset[str]:
     if text.is_key:
         return kinds_of_text("", str(text.value))
-    within, name = ["", "", *(_keys(text.path) or [text.path]), *filter(None, [text.name])][-2:]
+    parent, name = ["", "", *(_keys(text.path) or [text.path]), *filter(None, [text.name])][-2:]
     if isinstance(text.value, str):
-        return kinds_of_text(name, text.value, within)
-    return frozenset() if text.value is None else kinds_of_name(name, within)
+        return kinds_of_text(name, text.value, parent)
+    return frozenset() if text.value is None else kinds_of_name(name, parent)
 
 
 def _keys(path: str) -> list[str]:
-    """The names on the way to a field."""
+    """The names in a path."""
     return [leaves.unescape(part) for part in leaves.elements(path) if part[:1] not in ("(", "[")]
 
 

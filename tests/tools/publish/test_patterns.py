@@ -1,15 +1,15 @@
-"""The rules for personal data: each finds what it is for, and leaves what only looks like it."""
+"""The patterns match what they are for, and not what only resembles it."""
 
 import pytest
 
-from rlds_kit.tools.publish.personal_rules import (
+from rlds_kit.tools.publish.patterns import (
     E_MAIL,
     HOME,
     HOST,
     IP,
+    PATTERNS,
     PERSON,
     PHONE,
-    RULES,
     SECRET,
     USER,
     kinds_of_name,
@@ -95,7 +95,7 @@ def test_long_texts_are_gone_through_once(piece: str) -> None:
 
 def test_every_rule_has_an_example() -> None:
     """No rule is there that finds nothing."""
-    assert {kind for *_, kind in FOUND} == {rule.kind for rule in RULES}
+    assert {kind for *_, kind in FOUND} == {rule.kind for rule in PATTERNS}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Looking through whole datasets for personal data."""
+"""The search of whole datasets for patterns."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ from rlds_kit import layers
 from rlds_kit.base.progress import Meter
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tools import edit
-from rlds_kit.tools.publish.personal import personal_data
+from rlds_kit.tools.publish.pattern_search import search
 from tests.tools.publish.recording import record
 
 
 def found(directory: Path) -> dict[str, set[str]]:
-    """Suspicious fields and what they may hold."""
-    suspects = personal_data(rlds_kit.open(directory), Meter(None, 0)).suspects
-    return {name: suspect.kinds for name, suspect in suspects.items()}
+    """Fields that match, and the kinds of data."""
+    matches = search(rlds_kit.open(directory), Meter(None, 0)).matches
+    return {name: match.kinds for name, match in matches.items()}
 
 
 def test_ordinary_dataset_has_none(tmp_path: Path) -> None:
@@ -25,14 +25,14 @@ def test_ordinary_dataset_has_none(tmp_path: Path) -> None:
     assert found(record(tmp_path / "d", metadata={"task": "walk"})) == {}
 
 
-def test_metadata_are_looked_at(tmp_path: Path) -> None:
+def test_metadata_are_searched(tmp_path: Path) -> None:
     """In nests, lists and bytes too; the name of what holds a value belongs to its name."""
     metadata = {"people": [{"mail": b"ada@example.org"}], "user": {"name": "ada"}, "phone": 4917012345678}
     expected = {"metadata/people/mail": {"e-mail address"}, "metadata/user/name": {"user name"}}
     assert found(record(tmp_path / "d", metadata=metadata)) == {**expected, "metadata/phone": {"phone number"}}
 
 
-def test_keys_are_looked_at(tmp_path: Path) -> None:
+def test_keys_are_searched(tmp_path: Path) -> None:
     """A dict of scores by player has the players for its keys; that a key is called `user` says nothing yet."""
     metadata = {"scores": {"ada@example.org": 3}, "user": {"is_expert": True}}
     path = "metadata/scores/ada@example.org"
@@ -52,7 +52,7 @@ def test_keys_are_looked_at(tmp_path: Path) -> None:
     ],
     ids=repr,
 )
-def test_bytes_that_are_text_are_looked_at(tmp_path: Path, data: bytes) -> None:
+def test_bytes_that_are_text_are_searched(tmp_path: Path, data: bytes) -> None:
     """Padded with zeros, as C has it, or in another encoding than UTF-8."""
     assert found(record(tmp_path / "d", metadata={"note": data})) == {"metadata/note": {"e-mail address"}}
 
@@ -74,7 +74,7 @@ def test_versions_are_no_addresses(tmp_path: Path) -> None:
     assert found(record(tmp_path / "d", metadata=metadata)) == {"metadata/from": {"IP address"}}
 
 
-def test_texts_of_steps_are_looked_at(tmp_path: Path) -> None:
+def test_texts_of_steps_are_searched(tmp_path: Path) -> None:
     """Declared ones, and those that turned up in `info`."""
     directory = record(tmp_path / "d", words="ask ada@example.org", info={"log": ["saved in /home/ada/x"]})
     assert found(directory) == {"observation/words": {"e-mail address"}, "info/log": {"home directory"}}
@@ -86,7 +86,7 @@ def test_numbers_of_steps_are_judged_by_name(tmp_path: Path) -> None:
     }
 
 
-def test_run_metadata_and_options_are_looked_at(tmp_path: Path) -> None:
+def test_run_metadata_and_options_are_searched(tmp_path: Path) -> None:
     """Whoever recorded may have said where."""
     with (
         EpisodeWriter(tmp_path / "d", metadata={"host": "lab-7"}) as writer,
@@ -97,7 +97,7 @@ def test_run_metadata_and_options_are_looked_at(tmp_path: Path) -> None:
     assert found(tmp_path / "d") == {"run_metadata/host": {"host name"}, "options/save": {"home directory"}}
 
 
-def test_what_was_added_to_dataset_json_is_looked_at(tmp_path: Path) -> None:
+def test_what_was_added_to_dataset_json_is_searched(tmp_path: Path) -> None:
     """But not citation and description: they were written to be read."""
     directory = record(tmp_path / "d")
     text = (directory / "dataset.json").read_text("utf-8")
@@ -106,7 +106,7 @@ def test_what_was_added_to_dataset_json_is_looked_at(tmp_path: Path) -> None:
     assert found(directory) == {"dataset.json/contact": {"e-mail address"}}
 
 
-def test_layers_are_looked_at(tmp_path: Path) -> None:
+def test_layers_are_searched(tmp_path: Path) -> None:
     """Sources, texts, values and user data, also of what was retracted; whoever annotated is taken for a person."""
     directory = record(tmp_path / "d")
     dataset = rlds_kit.open(directory)
@@ -128,7 +128,7 @@ def test_layers_are_looked_at(tmp_path: Path) -> None:
     }
 
 
-def test_lineage_is_looked_at(tmp_path: Path) -> None:
+def test_lineage_is_searched(tmp_path: Path) -> None:
     """The condition by which episodes were chosen may name somebody."""
     directory = record(tmp_path / "d", metadata={"player": "p7"})
     edit.filter(directory, tmp_path / "some", "player != 'ada@example.org'")
@@ -141,8 +141,8 @@ def test_lineage_is_looked_at(tmp_path: Path) -> None:
 def test_example_is_cut(tmp_path: Path) -> None:
     """A report may end up in a log; it does not repeat the secret."""
     directory = record(tmp_path / "d", metadata={"note": "hf_" + "a" * 34})
-    suspect = personal_data(rlds_kit.open(directory), Meter(None, 0)).suspects["metadata/note"]
-    assert suspect.example == "hf_a…"
+    match = search(rlds_kit.open(directory), Meter(None, 0)).matches["metadata/note"]
+    assert match.example == "hf_a…"
 
 
 @pytest.mark.parametrize("value", [None, "", True])
