@@ -1,10 +1,10 @@
 """Where episodes end in files of arrays, and how: `terminals` do not mean the same in all of them.
 
 D4RL's are the environment's. OGBench's (https://github.com/seohongpark/ogbench, `ogbench/utils.py`) are the ends of
-trajectories, whatever the reason. Which they are is told by what else is in the file:
+trajectories, for any reason. The other arrays of the file determine which:
 
 - Without `rewards` and `timeouts` only trajectories can end. Without `next_observations`, too, the row with `terminals`
-  holds the final observation, and an action that nobody did.
+  holds the final observation, and an action that was not done.
 - With `valids` that are 0 in such a row, `terminals` are 1 there and in the row before.
 - With `masks`, 0 where nothing follows, a row whose mask is 1 ends a trajectory alone.
 """

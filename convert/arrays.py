@@ -4,7 +4,7 @@ In an HDF5 or NPZ file stand `observations`, `actions`, `terminals`, and maybe `
 `next_observations`, `infos/...`, `metadata/...`. Row k is a transition. An episode ends after a row with `terminals` or
 `timeouts`, and, where there are `next_observations`, after a row whose next observation is not that of the row after.
 Its final observation is the next observation of its own last row; without `next_observations` it is missing. OGBench's
-files are told apart from D4RL's by `rlds_kit.convert.array_ends`.
+`rlds_kit.convert.array_ends` distinguishes its files from D4RL's.
 """
 
 import contextlib
@@ -89,7 +89,7 @@ class ArraysReader:
         """Reads the episodes in order."""
         return self.read(0, len(self))
 
-    def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
+    def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """By their number of rows."""
         after = self._ends.after
         return [length * self.size // after[-1] for length in np.diff(after, prepend=0).tolist()]
@@ -103,8 +103,8 @@ class ArraysReader:
 
     def _episode(self, tree: Tree, begin: int, end: int) -> ForeignEpisode:
         columns = {
-            _field(name): mapped(lambda array: array[begin:end], _chosen(tree[name], kept))
-            for name, kept in self._steps.items()
+            _field(name): mapped(lambda array: array[begin:end], _chosen(tree[name], stepped))
+            for name, stepped in self._steps.items()
         }
         rows = count = end - begin
         if NEXT in tree:
@@ -193,8 +193,8 @@ def _count(path: Path, tree: Tree) -> int:
     names = [*_REQUIRED, *(name for name in (REWARDS, NEXT, TIMEOUTS) if name in tree)]
     lengths = {name: sorted(set(leaves_of(tree[name], lambda array: array.shape[:1]))) for name in names}
     if any(found != [(rows,)] for found in lengths.values()):
-        told = ", ".join(f"{name} {[each[0] if each else 'no' for each in found]}" for name, found in lengths.items())
-        raise FormatError(f"{path}: expected as many rows in every array, got {told}")
+        counts = ", ".join(f"{name} {[each[0] if each else 'no' for each in found]}" for name, found in lengths.items())
+        raise FormatError(f"{path}: expected as many rows in every array, got {counts}")
     return rows
 
 
@@ -203,25 +203,25 @@ def _split(tree: Tree, rows: int) -> dict[str, Any]:
 
     def per_step(node: Any) -> Any:
         if isinstance(node, dict):
-            return {name: kept for name, each in node.items() if (kept := per_step(each))}
+            return {name: stepped for name, each in node.items() if (stepped := per_step(each))}
         return node.ndim > 0 and len(node) == rows and node.dtype != np.object_
 
     return {name: per_step(node) for name, node in tree.items() if name not in (NEXT, TERMINALS, TIMEOUTS, METADATA)}
 
 
-def _chosen(node: Any, kept: Any) -> Any:
-    return {name: _chosen(node[name], each) for name, each in kept.items()} if isinstance(kept, dict) else node
+def _chosen(node: Any, stepped: Any) -> Any:
+    return {name: _chosen(node[name], each) for name, each in stepped.items()} if isinstance(stepped, dict) else node
 
 
 def _metadata(tree: Tree, steps: Mapping[str, Any]) -> Tree:
     """What belongs to no step: numbers, text, the weights of a policy."""
 
-    def rest(node: Any, kept: Any) -> Any:
+    def rest(node: Any, stepped: Any) -> Any:
         if isinstance(node, dict):
-            kept = kept if isinstance(kept, dict) else {}
-            inner = {name: rest(each, kept.get(name)) for name, each in node.items()}
+            stepped = stepped if isinstance(stepped, dict) else {}
+            inner = {name: rest(each, stepped.get(name)) for name, each in node.items()}
             return {name: each for name, each in inner.items() if each is not None}
-        return None if kept else _plain(node)
+        return None if stepped else _plain(node)
 
     found = {
         name: rest(node, steps.get(name)) for name, node in tree.items() if name not in (NEXT, TERMINALS, TIMEOUTS)

@@ -46,7 +46,7 @@ def read_arrow(path: Path) -> Any:
     """The table in an Arrow IPC file that is not compressed; its columns are in the bytes of the file.
 
     The file is read from its begin, never by the places that its footer names, and what it holds is validated before
-    anything is looked at.
+    any of it is used.
 
     Raises:
       FormatError: it is none, is compressed, or has columns of other types than numbers, text and lists and structs
@@ -136,7 +136,7 @@ def read_parquet(path: Path) -> Any:
     with file, reading(str(path)):
         about = file.metadata
         groups = [about.row_group(number) for number in range(about.num_row_groups)]
-        # Columns are not looked at: where what is said of one contradicts itself, pyarrow 25 ends the process.
+        # Columns are not read: pyarrow 25 ends the process if the metadata of one contradict each other.
         for claim in (_WIDEST * about.num_rows, sum(group.total_byte_size for group in groups)):
             require_plausible(claim, stored, str(path))
         _require_types(file.schema_arrow, path)

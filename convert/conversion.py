@@ -178,14 +178,14 @@ def convert_opened(
         parts = partition(weights, part_bytes) if weights and wanted.join is not None else [Part(0, 0, None)]
         options = {"converter": [VERSION, __version__], "formats": [source.format, wanted.name], "loss": allow_loss}
         prepare(directory, {**options, "source": source.identity(), "parts": [[p.begin, p.end] for p in parts]})
-        kept = _kept(job, parts, meter)
-        left = [part for part in parts if part.number not in kept]
+        earlier = _finished_parts(job, parts, meter)
+        left = [part for part in parts if part.number not in earlier]
         if executor is None:
             executor = on_processes(workers) if min(workers, len(left)) > 1 else serially()
         made = {note.part.number: note for note in _converted(job, left, executor, meter)}
         _finish(job, parts, wanted, path)
         meter.end()
-    return _report(source, wanted, path, kept, made)
+    return _report(source, wanted, path, earlier, made)
 
 
 def _origin(source: Source) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _origin(source: Source) -> dict[str, Any]:
     }
 
 
-def _kept(job: Job, parts: list[Part], meter: "_Meter") -> dict[int, PartNote]:
+def _finished_parts(job: Job, parts: list[Part], meter: "_Meter") -> dict[int, PartNote]:
     """The notes of the parts that an earlier process has converted."""
     found = {part.number: note for part in parts if (note := read_note(job.directory, part)) is not None}
     for note in found.values():
@@ -230,9 +230,9 @@ def _finish(job: Job, parts: list[Part], wanted: Format, path: Path) -> None:
 
 
 def _report(
-    source: Source, wanted: Format, path: Path, kept: Mapping[int, PartNote], made: Mapping[int, PartNote]
+    source: Source, wanted: Format, path: Path, earlier: Mapping[int, PartNote], made: Mapping[int, PartNote]
 ) -> Report:
-    notes = [note for _, note in sorted({**kept, **made}.items())]
+    notes = [note for _, note in sorted({**earlier, **made}.items())]
     losses: Counter[tuple[str, str]] = Counter()
     for note in notes:
         losses.update(note.losses)
@@ -246,7 +246,7 @@ def _report(
         losses=tuple(Loss(field, reason, values) for (field, reason), values in sorted(losses.items())),
         lossy_at_the_source=dict(source.reader.lossy),
         content_digest=xxhash.xxh3_128(b"".join(each for note in notes for each in note.contents)).hexdigest(),
-        episodes_kept=sum(len(note.contents) for note in kept.values()),
+        episodes_kept=sum(len(note.contents) for note in earlier.values()),
     )
 
 

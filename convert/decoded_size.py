@@ -1,4 +1,4 @@
-"""How much memory other people's files may ask for: what is checked before anything of them is decoded."""
+"""Limits on the memory of foreign files, which are checked before anything is decoded."""
 
 from typing import Final
 

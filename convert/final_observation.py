@@ -17,8 +17,8 @@ def with_final_observation(episode: ForeignEpisode, owner: str) -> tuple[Foreign
       The episode, None if steps without observation or action are in its middle, and what is lost.
 
     >>> rows = [{"observation": 0}], [{"action": 1}]
-    >>> held, losses = with_final_observation(ForeignEpisode(*rows, EpisodeEnd.TERMINATED), "Minari")
-    >>> held.acted, held.end.value, [loss.field for loss in losses]
+    >>> fitted, losses = with_final_observation(ForeignEpisode(*rows, EpisodeEnd.TERMINATED), "Minari")
+    >>> fitted.acted, fitted.end.value, [loss.field for loss in losses]
     ([], 'interrupted', ['action', 'end'])
     """
     if any(ACTION not in row for row in episode.acted) or any(OBSERVATION not in row for row in episode.observed):

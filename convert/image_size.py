@@ -30,7 +30,7 @@ def announced_size(data: bytes) -> tuple[int, int] | None:
 
 
 def require_size(data: bytes, height: int | None, width: int | None) -> None:
-    """Makes sure that an image does not announce more than is expected, or than anybody has.
+    """Checks that an image does not announce a larger size than expected, or than any real one.
 
     Args:
       data: the file.

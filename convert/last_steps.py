@@ -6,7 +6,7 @@ episode of D4RL timed out, the last step has a real action and reward, and the o
 
 What is known: without `is_last` on it, the last step has an action. Else its action and reward are all zeros in every
 episode that ended in the same way, or they are not. Zeros are no evidence of an action, and nothing is lost if they are
-undefined, for undefined is read as zeros. Anything else is kept: it is the action of an episode that lacks its final
+undefined, for undefined is read as zeros. Other values remain: they are the action of an episode that lacks its final
 observation.
 """
 
@@ -32,19 +32,19 @@ class Flags:
       is_last: of the last step; True where the data have no such flag.
       is_terminal: of the last step; None where the data have no such flag.
       lacks_observation: whether the last step has no observation, as it says itself.
-      says_validity: whether `observation_valid` is there and says nothing more than that.
-      odd: flags that other steps have than the first and the last, by name, which must be kept as they are.
+      has_validity: whether `observation_valid` is there and says nothing more than that.
+      odd: flags of steps other than the first and the last, by name, which remain fields.
     """
 
     is_last: bool
     is_terminal: bool | None
     lacks_observation: bool
-    says_validity: bool
+    has_validity: bool
     odd: Mapping[str, np.ndarray]
 
 
 def read_flags(columns: Mapping[str, Any], steps: int) -> Flags:
-    """Looks at the flags of an episode of at least one step.
+    """Reads the flags of an episode of at least one step.
 
     Args:
       columns: the columns of its steps by path, flags among them.
@@ -54,8 +54,8 @@ def read_flags(columns: Mapping[str, Any], steps: int) -> Flags:
     terminal = columns.get(IS_TERMINAL)
     is_last = True if last is None else bool(last[-1])
     valid = columns.get(OBSERVATION_VALID)
-    says_validity = valid is not None and bool(np.all(valid[:-1])) and (steps > 1 or bool(valid[-1]))
-    lacks = says_validity and valid is not None and not valid[-1]
+    has_validity = valid is not None and bool(np.all(valid[:-1])) and (steps > 1 or bool(valid[-1]))
+    lacks = has_validity and valid is not None and not valid[-1]
     is_terminal = None if terminal is None else bool(terminal[-1])
     expected = {
         IS_FIRST: np.arange(steps) == 0,
@@ -63,7 +63,7 @@ def read_flags(columns: Mapping[str, Any], steps: int) -> Flags:
         IS_TERMINAL: (np.arange(steps) == steps - 1) & bool(is_terminal),
     }
     odd = {name: columns[name] for name, each in expected.items() if name in columns and np.any(columns[name] != each)}
-    return Flags(is_last, is_terminal, lacks, says_validity, odd)
+    return Flags(is_last, is_terminal, lacks, has_validity, odd)
 
 
 def ending(flags: Flags, metadata: Mapping[str, Any]) -> EpisodeEnd:
@@ -79,21 +79,21 @@ def ending(flags: Flags, metadata: Mapping[str, Any]) -> EpisodeEnd:
     """
     if flags.is_terminal:
         return EpisodeEnd.TERMINATED
-    said = metadata.get(END)
-    said = said.decode(errors="replace") if isinstance(said, bytes) else said
-    if said in (EpisodeEnd.INTERRUPTED.value, EpisodeEnd.INCOMPLETE.value):
+    stored = metadata.get(END)
+    stored = stored.decode(errors="replace") if isinstance(stored, bytes) else stored
+    if stored in (EpisodeEnd.INTERRUPTED.value, EpisodeEnd.INCOMPLETE.value):
         return EpisodeEnd.INTERRUPTED
     return EpisodeEnd.TRUNCATED if flags.is_last and flags.is_terminal is not None else EpisodeEnd.INTERRUPTED
 
 
 class LastSteps:
-    """Whether the last steps of a dataset hold actions. All episodes are shown to it before one is asked for."""
+    """Whether the last steps of a dataset have actions. It gets all episodes before its result is used."""
 
     def __init__(self) -> None:
         self._acted: set[bool | None] = set()
 
-    def look(self, flags: Flags, columns: Mapping[str, Any]) -> None:
-        """Looks at the last step of an episode.
+    def add(self, flags: Flags, columns: Mapping[str, Any]) -> None:
+        """Adds the last step of an episode.
 
         Args:
           flags: of the episode.
@@ -102,7 +102,7 @@ class LastSteps:
         if flags.is_last and not flags.lacks_observation and any(_is_something(each[-1]) for each in columns.values()):
             self._acted.add(flags.is_terminal)
 
-    def hold_an_action(self, flags: Flags) -> bool:
+    def have_an_action(self, flags: Flags) -> bool:
         """Whether the last step of an episode does."""
         if flags.lacks_observation:
             return False

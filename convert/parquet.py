@@ -67,7 +67,7 @@ def opened(path: Path) -> Any:
 def _require_sane(metadata: Any, path: Path) -> None:
     """Refuses row groups that claim too much.
 
-    Their columns are not looked at: where what is said of one contradicts itself, pyarrow 25 ends the process.
+    Their columns are not read: pyarrow 25 ends the process if the metadata of one contradict each other.
     """
     size = path.stat().st_size
     for number in range(metadata.num_row_groups):

@@ -93,21 +93,21 @@ class _PartWork:
             if not self._part.number:  # every part has the same
                 self._lose(self._target.losses, "the dataset")
             for number, episode in enumerate(episodes_of(reader, self._part), self._part.begin):
-                held, losses = writer.fit(episode)
+                fitted, losses = writer.fit(episode)
                 self._lose(losses, f"episode {number}")
-                if held is not None:
-                    self._put(writer, held)
+                if fitted is not None:
+                    self._put(writer, fitted)
                 done.episode()
         finally:
             writer.close()
         self._lose(reader.losses, "the source")
         done.end()
 
-    def _put(self, writer: Writer, held: ForeignEpisode) -> None:
-        writer.write(held)
-        self.contents.append(content_of(held))
+    def _put(self, writer: Writer, fitted: ForeignEpisode) -> None:
+        writer.write(fitted)
+        self.contents.append(content_of(fitted))
         # The last action leads to a step, also where the observation of that step is missing.
-        self.steps += max(len(held.observed), len(held.acted) + 1 if held.acted else 0)
+        self.steps += max(len(fitted.observed), len(fitted.acted) + 1 if fitted.acted else 0)
 
     def _lose(self, losses: list[Loss], place: str) -> None:
         if losses and not self._job.allow_loss:
@@ -155,4 +155,4 @@ class _Pass:
 
 
 def _differs(what: str) -> str:
-    return f"{what}: a defect of rlds_kit, or of this machine's memory or disk; nothing was kept"
+    return f"{what}: a defect of rlds_kit, or of this machine's memory or disk; the result was removed"

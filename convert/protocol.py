@@ -17,7 +17,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 
 class ConversionError(RldsKitError, ValueError):
-    """A conversion is impossible, or would lose what nobody allowed it to lose."""
+    """A conversion is impossible, or would lose values without `allow_loss`."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,10 @@ class PartReader(Reader, Protocol):
     It can be pickled, also after `weigh`, and what it then reads is what it would have read before.
     """
 
-    def weigh(self, tell: Callable[[int], None]) -> Sequence[int]:
-        """About how many bytes each episode takes. May read the source, and then tells how many bytes of it are read.
+    def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
+        """The estimated bytes of each episode. May read the source, and then reports the bytes read.
 
-        Called once, before anything else is asked for.
+        Called once, before anything else is read.
         """
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:

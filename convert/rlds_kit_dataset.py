@@ -43,7 +43,7 @@ class DatasetReader:
         """Reads the episodes in order."""
         return self.read(0, len(self))
 
-    def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
+    def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """By their number of steps."""
         lengths = self._dataset.lengths()
         return [length * self.size // max(1, sum(lengths)) for length in lengths]

@@ -8,7 +8,7 @@ from rlds_kit.convert.protocol import Row
 
 
 class RowSequence(Sequence[Row], abc.ABC):
-    """Rows that are made when they are asked for."""
+    """Rows that are created on access."""
 
     @abc.abstractmethod
     def row(self, number: int) -> Row:

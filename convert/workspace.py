@@ -42,7 +42,7 @@ def workspace(destination: Path) -> Iterator[Path]:
     if whole_directory.is_under_way(directory):
         raise DatasetExistsError(
             f"{destination}: another process is converting to it; wait, or give another path. If none is (a file "
-            f"system without locks cannot tell), remove {directory}"
+            f"system without locks cannot show it), remove {directory}"
         )
     directory.mkdir(exist_ok=True)
     try:

@@ -1,4 +1,4 @@
-"""Looks for the faults that datasets of episodes have in common: shifted actions, false ends, NaN, leaked episodes."""
+"""Finds frequent faults of datasets of episodes: shifted actions, false ends, NaN, leaked episodes."""
 
 from rlds_kit.lint.catalogue import RULES, chosen
 from rlds_kit.lint.report import Finding, Place, Report

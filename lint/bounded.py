@@ -12,13 +12,13 @@ from rlds_kit.lint.subject import Subject
 from rlds_kit.storage.leaf import escape
 
 TOLERANCE: Final = 1e-6
-"""Of floats, relative to the bound: what rounding to another width does is nobody's fault."""
+"""Relative to the bound, of floats: rounding to another width is no fault."""
 
 Bounds = tuple[np.ndarray | None, np.ndarray | None]
 
 
 class BoundsCheck(Check):
-    """Compares leaves with their bounds. What has none is not looked at."""
+    """Compares leaves with their bounds, if they have any."""
 
     def begin(self, subject: Subject) -> Iterable[Hit]:
         """Gathers the bounds."""
@@ -34,8 +34,8 @@ class BoundsCheck(Check):
         """Leaves with bounds."""
         return path in self._bounds
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
-        """Looks for elements beyond them."""
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
+        """Finds elements beyond them."""
         for path, leaf in stretch.leaves.items():
             if path in self._bounds and leaf.kind in "biuf":
                 yield from _beyond(stretch, path, leaf, *self._bounds[path])
@@ -73,8 +73,8 @@ def _beyond(stretch: Stretch, path: str, leaf: Leaf, low: np.ndarray | None, hig
     if wrong.any():
         first = int(np.argmax(wrong))
         values = leaf.values[first]
-        told = f"{values.min():g} to {values.max():g}" if values.size > 1 else f"{values.reshape(-1)[0]:g}"
-        message = f"{told} is not within {_told(low)} to {_told(high)}"
+        span = f"{values.min():g} to {values.max():g}" if values.size > 1 else f"{values.reshape(-1)[0]:g}"
+        message = f"{span} is not within {_text(low)} to {_text(high)}"
         yield Hit(message, stretch.episode.number, int(leaf.rows[first]), path, int(wrong.sum()))
 
 
@@ -92,7 +92,7 @@ def _fits(leaf: Leaf, bound: np.ndarray) -> bool:
         return False
 
 
-def _told(bound: np.ndarray | None) -> str:
+def _text(bound: np.ndarray | None) -> str:
     if bound is None:
         return "any"
     return f"{np.min(bound):g}" if np.min(bound) == np.max(bound) else f"({np.min(bound):g} ... {np.max(bound):g})"

@@ -41,7 +41,7 @@ LOADERS: Final = ("GymV21Environment-v0", "GymV26Environment-v0")
 FAILED: Final = object()
 """Stands for the observation that an environment did not make."""
 MOST_GUESSES: Final = 18
-"""First actions that are tried where the recorded ones come too late to tell; ALE has as many."""
+"""First actions that are tried if the recorded ones come too late for a decision; ALE has as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What playing an episode again told.
+    """The result of a replay of an episode.
 
     Attributes:
       actions: that were taken.
@@ -118,7 +118,7 @@ def probe(episode: SubjectEpisode) -> Probe | None:
     if episode.seed is None or not episode.provenance.get("id") or episode.actions < 1 or _has_gaps(episode):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what an environment warns of was said when it was recorded
+        warnings.simplefilter("ignore")  # its warnings were shown during the recording
         try:
             provenance = quiet(episode.provenance)
             rebuilt(provenance).close()  # before anything is decoded
@@ -128,7 +128,7 @@ def probe(episode: SubjectEpisode) -> Probe | None:
 
 
 def quiet(provenance: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What to make an environment from that opens no window, writes no file and imports nothing: nobody asked for it.
+    """The provenance for an environment that opens no window, writes no file and imports no other module.
 
     Raises:
       NotRebuiltError: it would do so even where nothing is rendered.
@@ -249,7 +249,7 @@ def _probe_of(recording: _Recording, played: Played, action_shift: int, observat
         action_shift=action_shift,
         observation_shift=observation_shift,
         reward_shift=_reward_shift(recorded, played.rewards) if wrong else 0,
-        first_reward=_told(recorded, played.rewards, wrong[0]) if wrong else "",
+        first_reward=_text(recorded, played.rewards, wrong[0]) if wrong else "",
         is_whole=taken >= recording.episode.actions,
         played=played,
     )
@@ -268,7 +268,7 @@ def _same(recorded: dict[int, Any], row: int, reward: Any) -> bool:
     return row not in recorded or equal(recorded[row], reward)
 
 
-def _told(recorded: dict[int, Any], rewards: Sequence[Any], row: int) -> str:
+def _text(recorded: dict[int, Any], rewards: Sequence[Any], row: int) -> str:
     return f"row {row} has {short(recorded[row])}, the environment gave {short(rewards[row])}"
 
 

@@ -1,4 +1,4 @@
-"""What tells an episode's course from that of others, without decoding all of its observations."""
+"""A fingerprint of an episode's course, without decoding all of its observations."""
 
 from typing import Final
 

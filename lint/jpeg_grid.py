@@ -20,7 +20,7 @@ FREQUENCIES: Final = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (1, 2), (2, 1), (2
 CONTROLS: Final = ((4, 4), (3, 5), (5, 2), (2, 3))
 """Where blocks of the control begin."""
 LARGEST: Final = 256
-"""Pixels; more would take time and tell nothing new."""
+"""The number of pixels that are enough for a decision."""
 FEWEST_VALUES: Final = 100
 """Coefficients that are not rounded to zero, of one frequency."""
 TOO_FEW: Final = -2.0

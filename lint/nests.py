@@ -53,7 +53,7 @@ def columns_between(columns: Mapping[str, Any], begin: int, end: int, wanted: Ca
       columns: by field: an array `[rows, ...]`, a list, or a dict or tuple of these.
       begin: first row.
       end: one past the last.
-      wanted: tells of a path whether it counts.
+      wanted: returns whether a path counts.
 
     >>> columns_between({"action": {"x": np.arange(3)}}, 1, 5, lambda path: True)["action/x"].rows.tolist()
     [1, 2]

@@ -1,4 +1,4 @@
-"""Opens what is to be looked at: a dataset of ours, of a foreign format, or of wherever `rlds_kit.open` finds one."""
+"""Opens a dataset to lint: of rlds_kit, of a foreign format, or at any address that `rlds_kit.open` takes."""
 
 import os
 from pathlib import Path

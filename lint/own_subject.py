@@ -51,16 +51,16 @@ class OwnEpisode(SubjectEpisode):
         self.number, self.length, self.digest = number, episode.length, episode.content_digest
         self._episode, self._reader = episode, reader
 
-    # What follows is read when it is asked for; a damaged record hurts only those who ask.
+    # The following is read on access; a damaged record is an error only for rules that read it.
     end = property(lambda self: self._episode.end)
     terminated = property(lambda self: self._episode.terminated)
     truncated = property(lambda self: self._episode.truncated)
     seed = property(lambda self: self._episode.seed)
     options = property(lambda self: self._episode.options)
-    metadata = property(lambda self: self._kept("metadata"))
-    provenance = property(lambda self: self._kept("provenance"))
+    metadata = property(lambda self: self._cached("metadata"))
+    provenance = property(lambda self: self._cached("provenance"))
 
-    def _kept(self, name: str) -> Any:
+    def _cached(self, name: str) -> Any:
         """What is decoded once."""
         if name not in self.memory:
             self.memory[name] = getattr(self._episode, name)

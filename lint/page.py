@@ -4,7 +4,7 @@ from typing import Final
 
 from rlds_kit.lint.rule import Rule
 
-HEADINGS: Final = ("What it finds", "Why it matters", "How to mend it")
+HEADINGS: Final = ("What it finds", "Why it matters", "How to fix it")
 SILENCE: Final = "How to silence it"
 
 

@@ -1,4 +1,4 @@
-"""What checks share that look at what playing an episode again told."""
+"""The base of checks that use the replay of an episode."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -19,14 +19,14 @@ class ProbeCheck(Check):
         return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks at what playing it again told, if it is one of them."""
+        """Checks the result of its replay, if there is one."""
         if episode.number not in self._chosen:
             return ()
         if _PROBE not in episode.memory:
             episode.memory[_PROBE] = probe(episode)
         found: Probe | None = episode.memory[_PROBE]
-        return () if found is None else self.told(episode, found)
+        return () if found is None else self.check_probe(episode, found)
 
-    def told(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
+    def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
         """What follows from it."""
         raise NotImplementedError

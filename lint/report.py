@@ -61,7 +61,7 @@ class Report:
     """What `lint` found.
 
     Attributes:
-      datasets: that were looked at.
+      datasets: that were checked.
       episodes: of all of them.
       steps: of these.
       findings: by rule, then dataset and field.

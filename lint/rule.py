@@ -62,7 +62,7 @@ class Check:
     """A rule at work on one dataset. It keeps what it needs to remember, and no more.
 
     Attributes:
-      reads: the fields of steps that it wants to be shown in stretches. Others it may ask an episode for.
+      reads: the fields of steps that it gets in stretches. It may read others from the episode.
     """
 
     reads: tuple[str, ...] = ()
@@ -76,11 +76,11 @@ class Check:
         return ()
 
     def wants(self, path: str) -> bool:
-        """Whether it still wants to see a leaf: what nobody wants is not decoded."""
+        """Whether it still needs a leaf: leaves that no check needs are not decoded."""
         return path.partition("/")[0] in self.reads and path not in self.done
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
-        """Is shown consecutive rows, which may have leaves that it did not ask for."""
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
+        """Gets consecutive rows, which may have leaves that it does not need."""
         del stretch
         return ()
 
@@ -104,7 +104,7 @@ class Rule:
       name: in words, for people.
       title: one sentence: what its findings have in common.
       severity: of its findings, unless one says otherwise.
-      text: what it finds, why that matters and how to mend it: three paragraphs.
+      text: the fault, why it matters and how to fix it: three paragraphs.
       start: makes its check.
       across: whether one check sees all datasets one after the other.
     """

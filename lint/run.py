@@ -35,7 +35,7 @@ def lint(
     ignore: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> Report:
-    """Looks for faults in datasets of any format that can be opened or converted from.
+    """Finds faults in datasets of any format that can be opened or converted.
 
     Every dataset is read once, in memory that does not grow with the length of an episode of ours, and only the fields
     that a chosen rule still wants to see. Up to five episodes of a dataset are played again, where their environment
@@ -47,7 +47,7 @@ def lint(
         for in them.
       select: ids of rules, or beginnings of ids; none are all.
       ignore: ids of rules to leave out, likewise.
-      progress: told of bytes, as if every step took as many.
+      progress: gets the bytes done, estimated as equal for all steps.
 
     Raises:
       ValueError: there is no such rule.
@@ -62,10 +62,10 @@ def lint(
     others = [opened(each) for each in against]
     work = _Work(rules, _Meter(progress, sum(each.size for each in (*subjects, *others))))
     for subject in others:
-        work.look_at(subject, [each for each in rules if each.across])
+        work.check(subject, [each for each in rules if each.across])
     work.is_counted = True
     for subject in subjects:
-        work.look_at(subject, rules)
+        work.check(subject, rules)
     return Report(tuple(each.name for each in subjects), work.episodes, work.steps, work.findings.all())
 
 
@@ -79,7 +79,7 @@ class _Work:
         self.is_counted = False
         self.episodes = self.steps = 0
 
-    def look_at(self, subject: Subject, rules: Sequence[Rule]) -> None:
+    def check(self, subject: Subject, rules: Sequence[Rule]) -> None:
         """Shows a dataset to the checks of rules."""
         checks = [(rule, self._across.get(rule.id) or rule.start()) for rule in rules]
         window = _Window(subject.spec)
@@ -89,14 +89,14 @@ class _Work:
         try:
             for number, episode in enumerate(subject):
                 self._meter.at(subject, number)
-                self._look_at_episode(subject, episode, checks, window)
+                self._check_episode(subject, episode, checks, window)
         except _UNREADABLE as error:  # of a foreign format; what comes after it cannot be read
             self._add(subject, UNREADABLE, [Hit(str(error), number + 1)])
         for rule, check in checks:
             self._add(subject, rule, check.finish(subject))
         self._meter.end(subject)
 
-    def _look_at_episode(
+    def _check_episode(
         self, subject: Subject, episode: SubjectEpisode, checks: Sequence[tuple[Rule, Check]], window: "_Window"
     ) -> None:
         if self.is_counted:
@@ -104,7 +104,7 @@ class _Work:
         try:
             for stretch in _stretches(episode, [check for _, check in checks], window):
                 for rule, check in checks:
-                    self._add(subject, rule, check.look(stretch))
+                    self._add(subject, rule, check.check_rows(stretch))
             for rule, check in checks:
                 self._add(subject, rule, check.episode(episode))
         except _UNREADABLE as error:
@@ -164,7 +164,7 @@ def _bytes(spec: specs.Spec | None) -> int:
 
 
 class _Meter:
-    """Tells a `Progress` of the bytes of one dataset after the other."""
+    """Reports the bytes of one dataset after the other to a `Progress`."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self._total, self._before = progress, total, 0
@@ -172,13 +172,13 @@ class _Meter:
     def at(self, subject: Subject, number: int) -> None:
         """So many episodes of a dataset are done."""
         share = min(1.0, number / max(1, subject.expected))
-        self._tell(self._before + int(subject.size * share))
+        self._notify(self._before + int(subject.size * share))
 
     def end(self, subject: Subject) -> None:
         """A dataset is done."""
         self._before += subject.size
-        self._tell(self._before)
+        self._notify(self._before)
 
-    def _tell(self, done: int) -> None:
+    def _notify(self, done: int) -> None:
         if self._progress is not None:
             self._progress(min(done, self._total), self._total)

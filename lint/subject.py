@@ -9,7 +9,7 @@ from rlds_kit.base.step import OBSERVATION, EpisodeEnd
 from rlds_kit.lint.leaf import Leaf, content
 
 Wanted = Callable[[str], bool]
-"""Tells of a leaf's path whether to read it."""
+"""Returns whether to read a leaf of a path."""
 MIDDLE_ROWS: Final = 9
 """Rows from the middle of an episode that checks may compare with its end."""
 
@@ -39,7 +39,7 @@ class Subject(Protocol):
 
     @property
     def losses(self) -> Sequence[str]:
-        """What nobody gets to see of it, in words; known after iterating."""
+        """Descriptions of the data that were not read; complete after iterating."""
 
     def __iter__(self) -> Iterator["SubjectEpisode"]:
         """The episodes in order."""

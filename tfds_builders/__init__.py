@@ -6,11 +6,11 @@ from rlds_kit.tfds_builders.atari_human import atari_human_dataset_builder as _a
 from rlds_kit.tfds_builders.config_generator import extract_feature_from_data, generate_config_from_spec
 from rlds_kit.tfds_builders.directory import DirectoryBuilder, DirectoryConfig, builder_from_directory
 from rlds_kit.tfds_builders.envlogger_source import EnvLoggerSource
+from rlds_kit.tfds_builders.episode_source import DatasetSource, EpisodeSource, SourceEpisode
 from rlds_kit.tfds_builders.episode_writer import EpisodeWriter
 from rlds_kit.tfds_builders.features import episode_features
 from rlds_kit.tfds_builders.proof import ProofError
 from rlds_kit.tfds_builders.publish_builder import EpisodesBuilder, EpisodesConfig
-from rlds_kit.tfds_builders.source import DatasetSource, EpisodeSource, SourceEpisode
 from rlds_kit.tfds_builders.spec_from_features import spec_of
 
 __all__ = [

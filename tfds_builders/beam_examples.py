@@ -4,12 +4,12 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rlds_kit.tfds_builders.episode_source import EpisodeSource, Part
 from rlds_kit.tfds_builders.example_limit import require_size
-from rlds_kit.tfds_builders.source import EpisodeSource, Part
 
 
 def with_local_runner(download_config: Any) -> tuple[Any, bool]:
-    """A `DownloadConfig` that names its runner, and whether Beam is asked for at all.
+    """A `DownloadConfig` that names its runner, and whether Beam is used at all.
 
     Options without a runner mean this machine. Beam's own choice for that tries to download a program first; so it is
     `FnApiRunner`, which runs the options `direct_running_mode` and `direct_num_workers` in this installation.

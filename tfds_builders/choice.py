@@ -1,4 +1,4 @@
-"""What the `decoders` of TFDS ask for, where nothing is encoded."""
+"""Applies the `decoders` of TFDS to data that is not encoded."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,12 +47,12 @@ def choice(features: Any, decoders: Any) -> Choice:
 
 
 def _part(features: Any, partial: Any) -> Any:
-    """The features that are left. TFDS looks into dicts only, so steps are shown to it as one."""
+    """The remaining features. TFDS searches only dicts, so steps are passed as one."""
     shown = {name: feature for name, feature in features.items() if name != STEPS}
     if STEPS in features:
         shown[STEPS] = features[STEPS].feature
     found = partial.extract_features(tfds.features.FeaturesDict(shown))
     if STEPS in found and not len(found[STEPS]):
         raise ValueError(f'expected fields of steps in PartialDecoding, got none; leave "{STEPS}" out to read no steps')
-    kept = {name: tfds.features.Dataset(found[name]) if name == STEPS else found[name] for name in found}
-    return tfds.features.FeaturesDict(kept)
+    chosen = {name: tfds.features.Dataset(found[name]) if name == STEPS else found[name] for name in found}
+    return tfds.features.FeaturesDict(chosen)

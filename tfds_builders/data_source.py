@@ -11,10 +11,10 @@ from rlds_kit.tfds_builders.episode_table import Chosen
 
 
 class StepDataSource(Sequence[dict[str, Any]]):
-    """The steps of an episode, or some of them; a step is read when it is asked for.
+    """The steps of an episode, or some of them; a step is read on access.
 
-    Steps that are stored together are decoded together, and stay until others are asked for: a block, or about 2 MiB
-    where steps are asked for in their order. Picklable.
+    Steps that are stored together are decoded together and cached until others are read: a block, or about 2 MiB
+    if steps are read in order. Picklable.
     """
 
     def __init__(self, chosen: Chosen, episode: int, rows: range) -> None:
@@ -64,7 +64,7 @@ class StepDataSource(Sequence[dict[str, Any]]):
         }
 
     def _together(self, row: int, *, is_next: bool) -> range:
-        """The steps of the block that a step is in; of several blocks if one step is asked for after the other."""
+        """The steps of the block of a step; of several blocks if steps are read in order."""
         table = self._chosen.arrays.table
         if is_next:
             begins = table.bounds(self._episode)
@@ -76,7 +76,7 @@ class StepDataSource(Sequence[dict[str, Any]]):
 
 
 class EpisodeDataSource(Sequence[dict[str, Any]]):
-    """Episodes by number: each a dict of "steps" and of what is said of all of it. Picklable, for any loader.
+    """Episodes by number: each a dict of "steps" and of values of the whole episode. Picklable, for any loader.
 
     Args:
       chosen: what is read.
@@ -112,8 +112,8 @@ class EpisodeDataSource(Sequence[dict[str, Any]]):
         number = int(self._numbers[range(len(self))[index]])
         table, features = self._chosen.arrays.table, self._chosen.features
         _, *facts = self._chosen.arrays.head(number)
-        told = {name: fact[()] for name, fact in zip(table.fact_columns, facts, strict=True) if name in features}
-        return {STEPS: self._steps(number), **told} if STEPS in features else told
+        of_episode = {name: fact[()] for name, fact in zip(table.fact_columns, facts, strict=True) if name in features}
+        return {STEPS: self._steps(number), **of_episode} if STEPS in features else of_episode
 
     def __getitems__(self, indices: Iterable[int]) -> list[dict[str, Any]]:
         """Several episodes."""

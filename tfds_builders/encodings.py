@@ -69,7 +69,7 @@ def signalling_fields(episodes: Sequence[Episode], source: Source) -> frozenset[
     """The paths of arrays in which TFDS's own encoding would change a value. Reads the float16 and float32 fields.
 
     Args:
-      episodes: all of them are looked at.
+      episodes: all of them are read.
       source: says which fields.
 
     Raises:
@@ -131,8 +131,8 @@ def strings_notice(features: Any) -> str:
     found = strings_when_skipped(features)
     listed = ", ".join(f"{path} ({dtype})" for path, dtype in found.items())
     return listed and (
-        f"TFDS's own encoding would change values of {listed}, so they are stored as bytes. Whoever decodes gets them "
-        'exactly, but readers that skip decoding (dlimp, Octo, OpenVLA: decoders={"steps": SkipDecoding()}) get '
+        f"TFDS's own encoding would change values of {listed}, so they are stored as bytes. Readers that decode get "
+        'them exactly, but readers that skip decoding (dlimp, Octo, OpenVLA: decoders={"steps": SkipDecoding()}) get '
         "strings; record such fields as float32 or int64, or leave them out with `select`"
     )
 

@@ -1,7 +1,7 @@
 """What EnvLogger recorded, as episodes of RLDS: also the releases of RLDS Creator and robosuite.
 
 EnvLogger stores with each observation the action that led to it; here a step has the action that followed (SAR), and
-the last step zeros. What a killed EnvLogger left behind is told apart: steps that its index gives to the episode before
+the last step zeros. The remains of a killed EnvLogger are recognised: steps that its index gives to the episode before
 them, or to none, are an episode of their own, without metadata and with the end `incomplete`.
 """
 
@@ -37,9 +37,9 @@ from rlds_kit.riegeli import RiegeliError
 from rlds_kit.spec.describe import describe_spec
 from rlds_kit.spec.union import NOTHING
 from rlds_kit.tfds_builders.encodings import has_signalling_nan, require_arrays
+from rlds_kit.tfds_builders.episode_source import SourceEpisode
 from rlds_kit.tfds_builders.example_digest import Keys, leaf_keys, value_at
 from rlds_kit.tfds_builders.features import Encode, fact_feature, without_tuples
-from rlds_kit.tfds_builders.source import SourceEpisode
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
 METADATA_FILE: Final = "metadata.riegeli"
@@ -66,7 +66,7 @@ class _Episode:
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """What a look at every step found.
+    """The result of a scan of all steps.
 
     Attributes:
       steps: the spec of a step.
@@ -137,15 +137,15 @@ class EnvLoggerSource:
 
     @cached_property
     def features(self) -> Any:  # tfds.features.FeaturesDict
-        """As the data has them: after one look at every step."""
+        """The fields of the data, after a scan of all steps."""
         survey = self._survey
         flags = {name: tfds.features.Tensor(shape=(), dtype=np.bool_) for name in FLAGS}
         encode = Encode(survey.changed, frozenset(self._compress))
         steps = _fields(survey.steps, self.name, encode)
         require_arrays(self.name, self._compress, encode.arrays)
-        told = {EPISODE_ID: tfds.features.Text(), END: tfds.features.Text()}
+        of_episode = {EPISODE_ID: tfds.features.Text(), END: tfds.features.Text()}
         facts = _fields(survey.metadata, f"{self.name}: the metadata of an episode")
-        return tfds.features.FeaturesDict({STEPS: tfds.features.Dataset({**steps, **flags}), **told, **facts})
+        return tfds.features.FeaturesDict({STEPS: tfds.features.Dataset({**steps, **flags}), **of_episode, **facts})
 
     def episodes(self, part: int) -> Iterator[SourceEpisode]:
         """The episodes of a shard."""
@@ -154,8 +154,8 @@ class EnvLoggerSource:
             rows = self._with_last_step(list(map(without_tuples, _rows(episode))), key)
             steps = _stacked(rows, self.features[STEPS].feature)
             flags = _flags(len(rows), is_terminal=episode.end is EpisodeEnd.TERMINATED)
-            told = {EPISODE_ID: key, END: episode.end.value, **without_tuples(episode.metadata)}
-            yield SourceEpisode(key, {STEPS: steps | flags, **told})
+            of_episode = {EPISODE_ID: key, END: episode.end.value, **without_tuples(episode.metadata)}
+            yield SourceEpisode(key, {STEPS: steps | flags, **of_episode})
 
     def _with_last_step(self, rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
         if self._last_step == "zeros":
@@ -200,8 +200,8 @@ class EnvLoggerSource:
         if self._metadata is not None:
             episode = replace(episode, metadata=_only(episode.metadata, self._metadata))
         if self._step_metadata is not None:
-            kept = self._step_metadata
-            records = [record._replace(custom_data=_only(_custom(record), kept)) for record in episode.records]
+            chosen = self._step_metadata
+            records = [record._replace(custom_data=_only(_custom(record), chosen)) for record in episode.records]
             episode = replace(episode, records=tuple(records))
         return episode
 

@@ -44,10 +44,10 @@ def example(episode: Episode, features: Any, last_step: LastStep = "zeros") -> d
     arrays = StepArrays(table, observation_valid=OBSERVATION_VALID in steps, last_step=last_step)
     stacked = without_tuples(arrays.steps(0, range(int(source.lengths[0]))))
     _require_fit(stacked, steps, "")
-    told = {EPISODE_ID: str(episode.id), END: "" if episode.end is None else episode.end.value}
-    names = [name for name in features if name not in (STEPS, *told)]
+    of_episode = {EPISODE_ID: str(episode.id), END: "" if episode.end is None else episode.end.value}
+    names = [name for name in features if name not in (STEPS, *of_episode)]
     facts = {name: _fact(name, found[0], features[name]) for name, found in metadata_columns([episode], names).items()}
-    return {STEPS: stacked, **{name: text.encode() for name, text in told.items()}, **facts}
+    return {STEPS: stacked, **{name: text.encode() for name, text in of_episode.items()}, **facts}
 
 
 def _source(episode: Episode, steps: Any) -> Source:

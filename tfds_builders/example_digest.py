@@ -38,15 +38,15 @@ def example_digests(example: Mapping[str, Any], features: Any) -> FieldDigests:
     True
     """
     facts = {name: feature for name, feature in features.items() if name != STEPS}
-    told = {keys: _Digest() for keys in leaf_keys(facts)}
-    for keys, digest in told.items():
+    of_episode = {keys: _Digest() for keys in leaf_keys(facts)}
+    for keys, digest in of_episode.items():
         digest.update(_one(value_at(example, keys)))
     stepped = {keys: _Digest() for keys in leaf_keys(features[STEPS].feature)}
     steps = example[STEPS]
     for stretch in [steps] if isinstance(steps, Mapping) else steps:
         for keys, digest in stepped.items():
             digest.update(value_at(stretch, keys))
-    found = told | {(STEPS, *keys): digest for keys, digest in stepped.items()}
+    found = of_episode | {(STEPS, *keys): digest for keys, digest in stepped.items()}
     return {"/".join(keys): digest.result() for keys, digest in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""How large an episode may be: TFDS makes one `tf.train.Example` of each, and nobody can read one above 2 GiB."""
+"""How large an episode may be: TFDS makes one `tf.train.Example` of each, and none above 2 GiB can be read."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -27,8 +27,8 @@ def fitted(episode: Mapping[str, Any], features: Any) -> dict[str, Any]:
     if STEPS not in episode:
         raise ValueError("the episode: expected steps, got none")
     facts = {name: value for name, value in episode.items() if name != STEPS}
-    told = {name: feature for name, feature in features.items() if name != STEPS}
-    return {STEPS: _steps(episode[STEPS], features[STEPS].feature), **_dict(facts, told, "the episode")}
+    of_episode = {name: feature for name, feature in features.items() if name != STEPS}
+    return {STEPS: _steps(episode[STEPS], features[STEPS].feature), **_dict(facts, of_episode, "the episode")}
 
 
 def _steps(steps: Any, feature: Any) -> Any:

@@ -14,8 +14,8 @@ from rlds_kit.loader.last_step import LastStep
 from rlds_kit.storage.directory import is_dataset
 from rlds_kit.tfds_builders.encodings import encoding_of, with_bytes
 from rlds_kit.tfds_builders.envlogger_source import EnvLoggerSource, envlogger_directories
+from rlds_kit.tfds_builders.episode_source import DatasetSource, EpisodeSource
 from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
-from rlds_kit.tfds_builders.source import DatasetSource, EpisodeSource
 
 Folder: TypeAlias = str | os.PathLike[str] | Dataset | EpisodeSource
 """A directory, a dataset that was opened, or a source."""
@@ -61,10 +61,10 @@ def common_features(sources: Sequence[EpisodeSource]) -> Any:  # tfds.features.F
         found = _kinds(other.features)
         for path in kinds.keys() | found.keys():
             kind, own = kinds.get(path, _NONE), found.get(path, _NONE)
-            if kind.said != own.said:
+            if kind.text != own.text:
                 raise SpecError(
-                    f"{path}: expected the same features in all folders, got {kind.said} in {first.name} and "
-                    f"{own.said} in {other.name}; publish them as two configs, or leave the field out with `select`"
+                    f"{path}: expected the same features in all folders, got {kind.text} in {first.name} and "
+                    f"{own.text} in {other.name}; publish them as two configs, or leave the field out with `select`"
                 )
             if kind.encoding != own.encoding:
                 changed.add(path)
@@ -75,7 +75,7 @@ def common_features(sources: Sequence[EpisodeSource]) -> Any:  # tfds.features.F
 class _Kind:
     """What a field is, in words, and how it is stored."""
 
-    said: str
+    text: str
     encoding: str
 
 

@@ -129,7 +129,7 @@ def write_builder(
         raise ValueError(f"name: expected lower-case letters, digits and underscores, as TFDS wants it, got {chosen!r}")
     if not len(dataset.episodes):
         raise ValueError(f"{dataset.path}: expected a dataset with episodes, it has none; record some first")
-    features = episode_features(dataset, metadata=metadata)  # now, not when somebody builds it
+    features = episode_features(dataset, metadata=metadata)  # now, not during a later build
     directory = Path(to) / chosen
     with new_directory(directory) as made:
         sample = _write_sample(dataset, made / "dummy_data")
@@ -169,13 +169,13 @@ def _literal(text: str) -> str:
 
 
 def _files(dataset: Dataset, name: str, module: str, features: Any, sample: int) -> dict[str, str]:
-    told, title = dataset.description, _title(dataset, name)
+    about, title = dataset.description, _title(dataset, name)
     return {
         "__init__.py": f'"""The dataset {name} of TensorFlow Datasets."""\n',
         f"{name}_dataset_builder.py": module,
         f"{name}_dataset_builder_test.py": _TEST.substitute(name=name, episodes=sample),
-        "README.md": _readme(dataset, title, str(told.get("description") or "")),
-        "CITATIONS.bib": str(told.get("citation") or ""),
+        "README.md": _readme(dataset, title, str(about.get("description") or "")),
+        "CITATIONS.bib": str(about.get("citation") or ""),
         "TAGS.txt": _tags(features),
         "checksums.tsv": "# `tfds build --register_checksums` writes here what `folders` downloads.\n",
     }

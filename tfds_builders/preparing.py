@@ -16,13 +16,13 @@ def only_one(directory: Path) -> Iterator[None]:
     """Waits until no other process on this machine prepares a directory, then keeps others waiting.
 
     TFDS writes beside the directory, into a folder called "incomplete.<letters>_<name>", and renames it when it is
-    complete. A process that is killed leaves such a folder; whoever holds the lock may delete it.
+    complete. A process that is killed leaves such a folder; the process with the lock may delete it.
 
     Args:
       directory: that is prepared; it need not be there.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
-    # Not deleted afterwards: somebody who waits has it open, and a third one would lock another file.
+    # Not deleted afterwards: a waiting process has it open, and a third one would lock another file.
     with (directory.parent / f".{directory.name}.lock").open("ab") as file:
         is_alone = _wait(file.fileno())
         if is_alone and not directory.exists():

@@ -1,6 +1,6 @@
 """Proves that what was written is what there was: every episode of the source against the files, read back.
 
-Episodes are matched by the digests of all their fields, so the order of the files plays no part. What is kept in memory
+Episodes are matched by the digests of all their fields, so the order of the files plays no part. What is in memory
 is some hundred bytes for each episode.
 """
 
@@ -97,7 +97,7 @@ class _Expected:
         wrong = [field for field, is_equal in zip(self._fields, shared, strict=True) if not is_equal]
         return (
             f"split {self._split!r}: episode {best!r} was written with other values of {', '.join(wrong)} than the "
-            "source has; nothing of the build is kept"
+            "source has; the build was removed"
         )
 
 
@@ -132,8 +132,8 @@ def source_digests(examples: Iterable[tuple[str, dict[str, Any]]], features: Any
 
 
 def _name(episode: dict[str, Any], number: int) -> str:
-    told = episode.get(EPISODE_ID)
-    return told.decode("utf-8", "replace") if isinstance(told, bytes) else f"number {number}"
+    key = episode.get(EPISODE_ID)
+    return key.decode("utf-8", "replace") if isinstance(key, bytes) else f"number {number}"
 
 
 def _read_back(builder: Any, split: str) -> Iterator[dict[str, Any]]:

@@ -9,15 +9,15 @@ from rlds_kit.base.rlds_types import IS_FIRST, STEPS
 from rlds_kit.loader.last_step import SAID, LastStep
 from rlds_kit.tfds_builders.beam_examples import examples_of, examples_on_beam, with_local_runner
 from rlds_kit.tfds_builders.encodings import warn_of_strings
+from rlds_kit.tfds_builders.episode_source import EpisodeSource
 from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
 from rlds_kit.tfds_builders.folders import Folders, common_features, sources_of
 from rlds_kit.tfds_builders.proof import prove, source_digests, written_digests
-from rlds_kit.tfds_builders.source import EpisodeSource
 from rlds_kit.tfds_builders.tfds_extra import tfds
 from rlds_kit.tfds_builders.unfinished import under_way
 
 MODULE_ENDING = "_dataset_builder"
-"""Beside modules of such a name TFDS looks for README.md, CITATIONS.bib and TAGS.txt."""
+"""The suffix of modules beside which TFDS searches README.md, CITATIONS.bib and TAGS.txt."""
 
 
 @dataclasses.dataclass
@@ -80,16 +80,16 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
         return config.folders if isinstance(config, EpisodesConfig) else self.FOLDERS
 
     def _info(self) -> Any:  # tfds.core.DatasetInfo
-        """What is known before the data is looked at; of what is prepared TFDS reads the features."""
-        told = {
+        """The info without the data; TFDS reads the features of a prepared dataset itself."""
+        arguments = {
             "description": f"{self.DESCRIPTION or self.__doc__ or ''}\n\n{SAID[self.LAST_STEP]}".strip(),
             "citation": self.CITATION,
             "homepage": self.HOMEPAGE,
             "license": self.LICENCE,
         }
         if type(self).__module__.endswith(MODULE_ENDING):
-            return self.dataset_info_from_configs(**told)
-        return tfds.core.DatasetInfo(builder=self, **told)
+            return self.dataset_info_from_configs(**arguments)
+        return tfds.core.DatasetInfo(builder=self, **arguments)
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any) -> None:
         with under_way(self.data_dir):
@@ -115,7 +115,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
         return splits
 
     def _learn_features(self) -> None:
-        """Tells `info` what the data is made of, the way TFDS itself learns the features of a prepared dataset."""
+        """Sets the features of `info`, as TFDS does for a prepared dataset."""
         features = common_features([source for sources in self._sources.values() for source in sources])
         if self.info.file_format == tfds.core.FileFormat.ARRAY_RECORD:
             _require_readable_as_data_source(features[STEPS].feature)

@@ -25,7 +25,7 @@ def read(chosen: Chosen, numbers: np.ndarray, config: Any, *, is_dense: bool, sh
       shuffle: whether to shuffle the episodes, all of them at once: nothing but their numbers is in the buffer.
 
     Raises:
-      ValueError: the config asks for what there is not.
+      ValueError: the config names something that does not exist.
     """
     order = _order(numbers, config, shuffle=shuffle)
     if is_dense:
@@ -33,7 +33,7 @@ def read(chosen: Chosen, numbers: np.ndarray, config: Any, *, is_dense: bool, sh
         episodes = feed.dense_episodes(chosen.arrays, numbers=order, parallel_calls=calls)
     else:
         episodes = feed.episodes(chosen.arrays, numbers=order)
-    episodes = _told(episodes, chosen.features, add_tfds_id=config.add_tfds_id).with_options(config.options)
+    episodes = _with_ids(episodes, chosen.features, add_tfds_id=config.add_tfds_id).with_options(config.options)
     return episodes.cache() if is_dense and _fits_memory(chosen, numbers, config, shuffle=shuffle) else episodes
 
 
@@ -57,17 +57,17 @@ def _order(numbers: np.ndarray, config: Any, *, shuffle: bool) -> Any:
     return order.repeat() if config.repeat_filenames else order
 
 
-def _told(episodes: Any, features: Any, *, add_tfds_id: bool) -> Any:
+def _with_ids(episodes: Any, features: Any, *, add_tfds_id: bool) -> Any:
     """The episodes with what the features say of them, and no more."""
     names = [name for name in episodes.element_spec if name in features]
     if len(names) == len(episodes.element_spec) and not add_tfds_id:
         return episodes
 
-    def told(episode: dict[str, Any]) -> dict[str, Any]:
+    def with_id(episode: dict[str, Any]) -> dict[str, Any]:
         own = {TFDS_ID: episode[EPISODE_ID]} if add_tfds_id else {}
         return {name: episode[name] for name in names} | own
 
-    return episodes.map(told)
+    return episodes.map(with_id)
 
 
 def _fits_memory(chosen: Chosen, numbers: np.ndarray, config: Any, *, shuffle: bool) -> bool:

@@ -16,7 +16,7 @@ from rlds_kit.tfds_builders.tfds_extra import tfds
 
 
 class ShardInfo(tfds.core.DatasetInfo):  # type: ignore[misc]  # TFDS has no types
-    """What is known of a dataset; features and splits are looked up in its shards when they are asked for."""
+    """What is known of a dataset; features and splits are read from its shards on access."""
 
     def __init__(self, *, builder: "ShardBuilder", **about: Any) -> None:
         super().__init__(builder=builder, **about)
@@ -35,7 +35,7 @@ class ShardInfo(tfds.core.DatasetInfo):  # type: ignore[misc]  # TFDS has no typ
 
     @property
     def homepage(self) -> str:
-        """Where people find more; empty if nobody said. TFDS would name a page of its catalogue that does not exist."""
+        """The home page; empty if unknown, because TFDS would name a page of its catalogue that does not exist."""
         urls = self.as_proto.location.urls
         return str(urls[0]) if urls else ""
 
@@ -50,7 +50,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
     """Reads splits from shards of episodes, with all that `as_dataset` and `as_data_source` of TFDS offer.
 
     `shuffle_files` shuffles the episodes, not files. Of `tfds.ReadConfig` the settings for how files are interleaved
-    and buffered have no meaning and are not looked at: `interleave_cycle_length`, `interleave_block_length`,
+    and buffered have no meaning and are ignored: `interleave_cycle_length`, `interleave_block_length`,
     `num_parallel_calls_for_interleave_files`, `override_buffer_size`, `enable_ordering_guard`, `assert_cardinality`.
     """
 
@@ -77,7 +77,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
           **options: `shuffle_files`, `read_config`, `as_supervised`, as TFDS has them.
 
         Raises:
-          ValueError: there is no such split, or what is asked for cannot be given; the message says what to do.
+          ValueError: there is no such split, or an argument is not supported; the message says what to do.
         """
         table = self.table
         if batch_size and table is not None and not choice(table.features, decoders).is_dense:
@@ -93,9 +93,9 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
         from rlds_kit.tfds_builders.read_tf import read
 
         table = self._ready()
-        asked = choice(table.features, decoders)
-        chosen = table.choose(asked.features)
-        if asked.is_dense and chosen.arrays.ragged:
+        decoding = choice(table.features, decoders)
+        chosen = table.choose(decoding.features)
+        if decoding.is_dense and chosen.arrays.ragged:
             raise SpecError(
                 f"{self.name}: the shapes of {chosen.arrays.ragged} change from step to step, so no tensor [T, ...] "
                 f'holds them; leave them out with `PartialDecoding`, or take steps one by one: no decoder of "{STEPS}"'
@@ -104,7 +104,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
             chosen,
             self._numbers(table, split),
             read_config or tfds.ReadConfig(),
-            is_dense=asked.is_dense,
+            is_dense=decoding.is_dense,
             shuffle=shuffle_files,
         )
 
@@ -118,7 +118,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
     ) -> Any:
         """The episodes by number, without TensorFlow: sequences for PyTorch, Grain or a loop.
 
-        An episode is a dict; `episode["steps"]` is a sequence whose steps are read when they are asked for.
+        An episode is a dict; `episode["steps"]` is a sequence whose steps are read on access.
 
         Args:
           split: as for `as_dataset`.
@@ -130,7 +130,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
           An `EpisodeDataSource`, or a list or dict of them as `split` is one.
 
         Raises:
-          ValueError: there is no such split, or what is asked for cannot be given.
+          ValueError: there is no such split, or an argument is not supported.
         """
         is_decoded = deserialize_method is tfds.decode.DeserializeMethod.DESERIALIZE_AND_DECODE
         if not is_decoded or file_format is not None:
@@ -139,12 +139,12 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
                 "episodes are read from files that hold no serialized examples"
             )
         table = self._ready()
-        asked = choice(table.features, decoders)
-        chosen = table.choose(asked.features)
+        decoding = choice(table.features, decoders)
+        chosen = table.choose(decoding.features)
 
         def source(each: Any) -> EpisodeDataSource:
             name = f"{self.info.full_name} {each}, digest {table.source.digest}"
-            return EpisodeDataSource(chosen, self._numbers(table, each), is_dense=asked.is_dense, name=name)
+            return EpisodeDataSource(chosen, self._numbers(table, each), is_dense=decoding.is_dense, name=name)
 
         return _mapped(source, dict.fromkeys(table.splits) if split is None else split)
 
@@ -162,7 +162,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
 
     def _should_cache_ds(self, split: Any, shuffle_files: bool, read_config: Any) -> bool:
         del split, shuffle_files, read_config
-        return False  # TFDS looks at the size of files; here it is the size in memory that counts, in `read`
+        return False  # TFDS uses the size of files; here the size in memory counts, in `read`
 
 
 @functools.lru_cache(maxsize=8)

@@ -66,6 +66,6 @@ def numbers_of(table: EpisodeTable, infos: Mapping[str, Any], split: Any) -> np.
     found = tfds.core.ReadInstruction.from_spec(split).to_absolute(infos)
     numbers = np.array([number for part in found for number in table.splits[part.splitname][part.from_ : part.to]])
     if not len(numbers):
-        held = {name: len(numbers) for name, numbers in table.splits.items()}
-        raise ValueError(f"expected a split with episodes, got {split!r}, which has none; there are {held}")
+        lengths = {name: len(numbers) for name, numbers in table.splits.items()}
+        raise ValueError(f"expected a split with episodes, got {split!r}, which has none; there are {lengths}")
     return numbers.astype(np.int64)

@@ -11,7 +11,7 @@ from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.field_paths import leaves
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
 from rlds_kit.transformations.from_spec import uniform_from_spec
-from rlds_kit.transformations.rows import spread
+from rlds_kit.transformations.gather_rows import spread
 from rlds_kit.transformations.segments import OBSERVATION_VALID, is_acted
 
 IS_ABSORBING: Final = "is_absorbing"
@@ -58,8 +58,8 @@ def add_absorbing_states(
       action: makes the absorbing action from the last one that was taken, for instance `absorbing.uniform(-1, 1)`.
 
     Returns:
-      The steps with one field more, `is_absorbing`, bool: the bit that tells an absorbing state from a state that looks
-      like it. Agents need it as part of their observation.
+      The steps with one field more, `is_absorbing`, bool: whether the state is absorbing, which may equal another
+      state. Agents need it as part of their observation.
 
     Raises:
       ValueError: there are no observations or flags, `is_absorbing` is there, or an absorbing value has another
@@ -124,11 +124,11 @@ def _not_ending(discount: Any, acted: tf.Tensor, count: tf.Tensor) -> Any:
     """The discounts, with 1 in place of the 0 that the terminal step was reached with."""
     is_final = acted & (tf.range(count) == count - 2)
 
-    def mend(leaf: tf.Tensor) -> tf.Tensor:
+    def corrected(leaf: tf.Tensor) -> tf.Tensor:
         is_zero = leaf == tf.zeros([], leaf.dtype)
         return tf.where(spread(is_final, leaf) & is_zero, tf.ones([], leaf.dtype), leaf)
 
-    return tf.nest.map_structure(mend, discount)
+    return tf.nest.map_structure(corrected, discount)
 
 
 def _is_made(observation: Callable[[Any], Any]) -> tf.Tensor:

@@ -11,8 +11,8 @@ from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.downsample import ChooseAction, downsample, only_action
 from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
 from rlds_kit.transformations.fields import count_steps, require_fields
+from rlds_kit.transformations.gather_rows import zero_unless
 from rlds_kit.transformations.resize_area import resize_area
-from rlds_kit.transformations.rows import zero_unless
 from rlds_kit.transformations.segments import segments
 
 _CHUNK = 16
@@ -41,9 +41,9 @@ def atari_preprocessing(
 
     Of ALE's games only Air Raid differs in gray: ALE draws it with colours that are not in its own palette.
 
-    Like the wrapper, it does not look at the frame that ended the game: a terminal screen is the maximum of the one
+    Like the wrapper, it ignores the frame that ended the game: a terminal screen is the maximum of the one
     before and, if the skip was complete, of the frame before the last. A last step that is not terminal shows its own
-    two frames. (The wrapper does not look at the last frame of ALE's limit of 108,000 frames either.)
+    two frames. (The wrapper ignores the last frame of ALE's limit of 108,000 frames either.)
 
     Args:
       steps: of one episode recorded with frame skip 1, in either form. Frames are `[T, height, width, 3]`, or
@@ -59,7 +59,7 @@ def atari_preprocessing(
       lives: path of the number of lives, needed if `terminal_on_life_loss` is set.
 
     Returns:
-      The steps that are kept, as `downsample` does, in the form that was given. Screens are `[T', height, width]`, or
+      The remaining steps, as `downsample` does, in the form that was given. Screens are `[T', height, width]`, or
       `[T', height, width, 3]` in colour, uint8.
 
     Raises:
@@ -115,20 +115,22 @@ def _until_life_loss(steps: Dense, lives: str) -> Dense:
     known = leaves(steps)
     if lives not in known:
         raise ValueError(
-            f"there is no field {lives!r}, which tells where a life is lost; record with `record_info=True`, or name "
+            f"there is no field {lives!r}, the number of lives; record with `record_info=True`, or name "
             f"another field with `lives=...`. There are {', '.join(known)}"
         )
     require_fields(steps, IS_LAST)
     is_lost = tf.concat([tf.zeros_like(known[lives][:1], tf.bool), known[lives][1:] < known[lives][:-1]], 0)
     first = tf.concat([tf.where(is_lost)[:1, 0], [count_steps(steps)]], 0)[0]
-    kept: Dense = tf.nest.map_structure(lambda leaf: leaf[: first + 1], steps)
+    remaining: Dense = tf.nest.map_structure(lambda leaf: leaf[: first + 1], steps)
     is_end = is_lost[: first + 1]
     before_end = tf.concat([is_end[1:], tf.zeros_like(is_end[:1])], 0)
-    kept = {name: zero_unless(~is_end, value) if name in ACTED_FIELDS else value for name, value in kept.items()}
-    if DISCOUNT in kept:
-        kept[DISCOUNT] = zero_unless(~before_end, kept[DISCOUNT])
-    is_terminal = kept.get(IS_TERMINAL, tf.zeros_like(is_end))
-    return {**kept, IS_LAST: kept[IS_LAST] | is_end, IS_TERMINAL: is_terminal | is_end}
+    remaining = {
+        name: zero_unless(~is_end, value) if name in ACTED_FIELDS else value for name, value in remaining.items()
+    }
+    if DISCOUNT in remaining:
+        remaining[DISCOUNT] = zero_unless(~before_end, remaining[DISCOUNT])
+    is_terminal = remaining.get(IS_TERMINAL, tf.zeros_like(is_end))
+    return {**remaining, IS_LAST: remaining[IS_LAST] | is_end, IS_TERMINAL: is_terminal | is_end}
 
 
 def _sources(result: Dense, row: tf.Tensor, first: tf.Tensor, skip: int) -> tuple[tf.Tensor, tf.Tensor]:

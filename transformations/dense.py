@@ -52,7 +52,7 @@ def as_one_episode(steps: Any) -> Dense:
     Raises:
       TypeError: they have neither form.
       ValueError: they are not the steps of one episode.
-      tf.errors.InvalidArgumentError: the same, where only running the graph can tell.
+      tf.errors.InvalidArgumentError: the same, if it is found only when the graph runs.
     """
     check_form(steps)
     dense: Dense = tf.nest.map_structure(tf.convert_to_tensor, to_dense(steps))

@@ -10,7 +10,7 @@ from rlds_kit.base.rlds_types import ACTION, DISCOUNT, REWARD
 from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.fields import count_steps
-from rlds_kit.transformations.rows import gather_rows, spread, zero_unless
+from rlds_kit.transformations.gather_rows import gather_rows, spread, zero_unless
 from rlds_kit.transformations.segments import is_acted, segments
 
 ChooseAction: TypeAlias = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
@@ -52,9 +52,9 @@ def first_action(actions: tf.Tensor, is_taken: tf.Tensor) -> tf.Tensor:  # noqa:
 def downsample(steps: Dense, skip: int, choose_action: ChooseAction = only_action) -> Dense:
     """Keeps every `skip`-th step, as if the agent had acted that often and its action had been repeated.
 
-    A kept step stands for the steps up to the next kept one. Its reward is the sum of theirs, so nothing that was
-    obtained is lost, and its discount is the product of theirs. Other fields are those of the kept step itself.
-    Counting begins anew after a gap. The last step, and the last before a gap, are always kept, so the group before
+    A remaining step represents the steps up to the next remaining one. Its reward is the sum of theirs, so that none is
+    lost, and its discount is the product of theirs. Other fields are those of the step itself.
+    Counting restarts after a gap. The last step, and the last before a gap, always remain, so the group before
     them may have fewer than `skip` steps.
 
     Args:
@@ -64,9 +64,9 @@ def downsample(steps: Dense, skip: int, choose_action: ChooseAction = only_actio
         called for each tensor if the action is a nest.
 
     Returns:
-      The steps that are kept, in the form that was given. Rewards of integers and bools become int64, and
-      floating-point sums are computed in float64. `step_index`, if there is one, counts the kept steps, and still shows
-      the gaps.
+      The remaining steps, in the form of the argument. Rewards of integers and bools become int64, and
+      floating-point sums are computed in float64. `step_index`, if there is one, counts the remaining steps, and still
+      shows the gaps.
 
     Raises:
       TypeError: `skip` is no integer.
@@ -81,36 +81,36 @@ def downsample(steps: Dense, skip: int, choose_action: ChooseAction = only_actio
     skip = positive("skip", skip)
     row = tf.range(count_steps(steps))
     first, last = segments(steps)
-    is_kept = ((row - first) % skip == 0) | (row == last)
-    kept, group = tf.where(is_kept)[:, 0], tf.cumsum(tf.cast(is_kept, tf.int64)) - 1
+    remains = ((row - first) % skip == 0) | (row == last)
+    remaining, group = tf.where(remains)[:, 0], tf.cumsum(tf.cast(remains, tf.int64)) - 1
     acted = is_acted(steps)
     special = (ACTION, REWARD, DISCOUNT)
-    result: Dense = gather_rows({name: value for name, value in steps.items() if name not in special}, kept)
+    result: Dense = gather_rows({name: value for name, value in steps.items() if name not in special}, remaining)
     if ACTION in steps:
-        result[ACTION] = _choose(steps[ACTION], kept, group, acted, skip, choose_action)
+        result[ACTION] = _choose(steps[ACTION], remaining, group, acted, skip, choose_action)
     if REWARD in steps:
         result[REWARD] = tf.nest.map_structure(lambda reward: _sum(reward, acted, group), steps[REWARD])
     if DISCOUNT in steps:
         product = tf.nest.map_structure(lambda discount: _multiply(discount, acted, group), steps[DISCOUNT])
-        result[DISCOUNT] = zero_unless(tf.gather(acted, kept), product)
+        result[DISCOUNT] = zero_unless(tf.gather(acted, remaining), product)
     if STEP_INDEX in steps:
         gaps = tf.cumsum(tf.cast(row == first, tf.int64)) - 1
-        index = tf.range(tf.size(kept, tf.int64)) + tf.gather(gaps, kept)
+        index = tf.range(tf.size(remaining, tf.int64)) + tf.gather(gaps, remaining)
         result[STEP_INDEX] = tf.cast(index, steps[STEP_INDEX].dtype)
     return {name: result[name] for name in steps}
 
 
 def _choose(
-    action: Any, kept: tf.Tensor, group: tf.Tensor, acted: tf.Tensor, skip: int, choose_action: ChooseAction
+    action: Any, remaining: tf.Tensor, group: tf.Tensor, acted: tf.Tensor, skip: int, choose_action: ChooseAction
 ) -> Any:
     """One action for each group, and zeros where none was taken."""
-    rows = kept[:, tf.newaxis] + tf.range(skip, dtype=tf.int64)
+    rows = remaining[:, tf.newaxis] + tf.range(skip, dtype=tf.int64)
     inside = rows < tf.size(acted, tf.int64)
     rows = tf.where(inside, rows, 0)
-    of_group = tf.equal(tf.gather(group, rows), tf.range(tf.size(kept, tf.int64))[:, tf.newaxis])
+    of_group = tf.equal(tf.gather(group, rows), tf.range(tf.size(remaining, tf.int64))[:, tf.newaxis])
     is_taken = inside & of_group & tf.gather(acted, rows)
     chosen = tf.nest.map_structure(lambda leaf: choose_action(tf.gather(leaf, rows), is_taken), action)
-    return zero_unless(tf.gather(acted, kept), chosen)
+    return zero_unless(tf.gather(acted, remaining), chosen)
 
 
 def _sum(reward: tf.Tensor, acted: tf.Tensor, group: tf.Tensor) -> tf.Tensor:

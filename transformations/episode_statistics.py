@@ -42,7 +42,7 @@ def episode_statistics(
         besides what the pipeline of the episodes holds.
       fields: paths such as "observation/position"; "observation" stands for all that is nested in it. Without it, every
         field of numbers or bools of fixed shape, but for flags and `step_index`.
-      quantile_elements: quantiles are kept of fields with at most as many elements, so not of images unless you ask.
+      quantile_elements: the largest number of elements of a field with quantiles; images usually have more.
 
     Returns:
       The statistics of each field, of the lengths of episodes and, if there are rewards, of returns. Episodes without

@@ -9,7 +9,7 @@ from rlds_kit.base.rlds_types import OBSERVATION
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
 from rlds_kit.transformations.fields import count_steps
-from rlds_kit.transformations.rows import gather_rows
+from rlds_kit.transformations.gather_rows import gather_rows
 from rlds_kit.transformations.segments import segments
 
 RESET: Final = "reset"
@@ -20,7 +20,7 @@ ZERO: Final = "zero"
 def frame_stack(steps: Dense, size: int = 4, field: str = OBSERVATION, padding_type: str = RESET) -> Dense:
     """Puts the observations of the last `size` steps in place of each observation, oldest first.
 
-    The same as `gymnasium.wrappers.FrameStackObservation`. The stack begins anew after a gap, as it does at a reset.
+    The same as `gymnasium.wrappers.FrameStackObservation`. The stack restarts after a gap, as it does at a reset.
 
     Args:
       steps: of one episode, in either form.

@@ -9,7 +9,7 @@ from rlds_kit.transformations.from_spec import zeros_from_spec
 from rlds_kit.transformations.length import finite_cardinality
 from rlds_kit.transformations.sliding_batch import rows_of
 
-_WINDOW = 64  # steps that are looked at together; they are not copied
+_WINDOW = 64  # steps that are searched together; they are not copied
 
 
 def final_step(steps_dataset: tf.data.Dataset) -> Any:

@@ -58,7 +58,7 @@ def mean_and_std(
     Args:
       episodes_dataset: dataset of episodes.
       get_step_fields: from a step to two dicts with the same keys: nests of numbers, and bools that say whether the
-        field is valid in this step. What an invalid field holds is not looked at. See `sar_fields_mask`.
+        field is valid in this step. The value of an invalid field is ignored. See `sar_fields_mask`.
       optimization_batch_size: how many steps to work on at once. It changes the speed only.
 
     Returns:

@@ -14,7 +14,7 @@ from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
 from rlds_kit.transformations.fields import require_fields
-from rlds_kit.transformations.rows import zero_unless
+from rlds_kit.transformations.gather_rows import zero_unless
 from rlds_kit.transformations.segments import OBSERVATION_VALID, is_defined
 
 _Affine: TypeAlias = tuple[Floats, Floats]
@@ -95,7 +95,7 @@ def normalize_to_bounds(
     Raises:
       KeyError: there are no statistics of a field.
       TypeError: a field does not hold numbers or bools.
-      ValueError: as in `normalize`; or the levels do not ascend, or no quantiles of a field were kept.
+      ValueError: as in `normalize`; or the levels do not ascend, or a field has no quantiles.
 
     >>> from rlds_kit.transformations import episode_statistics
     >>> steps = {"observation": tf.constant([1.0, 2.0, 5.0]), "is_last": tf.constant([False, False, True])}

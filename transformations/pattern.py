@@ -137,7 +137,7 @@ def create_config(pattern: Any, table: str = "", conditions: Sequence[Condition]
 
     Args:
       pattern: nest of what indexing a reference step gives. Lists become tuples.
-      table: a name that Reverb asks for. It is not used here.
+      table: a name for Reverb. It is not used here.
       conditions: all must hold.
 
     Raises:

@@ -70,17 +70,17 @@ def apply_to_block(
         results.append((_gather(config.pattern, block, positions), positions))
         since.append(steps_since)
     history = max(config.history for config in configs) - 1
-    kept = {place: rows[tf.maximum(0, tf.shape(rows)[0] - history) :] for place, rows in block.columns.items()}
+    earlier = {place: rows[tf.maximum(0, tf.shape(rows)[0] - history) :] for place, rows in block.columns.items()}
     last = {"step_index": block.step_index[-1], IS_LAST: columns[IS_LAST][-1]}
-    return {"columns": kept, "since": tf.stack(since), **last}, tuple(results)
+    return {"columns": earlier, "since": tf.stack(since), **last}, tuple(results)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Block:
     columns: Columns
-    """Of the steps kept from before, then of the block's."""
+    """Of the earlier steps, then of the block's."""
     before: tf.Tensor
-    """How many were kept."""
+    """The number of earlier steps."""
     step_index: tf.Tensor
     """Of the block's steps, in their episodes."""
     available: tf.Tensor
@@ -106,10 +106,10 @@ def _situation(state: State, numbers: tf.Tensor, columns: Columns, *, respect_bo
     return _Block(rows, before, step_index, available)
 
 
-def _joined(kept: tf.Tensor, column: tf.Tensor, before: tf.Tensor) -> tf.Tensor:
-    # Nothing is kept at a start, of the data too: then the shapes of what was there do not matter.
-    kept = tf.cond(before > 0, lambda: kept, lambda: column[:0])
-    return tf.concat([kept, column], 0)
+def _joined(earlier: tf.Tensor, column: tf.Tensor, before: tf.Tensor) -> tf.Tensor:
+    # A start removes all earlier steps, so their shapes do not matter.
+    earlier = tf.cond(before > 0, lambda: earlier, lambda: column[:0])
+    return tf.concat([earlier, column], 0)
 
 
 def _applied(config: PatternConfig, block: _Block, since: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -117,7 +117,7 @@ def _applied(config: PatternConfig, block: _Block, since: tf.Tensor) -> tuple[tf
     waiting = [condition for condition in config.conditions if condition.quantity.kind == "steps_since_applied"]
     others = [condition for condition in config.conditions if condition not in waiting]
     ready = functools.reduce(
-        operator.and_, (_holds(condition, block) for condition in others), block.available >= config.history
+        operator.and_, (_is_true(condition, block) for condition in others), block.available >= config.history
     )
     if not waiting:
         return ready, since
@@ -132,8 +132,8 @@ def _applied(config: PatternConfig, block: _Block, since: tf.Tensor) -> tuple[tf
     return applied, steps[-1]
 
 
-def _holds(condition: Condition, block: _Block) -> tf.Tensor:
-    """At which steps a condition holds that looks at the newest step only."""
+def _is_true(condition: Condition, block: _Block) -> tf.Tensor:
+    """The steps at which a condition on only the newest step is true."""
     kind = condition.quantity.kind
     if kind == "step_index":
         return _compare(block.step_index, condition)

@@ -1,6 +1,6 @@
 """Applies patterns to the steps of episodes: transitions, trajectories, whatever their reference step can name.
 
-Steps are looked at in blocks, not one by one. Of the steps before a block those are kept that patterns reach back to.
+Steps are read in blocks, not one by one. The steps before a block remain as far as patterns refer to them.
 """
 
 import functools
@@ -50,7 +50,7 @@ def pattern_map(
 
     Raises:
       ValueError: a pattern names a field that the steps lack, or patterns do not fit together.
-      TypeError: the elements are no episodes, or a condition looks at a field that is no scalar number.
+      TypeError: the elements are no episodes, or a condition uses a field that is no scalar number.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0, 4.0], "is_last": [False, False, True]})
     >>> episodes = tf.data.Dataset.from_tensors({"steps": steps})
@@ -113,7 +113,7 @@ def config_specs(configs: Sequence[PatternConfig], spec: Any) -> list[Any]:
 
     Raises:
       ValueError: a pattern names a field that the steps lack, or patterns do not fit together.
-      TypeError: a condition looks at a field that is no scalar number.
+      TypeError: a condition uses a field that is no scalar number.
     """
     specs = [_result_spec(config, spec) for config in configs]
     _check_fit(specs)
@@ -121,7 +121,7 @@ def config_specs(configs: Sequence[PatternConfig], spec: Any) -> list[Any]:
 
 
 def _result_spec(config: PatternConfig, spec: Any) -> Any:
-    """The spec of a config's results. Checks that the steps have all that it asks for."""
+    """The spec of a config's results. Checks that the steps have all its fields."""
     for condition in config.conditions:
         if condition.quantity.kind == "data":
             _check_scalar(condition, _field(condition.quantity.path, spec))
@@ -175,14 +175,14 @@ def _waits_for_end(config: PatternConfig) -> bool:
 
 
 def _block_size(specs: Sequence[Any]) -> int:
-    """How many steps to look at together: 1 where their shapes are unknown and so may differ."""
+    """The number of steps to read together: 1 if their shapes are unknown, because they may differ."""
     result = sum(map(element_bytes, specs))
     low, high = _BLOCK_STEPS
     return 1 if math.isinf(result) else min(high, max(low, int(_BLOCK_BYTES // max(1, result))))
 
 
 def _paths(configs: Sequence[PatternConfig]) -> dict[str, Path]:
-    """The fields that configs look at, by the expressions that lead to them."""
+    """The fields that configs use, by their expressions."""
     nodes = [node.path for config in configs for node in leaves(config.pattern)]
     quantities = [condition.quantity for config in configs for condition in config.conditions]
     return {place_of(path): path for path in [*nodes, *(one.path for one in quantities if one.kind == "data")]}

@@ -43,7 +43,7 @@ def PatternDataset(  # noqa: N802  the name that programs use
     """
     config_specs(configs, input_dataset.element_spec)  # names what is wrong by the paths that the caller knows
 
-    # Whatever the step calls `is_last` is kept apart from what ends an episode.
+    # A field `is_last` of the step is not the flag that ends an episode.
     def marked(*step: Any) -> Any:
         return {rlds_types.IS_LAST: is_end_of_episode(*step), _STEP: step[0] if len(step) == 1 else step}
 

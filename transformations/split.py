@@ -23,8 +23,8 @@ def split(
     Args:
       episodes: in RLDS form, with steps in either form.
       fractions: of each part, by name; they sum to 1.
-      key: metadata field that tells episodes apart: a scalar of text or whole numbers. Episodes with equal values stay
-        together, so with the id of a person or a task none is in two parts.
+      key: metadata field that distinguishes episodes: a scalar of text or whole numbers. Episodes with equal values
+        stay together, so with the id of a person or a task none is in two parts.
       seed: another one gives another split.
 
     Returns:

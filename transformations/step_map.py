@@ -27,7 +27,7 @@ def map_steps(
       steps_dataset: dataset of steps.
       transform_step: from a step to anything that a dataset can hold.
       optimization_batch_size: how many steps to transform at once. It changes the speed only; random numbers are drawn
-        anew for each step either way.
+        again for each step in both cases.
 
     >>> steps = tf.data.Dataset.from_tensor_slices({"reward": [1.0, 2.0]})
     >>> [float(reward) for reward in map_steps(steps, lambda step: -step["reward"])]

@@ -10,7 +10,7 @@ from rlds_kit.base.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL, OBSERVATION
 from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
-from rlds_kit.transformations.rows import gather_rows, latest_true, spread, zero_unless
+from rlds_kit.transformations.gather_rows import gather_rows, latest_true, spread, zero_unless
 from rlds_kit.transformations.segments import OBSERVATION_VALID, is_defined, segments
 
 _OF_NEXT = (OBSERVATION, IS_LAST, IS_TERMINAL, OBSERVATION_VALID)
@@ -35,8 +35,8 @@ def transitions(steps: Dense, n: int = 1, gamma: float = 1.0) -> Dense:
     transitions, and nothing is computed but slices.
 
     Where the observation after the last action is missing (`observation_valid` is False) nothing can be bootstrapped
-    from it. If that step is terminal the transition is kept, for its discount is 0. If not, the transition ends at the
-    last observation there is, and one that cannot be shortened is left out. In place of `observation_valid`,
+    from it. If that step is terminal the transition remains, because its discount is 0. If not, the transition ends at
+    the last observation, and one that cannot be shortened is left out. In place of `observation_valid`,
     transitions have `next_observation_valid`.
 
     Args:

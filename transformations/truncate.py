@@ -9,7 +9,7 @@ from rlds_kit.base.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL
 from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.fields import count_rows, count_steps, require_fields, require_when_run
-from rlds_kit.transformations.rows import zero_unless
+from rlds_kit.transformations.gather_rows import zero_unless
 
 Condition = Callable[[Dense], tf.Tensor] | str
 """Whether each step meets it, `[T]` bool, computed from dense steps; or the name of a bool field."""
@@ -17,7 +17,7 @@ Condition = Callable[[Dense], tf.Tensor] | str
 
 @on_either_form
 def truncate(steps: Dense, condition: Condition, is_terminal: bool = False) -> Dense:
-    """Ends an episode at the first step that meets a condition. That step is kept.
+    """Ends an episode at the first step that meets a condition. That step remains.
 
     It becomes a last step like any other: `is_last` is set, and action, reward and discount are zeros, for what
     followed is gone. So the reward for the action of that step is no part of the episode any more. To keep it, end the
@@ -43,7 +43,7 @@ def truncate(steps: Dense, condition: Condition, is_terminal: bool = False) -> D
     require_fields(steps, IS_LAST)
     count = count_steps(steps)
     is_met = _evaluate(condition, steps, count)
-    kept = tf.reduce_sum(tf.cast(tf.cumsum(tf.cast(is_met, tf.int64), exclusive=True) == 0, tf.int64))
+    remaining = tf.reduce_sum(tf.cast(tf.cumsum(tf.cast(is_met, tf.int64), exclusive=True) == 0, tf.int64))
     # Steps after the first that meets it are cut, so it does not matter what becomes of them.
     if is_terminal:
         steps = {IS_TERMINAL: tf.zeros_like(steps[IS_LAST]), **steps}
@@ -54,7 +54,7 @@ def truncate(steps: Dense, condition: Condition, is_terminal: bool = False) -> D
     if is_terminal and DISCOUNT in steps:
         leads_there = tf.concat([is_met[1:], tf.zeros_like(is_met[:1])], 0)
         steps[DISCOUNT] = zero_unless(~leads_there, steps[DISCOUNT])
-    short: Dense = tf.nest.map_structure(lambda leaf: leaf[:kept], steps)
+    short: Dense = tf.nest.map_structure(lambda leaf: leaf[:remaining], steps)
     return short
 
 

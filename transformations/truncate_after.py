@@ -24,8 +24,8 @@ def truncate_after_condition(
     [1.0, 5.0]
     """
 
-    def look(over: tf.Tensor, step: Any) -> tuple[tf.Tensor, Any]:
+    def scan(over: tf.Tensor, step: Any) -> tuple[tf.Tensor, Any]:
         return truncate_condition(step), (step, over)
 
-    looked_at = steps_dataset.scan(tf.constant(False), look)
-    return looked_at.take_while(lambda _, over: not over).map(lambda step, _: step)
+    scanned = steps_dataset.scan(tf.constant(False), scan)
+    return scanned.take_while(lambda _, over: not over).map(lambda step, _: step)

@@ -69,7 +69,7 @@ class CrowdPlayReader:
         """Reads the trajectories in the order of their ids."""
         return self.read(0, len(self))
 
-    def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
+    def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """By the sizes of the files."""
         return self._sizes
 
@@ -124,7 +124,7 @@ def step_spec(screen: tuple[int, ...] | None = None) -> specs.Dict:
 
 
 def _row(step: Step, *, is_last: bool) -> dict[str, Any]:
-    """All that is kept of a step."""
+    """The values of a step."""
     row = {
         OBSERVATION: step.observation,
         ACTION: np.int64(step.action),

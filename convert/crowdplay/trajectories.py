@@ -29,7 +29,7 @@ from rlds_kit.convert.crowdplay.restricted_unpickler import Limits, RefusedPickl
 
 DATABASE: Final = "dataset.sqlite"
 ALL_AGENTS: Final = "all"
-"""Stands for no agent in particular where metadata are kept by agent."""
+"""The key of metadata of no single agent, in metadata by agent."""
 FRAMES_PER_SECOND: Final = 60
 
 Keywords = Mapping[str, Mapping[str, Any]]
@@ -65,10 +65,10 @@ class Played:
       environment_id: of the session; several episodes may be of one.
       task_id: names game, task and channel, for instance "riverraid_left_email".
       game: in snake_case; "space_invaders_2p" and "space_invaders_ai" have two players.
-      task: what the players were asked to do: "plain", "left", "insideout", ...
+      task: the instruction of the players: "plain", "left", "insideout", ...
       channel: how they were recruited: "mturk", "email", "socialmedia".
       players: by agent, a pseudonym that is the same in all episodes of a person.
-      keywords: of the episode: scores, spans of time, measures of how well the task was kept.
+      keywords: of the episode: scores, spans of time, measures of how well the task was followed.
       session_keywords: the same of the whole session.
     """
 
@@ -143,7 +143,7 @@ class Step:
       ram: the console's memory after the action, uint8 `[128]`; None: it was not stored.
       step_iter: the number of this frame.
       action_step_iter: the number of the frame that was on the screen when the key was pressed.
-      user_type: who played: 0 nobody any more, 1 a person, 2 a program.
+      user_type: of the player: 0 none any more, 1 a person, 2 a program.
       collectors: what the task's measures stood at after the step, for the session and for the episode.
     """
 
@@ -165,7 +165,7 @@ def read_episodes(
     tasks: Sequence[str] = (),
     channels: Sequence[str] = (),
 ) -> list[Played]:
-    """Looks up episodes in the database of a dataset. No trajectory is read.
+    """Reads the episodes in the database of a dataset. No trajectory is read.
 
     Args:
       directory: with `dataset.sqlite`; trajectories are beside it.
@@ -361,7 +361,7 @@ def _collected(states: Any, agent: str, agents: Collection[str]) -> Any:
     """What the measures stood at for one agent.
 
     Args:
-      states: by the name of the measure: states by agent, or what is not kept by agent.
+      states: by the name of the measure: states by agent, or one state.
       agent: whose to give.
       agents: all that play; only their states are left out.
 

@@ -30,16 +30,16 @@ _NUMBERS: Final = ("int32", "int64", "uint32", "uint64", "bool")
 def encode(value: Any, place: str, losses: list[Loss], depth: int = 0) -> Data | None:
     """The message of a value.
 
-    A dict is kept without those entries that cannot be held; a list or tuple with one of them is not kept.
+    Entries of a dict that cannot be stored are left out; so is a list or tuple with one such item.
 
     Args:
       value: what can be recorded.
       place: of the value, for the losses.
-      losses: where what cannot be held is added.
+      losses: gets the values that cannot be stored.
       depth: in how many dicts, lists and tuples it is.
 
     Returns:
-      None where the value cannot be held.
+      None if the value cannot be stored.
 
     >>> losses = []
     >>> encode({"half": np.float16(1), "x": 1.5}, "info", losses).dict.values["x"].datum.values.double_values[0].hex()
@@ -88,8 +88,8 @@ def _dict(value: Mapping[Any, Any], place: str, losses: list[Loss], depth: int) 
 
 def _items(value: Sequence[Any], place: str, losses: list[Loss], depth: int) -> list[Data] | None:
     made = [encode(each, f"{place}/{index}", losses, depth) for index, each in enumerate(value)]
-    held = [each for each in made if each is not None]
-    return held if len(held) == len(made) else None
+    items = [each for each in made if each is not None]
+    return items if len(items) == len(made) else None
 
 
 def _scalar(value: Any, place: str, losses: list[Loss]) -> Data | None:

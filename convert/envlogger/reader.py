@@ -1,7 +1,7 @@
 """EnvLogger's directories behind the protocol of conversions, those that a crash left among them.
 
 Episodes are rebuilt from the steps alone: each begins where a step says that it is a first one. A killed EnvLogger
-leaves an index that is empty or too short, which would merge the episodes after its end; nothing is asked of the index
+leaves an index that is empty or too short, which would merge the episodes after its end; the index is used for nothing
 but which metadata belong to the episode that begins at a step.
 
 What this library has and EnvLogger has no place for stands under the key `rlds_kit` of the metadata of a directory, of
@@ -82,14 +82,14 @@ class EnvLoggerReader:
         """Reads the episodes in order."""
         return self.read(0, len(self._scan().episodes))
 
-    def weigh(self, tell: Callable[[int], None]) -> Sequence[int]:
+    def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
         """By their steps; reads all of these to find where episodes begin."""
-        episodes = self._scan(tell).episodes
+        episodes = self._scan(progress).episodes
         total = sum(each.steps for each in episodes)
         return [self.size * each.steps // total for each in episodes]
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
-        """Reads some of the episodes; what belongs to none of them is told with the first one."""
+        """Reads some of the episodes; losses outside of episodes are reported with the first one."""
         found = self._scan()
         self.losses[:] = [*self._lost, *found.losses] if begin == 0 else []
         for shard, episodes in groupby(found.episodes[begin:end], lambda each: each.shard):
@@ -97,9 +97,9 @@ class EnvLoggerReader:
                 for stored in episodes:
                     yield episode_of(_records(reader, stored), self._metadata_at(shard, stored.about))
 
-    def _scan(self, tell: Callable[[int], None] = lambda _: None) -> Scan:
+    def _scan(self, progress: Callable[[int], None] = lambda _: None) -> Scan:
         if self._scanned is None:
-            self._scanned = scan(self._shards, tell)
+            self._scanned = scan(self._shards, progress)
             for name in self._scanned.truncated:
                 self._lossy[name] = f"{STEPS_FILE} ends inside a chunk: its writer died"
         return self._scanned
@@ -121,7 +121,7 @@ class EnvLoggerReader:
 
 
 def _metadata(path: Path) -> tuple[Any, list[Loss]]:
-    """What is said of a directory, and whether that is lost: EnvLogger writes something even where there is nothing."""
+    """The metadata of a directory, and whether they are lost: EnvLogger writes a file even if there are none."""
     with RecordReader(path, recovery=lambda _: False) as reader:
         record = reader.read_record()
     if record is None:
@@ -130,7 +130,7 @@ def _metadata(path: Path) -> tuple[Any, list[Loss]]:
 
 
 def _split(content: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What EnvLogger's user said, and what `envlogger_writer` added."""
+    """The metadata of EnvLogger's user, and those that `envlogger_writer` added."""
     if not isinstance(content, dict):
         return {}, {}
     extra = content.get(EXTRA)
@@ -219,9 +219,9 @@ def natural_end(last: Record, steps: int) -> End:
     return End.TERMINATED if last.discount is not None and not np.any(last.discount) else End.TRUNCATED
 
 
-def _ended(episode: ForeignEpisode, said: Any) -> ForeignEpisode:
+def _ended(episode: ForeignEpisode, stored: Any) -> ForeignEpisode:
     """The episode with an end that dm_env cannot say, if all of its steps are there."""
-    match said:
+    match stored:
         case {"end": str(name), "terminated": bool(terminated), "truncated": bool(truncated), "steps": int(steps)}:
             if steps == len(episode.observed) and name in _ENDS:
                 return replace(episode, end=End(name), terminated=terminated, truncated=truncated)

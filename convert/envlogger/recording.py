@@ -96,7 +96,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Recording:
-    """A whole EnvLogger directory; steps are read when asked for."""
+    """A whole EnvLogger directory; steps are read on access."""
 
     path: Path
     metadata: Value

@@ -67,12 +67,12 @@ def indexed(shard: Path) -> dict[int, int]:
     return {int(first): int(position) for first, position in _index(shard)[1]}
 
 
-def scan(shards: Sequence[Path], tell: Callable[[int], None] = lambda _: None) -> Scan:
-    """Looks at every step.
+def scan(shards: Sequence[Path], progress: Callable[[int], None] = lambda _: None) -> Scan:
+    """Reads every step.
 
     Args:
       shards: directories.
-      tell: called with the bytes of each file once it is read.
+      progress: gets the bytes of each file after it is read.
 
     Raises:
       FormatError: a record is no step.
@@ -83,7 +83,7 @@ def scan(shards: Sequence[Path], tell: Callable[[int], None] = lambda _: None) -
         steps = _scan_steps(shard, found) if (shard / STEPS_FILE).is_file() else 0
         _note_missing(shard, steps, found)
         _note_metadata(shard, sum(each.about is not None for each in found.episodes[begin:]), found)
-        tell(sum(each.stat().st_size for each in shard.glob("*.riegeli")))
+        progress(sum(each.stat().st_size for each in shard.glob("*.riegeli")))
     return found
 
 

@@ -77,17 +77,17 @@ class EnvLoggerWriter:
         whole = replace(whole, acted=_discounted(whole))
         records = [_record(whole, step, losses) for step in range(len(whole.observed))]
         self._lost |= {loss.field.partition("/")[0] for loss in losses}
-        held = [record for record in records if record is not None]
-        if len(held) < len(records) or not held:
+        stored = [record for record in records if record is not None]
+        if len(stored) < len(records) or not stored:
             reason = "EnvLogger cannot hold all of its observations and actions" if records else "has no step"
             return None, [*losses, Loss("episode", reason, len(records) or 1)]
-        read = [_read(record) for record in held]
+        read = [_read(record) for record in stored]
         about = _about(whole, read, losses)
         known = episode_of(read, None if about is None else decode(about))
         content = {each.name: getattr(known, each.name) for each in fields(ForeignEpisode)}
         return EncodedEpisode(
             **content,
-            records=[record.SerializeToString() for record in held],
+            records=[record.SerializeToString() for record in stored],
             about=None if about is None else about.SerializeToString(),
         ), losses
 
@@ -131,10 +131,14 @@ def _dataset_metadata(target: Target, source: Reader) -> dict[str, Any]:
         "specs_derived": is_derived,
     }
     added = {ENVIRONMENT_SPECS: derived} if is_derived else {}
-    return {**_held(metadata, "dataset metadata", target.losses), **added, EXTRA: _held(extra, "", target.losses)}
+    return {
+        **_storable(metadata, "dataset metadata", target.losses),
+        **added,
+        EXTRA: _storable(extra, "", target.losses),
+    }
 
 
-def _held(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dict[str, Any]:
+def _storable(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dict[str, Any]:
     """What the codec holds of a dict."""
     found: list[Loss] = []
     data = encode(content, place, found)
@@ -145,26 +149,26 @@ def _held(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dict[st
 def _environment_spec(spec: specs.Spec | None) -> Any:
     """A spec as EnvLogger writes it down; None where dm_env has none such."""
     try:
-        return None if spec is None else _said(to_dm_env(spec))
+        return None if spec is None else _spec_content(to_dm_env(spec))
     except SpecError:
         return None
 
 
-def _said(spec: Any) -> Any:
+def _spec_content(spec: Any) -> Any:
     match spec:
         case dm_specs.StringArray() | None:  # which EnvLogger would read as an array of numbers
             raise SpecError("dm_env has such a spec, and EnvLogger has not")
         case dm_specs.Array():
-            said = {"shape": np.array(spec.shape, np.int64) if spec.shape else None, "dtype": str(spec.dtype)}
-            said["name"] = spec.name
+            content = {"shape": np.array(spec.shape, np.int64) if spec.shape else None, "dtype": str(spec.dtype)}
+            content["name"] = spec.name
             if isinstance(spec, dm_specs.BoundedArray):
-                said |= {"minimum": spec.minimum, "maximum": spec.maximum}
-            return said | ({"num_values": spec.num_values} if isinstance(spec, dm_specs.DiscreteArray) else {})
+                content |= {"minimum": spec.minimum, "maximum": spec.maximum}
+            return content | ({"num_values": spec.num_values} if isinstance(spec, dm_specs.DiscreteArray) else {})
         case dict():
-            return {name: _said(each) for name, each in spec.items()}
+            return {name: _spec_content(each) for name, each in spec.items()}
         case tuple():
-            return tuple(_said(each) for each in spec)
-    return [_said(each) for each in spec]
+            return tuple(_spec_content(each) for each in spec)
+    return [_spec_content(each) for each in spec]
 
 
 def _discounted(episode: ForeignEpisode) -> Sequence[Row]:
@@ -179,7 +183,7 @@ def _discounted(episode: ForeignEpisode) -> Sequence[Row]:
 
 
 def _record(episode: ForeignEpisode, step: int, losses: list[Loss]) -> Data | None:
-    """The message of a step, None if its observation or action cannot be held."""
+    """The message of a step, None if its observation or action cannot be stored."""
     observed, acted = episode.observed[step], episode.acted[step - 1] if step else {}
     kind = FIRST if not step else MID
     if step and step == len(episode.observed) - 1 and episode.end in _OVER:
@@ -239,13 +243,13 @@ def _about(episode: ForeignEpisode, records: Sequence[Record], losses: list[Loss
     natural = natural_end(records[-1], len(records))
     flags = natural is EpisodeEnd.TERMINATED, natural is EpisodeEnd.TRUNCATED
     if (episode.end, episode.terminated, episode.truncated) != (natural, *flags):
-        said = {"end": episode.end.value, "terminated": episode.terminated, "truncated": episode.truncated}
-        extra["end"] = said | {"steps": len(records)}
+        content = {"end": episode.end.value, "terminated": episode.terminated, "truncated": episode.truncated}
+        extra["end"] = content | {"steps": len(records)}
     bare = metadata.get(EPISODE_METADATA)
     if len(metadata) == 1 and bare is not None and not extra and not is_named(bare):
         return encode(bare, "metadata", losses)
-    held = _held(metadata, "metadata", losses) | ({EXTRA: _held(extra, "", losses)} if extra else {})
-    return encode(held, "metadata", []) if held else None
+    stored = _storable(metadata, "metadata", losses) | ({EXTRA: _storable(extra, "", losses)} if extra else {})
+    return encode(stored, "metadata", []) if stored else None
 
 
 def _read(record: Data) -> Record:

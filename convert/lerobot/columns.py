@@ -13,7 +13,7 @@ from rlds_kit.convert.lerobot.info import IMAGE, TEXT, Feature
 
 
 class EncodedImages(Sequence[np.ndarray]):
-    """Images as they are stored, each decoded when it is asked for.
+    """Images as they are stored, each decoded on access.
 
     Args:
       data: PNG or JPEG files.
@@ -31,7 +31,7 @@ class EncodedImages(Sequence[np.ndarray]):
         """An image `[height, width, channels]`, uint8.
 
         Raises:
-          FormatError: it is none, or of another size, which is looked at before it is decoded.
+          FormatError: it is none, or of another size, which is checked before it is decoded.
         """
         data = self.data[row]
         if announced_size(data) is None:

@@ -140,7 +140,7 @@ def episode_note(episode: ForeignEpisode, final: Mapping[str, Any] | None) -> by
     """The column's value for an episode.
 
     Args:
-      episode: of which everything but its steps is kept.
+      episode: whose values, except the steps, are stored.
       final: what was observed after the last action; None if it is missing.
     """
     return packed(
@@ -159,7 +159,7 @@ def episode_note(episode: ForeignEpisode, final: Mapping[str, Any] | None) -> by
 
 @dataclass(frozen=True)
 class EpisodeNote:
-    """What `episode_note` kept."""
+    """Reads a note of `episode_note`."""
 
     end: EpisodeEnd
     terminated: bool

@@ -8,7 +8,7 @@ from rlds_kit.convert.lerobot.reader import LeRobotReader
 from rlds_kit.convert.lerobot.writer import LeRobotWriter
 from rlds_kit.convert.protocol import Capabilities, Format
 
-_LOOKED_AT: Final = 1 << 20
+_CHECKED: Final = 1 << 20
 
 
 def _recognises(path: Path) -> bool:
@@ -17,7 +17,7 @@ def _recognises(path: Path) -> bool:
     if not info.is_file():
         return False
     with info.open("rb") as file:
-        return b'"codebase_version"' in file.read(_LOOKED_AT)
+        return b'"codebase_version"' in file.read(_CHECKED)
 
 
 FORMAT: Final = Format(

@@ -77,7 +77,7 @@ class LeRobotReader:
         """Reads the episodes in the order of their numbers."""
         return self.read(0, len(self))
 
-    def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
+    def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """By their frames, which `meta/episodes` has."""
         lengths = [self._place_of(row, number)[2] for number, row in enumerate(self._rows(_PLACE))]
         return [self.size * length // max(1, sum(lengths)) for length in lengths]
@@ -235,8 +235,8 @@ class LeRobotReader:
                 stored[name] = self._frames(row, each, stored[names.TIMESTAMP])
         columns: dict[Place, Any] = {}
         for name, values in stored.items():
-            is_kept = name in self._features and name not in names.OWN[2:]
-            if is_kept and (name != names.FRAME_INDEX or not np.array_equal(values[:, 0], range(len(values)))):
+            is_field = name in self._features and name not in names.OWN[2:]
+            if is_field and (name != names.FRAME_INDEX or not np.array_equal(values[:, 0], range(len(values)))):
                 columns[self._places[name]] = self._restored(name, values, place)
         if names.TASK_INDEX in self._features:
             columns[self._places[names.TASK_INDEX]] = self._named_tasks(stored[names.TASK_INDEX][:, 0], place)

@@ -1,7 +1,7 @@
 """The statistics that LeRobot normalises with, of each feature: by episode in `meta/episodes`, of all in `stats.json`.
 
 Numbers have them for each element of their last dimension. Images have them for each channel, between 0 and 1, of at
-most a hundred frames of an episode, thinned out to about 150 pixels a side, as LeRobot itself looks at them.
+most a hundred frames of an episode, thinned out to about 150 pixels a side, as LeRobot itself computes them.
 """
 
 from typing import Any, Final
@@ -18,7 +18,7 @@ _MOST_SKETCHES: Final = 64
 """Elements of a value up to which quantiles are worth their memory."""
 
 
-def looked_at(values: Any, feature: Feature) -> FieldStatistics | None:
+def statistics_of(values: Any, feature: Feature) -> FieldStatistics | None:
     """The statistics of a feature in one episode; None of text.
 
     Args:

@@ -38,14 +38,14 @@ def coding(path: Path) -> str | None:
     with container:
         context = stream.codec_context
         layout = context.pix_fmt or "unknown pixels"
-        is_kept = context.name in LOSSLESS and layout in LOSSLESS_COLOURS
-        return None if is_kept else f"video: {stream.codec.canonical_name}, {layout}"
+        is_lossless = context.name in LOSSLESS and layout in LOSSLESS_COLOURS
+        return None if is_lossless else f"video: {stream.codec.canonical_name}, {layout}"
 
 
 class VideoFrames(Sequence[np.ndarray]):
     """The frames of a video that are shown at given times.
 
-    Decoding goes forward; asking for an earlier row begins anew. One frame at a time is in memory.
+    Decoding goes forward; reading an earlier row starts from the beginning. One frame at a time is in memory.
 
     Args:
       path: of the video.

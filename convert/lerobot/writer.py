@@ -1,6 +1,6 @@
 """Writes LeRobot datasets of version 3, images lossless as PNG, without LeRobot.
 
-A frame is a step with an action. What LeRobot has no place for is kept where LeRobot does not look: see
+A frame is a step with an action. Values that LeRobot cannot store are in files that it does not read: see
 `rlds_kit.convert.lerobot.extra`. The features are those of the first episode, for every file has the same columns.
 """
 
@@ -25,7 +25,7 @@ from rlds_kit.convert.lerobot.files import CHUNK_FILES, FILE_MEGABYTES, RolledFi
 from rlds_kit.convert.lerobot.info import DTYPES, IMAGE, INFO, MOST_DIMENSIONS, TEXT, Feature
 from rlds_kit.convert.lerobot.names import Place
 from rlds_kit.convert.lerobot.reader import EPISODES, LEROBOT, TASKS
-from rlds_kit.convert.lerobot.statistics import described, looked_at
+from rlds_kit.convert.lerobot.statistics import described, statistics_of
 from rlds_kit.convert.protocol import ForeignEpisode, Loss, Reader, Row, Target
 from rlds_kit.convert.rows import Rows
 from rlds_kit.convert.spec_without import spec_without
@@ -92,11 +92,11 @@ class LeRobotWriter:
             reason = f"lacks features of the first, or has others: {named}"
             return None, [*losses, Loss("episode", reason, len(observed))]
         losses += [Loss(str(place), _OTHERS, count) for place in leaves if place not in self._columns]
-        held = self._held(episode, {place: leaves[place] for place in self._columns}, observed[count:], losses)
+        fitted = self._fitted(episode, {place: leaves[place] for place in self._columns}, observed[count:], losses)
         self._lost |= {each.field for each in losses}
-        return held, losses
+        return fitted, losses
 
-    def _held(
+    def _fitted(
         self, episode: ForeignEpisode, leaves: Mapping[Place, Any], final: Sequence[Row], losses: list[Loss]
     ) -> ForeignEpisode:
         count = len(episode.acted)
@@ -175,7 +175,7 @@ class LeRobotWriter:
         numbers = (self._episodes, count, self._frames, self._frames + count, *place)
         row: dict[str, Any] = {**dict(zip((*_FRAMES, *_FILE), numbers, strict=True)), "tasks": tasks}
         for each in self._all_features():
-            found = looked_at(values[each.name], each)
+            found = statistics_of(values[each.name], each)
             if found is not None:
                 total = self._totals.get(each.name)
                 merged = found if total is None else total[0].merge(found)
@@ -188,7 +188,7 @@ class LeRobotWriter:
         self._table.write(pa.Table.from_pylist([row | here | {COLUMN: note}], schema=_episodes_schema(row)))
 
     def close(self) -> None:
-        """Finishes the files, and writes what is said of the whole."""
+        """Finishes the files, and writes the metadata of the dataset."""
         if self._data is None:
             self._begin_empty()
         for each in (self._data, self._table):
@@ -198,7 +198,7 @@ class LeRobotWriter:
         extra = Extra(
             {each.feature.name: each.note for each in columns},
             tuple(each.name for each in self._implied),
-            self._held_spec(),
+            self._fitted_spec(),
             self._source.about,
             {**self._source.metadata, SOURCE: dict(self._origin)},
             self._source.environment,
@@ -217,10 +217,10 @@ class LeRobotWriter:
         row = dict.fromkeys((*_FRAMES, *_FILE, "tasks"))
         self._table = RolledFiles(self._path, EPISODES_PATH, _episodes_schema(row), [])
 
-    def _held_spec(self) -> specs.Dict:
-        """The spec of the source without fields of which no value was kept."""
-        held = {str(place) for place in self._columns or ()}
-        return spec_without(self._source.spec, self._lost - held)
+    def _fitted_spec(self) -> specs.Dict:
+        """The spec of the source without fields without any stored value."""
+        fitted = {str(place) for place in self._columns or ()}
+        return spec_without(self._source.spec, self._lost - fitted)
 
     def _info(self) -> dict[str, Any]:
         robot, known = self._about.get("robot_type"), self._about.get("features")

@@ -111,7 +111,7 @@ class ArrowWriter:
     """Writes directories of Arrow IPC files. A `StorageWriter`."""
 
     data_format = "arrow"
-    holds_step_infos = False
+    has_step_infos = False
 
     def __init__(self, directory: Path, observations: Space, actions: Space) -> None:
         self._directory, self._spaces = directory, (observations, actions)
@@ -215,8 +215,8 @@ def _info(array: Any, field: Any) -> Any:
     if array.null_count or types.is_list(array.type) or types.is_large_list(array.type):
         return array.to_pylist()
     if types.is_fixed_size_list(array.type):
-        said = (field.metadata or {}).get(_SHAPE)
-        shape = [array.type.list_size] if said is None else [int(each) for each in said.split(b",") if each]
+        stored = (field.metadata or {}).get(_SHAPE)
+        shape = [array.type.list_size] if stored is None else [int(each) for each in stored.split(b",") if each]
         return _numbers(array, shape)
     return _numbers(array) if not (_is_text(array.type)) else array.to_pylist()
 

@@ -155,21 +155,21 @@ def in_json(content: Mapping[Any, Any], place: str) -> tuple[dict[str, Any], lis
     >>> in_json({"a": {"b": np.float64(1.5), "c": (1,)}}, "options")
     ({'a': {'b': 1.5}}, [Loss(field='options/a/c', reason='JSON cannot say it exactly', values=1)])
     """
-    kept: dict[str, Any] = {}
+    exact: dict[str, Any] = {}
     losses: list[Loss] = []
     for key, value in content.items():
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(key, str) and isinstance(value, Mapping) and value:
-            kept[key], lost = in_json(value, f"{place}/{key}")
+            exact[key], lost = in_json(value, f"{place}/{key}")
             losses += lost
-        elif isinstance(key, str) and _is_said(plain, value):
-            kept[key] = plain
+        elif isinstance(key, str) and _is_exact(plain, value):
+            exact[key] = plain
         else:
             losses.append(Loss(f"{place}/{key}", "JSON cannot say it exactly"))
-    return kept, losses
+    return exact, losses
 
 
-def _is_said(plain: Any, value: Any) -> bool:
+def _is_exact(plain: Any, value: Any) -> bool:
     try:
         return same(json.loads(json.dumps(plain)), value)
     except (TypeError, ValueError, RecursionError):

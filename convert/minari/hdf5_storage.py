@@ -87,7 +87,7 @@ class Hdf5Writer:
     """Writes one file. A `StorageWriter`."""
 
     data_format = "hdf5"
-    holds_step_infos = True
+    has_step_infos = True
 
     def __init__(self, directory: Path, observations: Space, actions: Space) -> None:
         _require_groups(observations, "observation")
@@ -118,7 +118,7 @@ class Hdf5Writer:
 
 
 def _require_groups(space: Space, place: str) -> None:
-    """Refuses spaces that HDF5 cannot tell apart or name: those of nothing, and names that are paths."""
+    """Rejects spaces that HDF5 cannot distinguish or name: empty ones, and names that are paths."""
     if not isinstance(space, spaces.Dict | spaces.Tuple):
         return
     parts = dict(space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces))

@@ -40,7 +40,7 @@ FLAG_FIELDS: Final = {"terminations": f"{RECORDED}terminations", "truncations": 
 OWN_ATTRIBUTES: Final = ("id", "seed", "total_steps", "options")
 DERIVED: Final = ("total_episodes", "total_steps", "dataset_size", "observation_space", "action_space", "env_spec")
 STORED_AS: Final = ("data_format", "jpeg_encoding", "minari_version")
-"""What is said of the files, rather than of what they hold."""
+"""Attributes of the files, not of their content."""
 STORAGES: Final[Mapping[str, type[Hdf5Reader] | type[ArrowReader]]] = {
     "hdf5": Hdf5Reader,
     "arrow": ArrowReader,
@@ -83,7 +83,7 @@ class MinariReader:
         """Reads the episodes in the order of their numbers."""
         return self.read(0, len(self))
 
-    def weigh(self, _tell: Callable[[int], None]) -> Sequence[int]:
+    def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """All alike: how long they are is not known before they are read."""
         return [self.size // max(1, len(self))] * len(self)
 
@@ -177,7 +177,7 @@ def _metadata(path: Path) -> dict[str, Any]:
     if stored not in [*STORAGES]:  # which may be no text
         raise FormatError(f"{path}: expected a dataset that is stored as {', '.join(STORAGES)}, got {stored!r}")
     if not all(isinstance(content.get(name), str) for name in ("observation_space", "action_space")):
-        raise FormatError(f"{path}: expected observation_space and action_space; write the dataset anew with Minari")
+        raise FormatError(f"{path}: expected observation_space and action_space; write the dataset again with Minari")
     extra = content.get(EXTRA) or {}
     if not isinstance(extra, dict) or not all(isinstance(each or {}, dict) for each in extra.values()):
         raise FormatError(f"{path}: expected objects in {EXTRA}, got {extra!r}")

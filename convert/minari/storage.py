@@ -31,7 +31,7 @@ class StoredEpisode:
       terminations: n of them.
       truncations: n of them.
       infos: columns by name, in nests.
-      attributes: what is said of the episode as a whole: its id, `total_steps`, seed, options and more.
+      attributes: of the whole episode: its id, `total_steps`, seed, options and more.
       unknown: names of data that are none of these.
     """
 
@@ -65,20 +65,20 @@ class StorageWriter(Protocol):
 
     Attributes:
       data_format: what Minari calls it.
-      holds_step_infos: whether infos may be one for each action, rather than for each observation.
+      has_step_infos: whether infos may be one for each action, rather than for each observation.
     """
 
     data_format: str
-    holds_step_infos: bool
+    has_step_infos: bool
 
     def unfit(self, column: Any) -> str | None:
-        """Why a column cannot be held, None if it can."""
+        """Why a column cannot be stored; None if it can."""
 
     def attributes(self, content: Mapping[str, Any], place: str) -> tuple[dict[str, Any], list[Loss]]:
-        """What can be said of an episode, in its nest, and what of it cannot."""
+        """The attributes of an episode that can be stored, as a nest, and the losses."""
 
     def write(self, number: int, episode: StoredEpisode) -> None:
-        """Writes an episode of which all can be held."""
+        """Writes an episode whose values can all be stored."""
 
     def close(self) -> None:
         """Finishes the files."""
@@ -105,7 +105,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def is_image(space: Space) -> bool:
-    """Whether Minari stores what is in a space as JPEG, unless told not to."""
+    """Whether Minari stores the values of a space as JPEG by default."""
     return (
         isinstance(space, spaces.Box)
         and len(space.shape) in (2, 3)

@@ -45,7 +45,7 @@ class MinariWriter:
         self._metadata = _description(target, source, self._storage.data_format)
         names = ("observation_space", "action_space")
         self._metadata |= {name: to_json(space) for name, space in zip(names, self._spaces, strict=True)}
-        self._summarises = "minari" not in source.metadata  # what comes from Minari has what Minari said of it
+        self._summarises = "minari" not in source.metadata  # a dataset from Minari has its own metadata
         self._episodes = self._steps = 0
 
     def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
@@ -55,7 +55,7 @@ class MinariWriter:
             return None, losses
         if not whole.acted:
             return None, [*losses, Loss("episode", "has no action", len(whole.observed))]
-        held = ForeignEpisode(
+        fitted = ForeignEpisode(
             self._observed(list(whole.observed), losses),
             self._acted(whole, losses),
             _end(whole, losses),
@@ -68,9 +68,9 @@ class MinariWriter:
         losses += [
             Loss(f"provenance/{name}", "Minari holds one environment for a dataset") for name in whole.provenance
         ]
-        if self._summarises and isinstance(held.acted, Rows):
-            held = replace(held, metadata={**_statistics(held.acted.columns[REWARD]), **held.metadata})
-        return held, losses
+        if self._summarises and isinstance(fitted.acted, Rows):
+            fitted = replace(fitted, metadata={**_statistics(fitted.acted.columns[REWARD]), **fitted.metadata})
+        return fitted, losses
 
     def _observed(self, rows: Sequence[Row], losses: list[Loss]) -> Rows:
         _lose_fields(rows, {OBSERVATION, INFO}, losses)
@@ -117,7 +117,7 @@ class MinariWriter:
         return {name: columns} if columns else {}
 
     def _step_infos(self, rows: Sequence[Row], losses: list[Loss]) -> dict[str, Any]:
-        if self._storage.holds_step_infos:
+        if self._storage.has_step_infos:
             return self._infos(rows, STEP_INFO, losses)
         count = sum(STEP_INFO in row for row in rows)
         reason = f"as {self._storage.data_format}, Minari has infos of observations alone"
@@ -130,17 +130,17 @@ class MinariWriter:
         if not isinstance(options, dict) or not options:
             losses.append(Loss("options", "are no dict, or an empty one"))
             return None
-        kept, lost = self._storage.attributes(options, "options")
+        exact, lost = self._storage.attributes(options, "options")
         losses += lost
-        return kept or None
+        return exact or None
 
     def _episode_metadata(self, metadata: Mapping[str, Any], losses: list[Loss]) -> dict[str, Any]:
         taken = [name for name in metadata if name in OWN_ATTRIBUTES]
         losses += [Loss(f"metadata/{name}", "Minari has an attribute of its own of that name") for name in taken]
         free = {name: value for name, value in metadata.items() if name not in taken}
-        kept, lost = self._storage.attributes(free, "metadata")
+        exact, lost = self._storage.attributes(free, "metadata")
         losses += lost
-        return kept
+        return exact
 
     def write(self, episode: ForeignEpisode) -> None:
         """Writes an episode that `fit` made."""
@@ -194,9 +194,9 @@ def _description(target: Target, source: Reader, data_format: str) -> dict[str, 
     environment = dict(source.environment)
     spec = environment.get("spec")
     extra = {
-        "about": _said(source.about, "about", target.losses),
-        "metadata": _said(metadata | {SOURCE: dict(target.origin)}, "dataset metadata", target.losses),
-        "environment": _said(environment, "environment", target.losses),
+        "about": _in_json(source.about, "about", target.losses),
+        "metadata": _in_json(metadata | {SOURCE: dict(target.origin)}, "dataset metadata", target.losses),
+        "environment": _in_json(environment, "environment", target.losses),
     }
     texts = {"description": source.about.get("description")} if source.about.get("description") else {}
     known = str(own.get("dataset_id", ""))
@@ -217,15 +217,15 @@ def _dataset_id(name: str) -> str:
     return plain if re.search(r".-v\d+$", plain) else f"{plain}-v0"
 
 
-def _said(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dict[str, Any]:
-    kept, lost = in_json(content, place)
+def _in_json(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dict[str, Any]:
+    exact, lost = in_json(content, place)
     losses += lost
-    return kept
+    return exact
 
 
-def _lose_fields(rows: Iterable[Row], held: set[str], losses: list[Loss]) -> None:
+def _lose_fields(rows: Iterable[Row], fitted: set[str], losses: list[Loss]) -> None:
     for row in rows:
-        losses += [Loss(name, "Minari has no such field of steps") for name in row.keys() - held]
+        losses += [Loss(name, "Minari has no such field of steps") for name in row.keys() - fitted]
 
 
 def _leaves(columns: Any, place: str) -> Iterable[tuple[str, Any]]:

@@ -39,7 +39,7 @@ def count_steps(example: Example, features: Features) -> int:
     counts = {path: _count_of(example, f"{STEPS}/{path}", feature) for path, feature in leaves(features).items()}
     known = {path: count for path, count in counts.items() if count is not None}
     if not known:
-        raise FormatError("no feature tells how many steps there are")
+        raise FormatError("no feature determines the number of steps")
     if len(set(known.values())) > 1:
         raise FormatError(f"the features have different numbers of steps: {known}")
     return next(iter(known.values()))
@@ -150,7 +150,7 @@ def _numbers(stored: Values, feature: Feature, count: int | None) -> np.ndarray:
     dtype = feature.dtype
     if dtype == np.uint64:
         numbers = stored.view(np.uint64)  # as TFDS stores it, for an Example has int64 only
-    elif dtype is not None and dtype.kind in "iu" and stored.size and not _holds(dtype, stored):
+    elif dtype is not None and dtype.kind in "iu" and stored.size and not _represents(dtype, stored):
         raise FormatError(f"expected {dtype}, got numbers up to {stored.max()} and down to {stored.min()}")
     else:
         numbers = stored.astype(dtype)
@@ -161,7 +161,7 @@ def _numbers(stored: Values, feature: Feature, count: int | None) -> np.ndarray:
     return numbers.reshape([-1 if length is None else length for length in lengths])
 
 
-def _holds(dtype: np.dtype[Any], numbers: np.ndarray) -> bool:
+def _represents(dtype: np.dtype[Any], numbers: np.ndarray) -> bool:
     limits = np.iinfo(dtype)
     return bool(limits.min <= numbers.min() and numbers.max() <= limits.max)
 
@@ -225,7 +225,7 @@ def _is_absent(example: Example, key: str) -> bool:
 
 
 def _count_of(example: Example, key: str, feature: Feature) -> int | None:
-    """How many steps a column has, as far as it alone tells."""
+    """The number of steps of a column, if it alone determines that."""
     if feature.levels:
         base = f"{key}/value" if feature.stores_shape else key
         return len(example[f"{base}/{_LENGTHS}0"]) if f"{base}/{_LENGTHS}0" in example else None

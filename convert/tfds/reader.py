@@ -58,9 +58,9 @@ class TfdsReader:
         """Reads the episodes in order."""
         return self.read(0, len(self))
 
-    def weigh(self, tell: Callable[[int], None]) -> Sequence[int]:
-        """Looks at all last steps."""
-        found = self._survey = _survey(self._directory, self._stretches, tell)
+    def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
+        """Reads all last steps."""
+        found = self._survey = _survey(self._directory, self._stretches, progress)
         self.lossy = {**self.lossy, **found.losses}
         self.origin = _origin(self._directory, self._split, found)
         return found.sizes
@@ -80,7 +80,7 @@ class TfdsReader:
             return ForeignEpisode([], [], EpisodeEnd.INTERRUPTED, metadata=episode.metadata)
         flags = read_flags(episode.columns, episode.length)
         observed, acted = _sides(self._directory, episode.columns, flags)
-        actions = episode.length if last_steps.hold_an_action(flags) else episode.length - 1
+        actions = episode.length if last_steps.have_an_action(flags) else episode.length - 1
         end = ending(flags, episode.metadata)
         return ForeignEpisode(
             Rows(observed, episode.length - flags.lacks_observation),
@@ -94,7 +94,7 @@ class TfdsReader:
 
 
 class _Survey:
-    """What a look at all episodes finds.
+    """The result of a scan of all episodes.
 
     Attributes:
       last_steps: what they hold.
@@ -110,24 +110,24 @@ class _Survey:
         self.sizes: list[int] = []
 
 
-def _survey(directory: TfdsDirectory, stretches: list[Stretch], tell: Callable[[int], None]) -> _Survey:
+def _survey(directory: TfdsDirectory, stretches: list[Stretch], progress: Callable[[int], None]) -> _Survey:
     features = leaves({STEPS: directory.features.steps, **directory.features.metadata})
     found = _Survey()
     unknown = [path for path, each in features.items() if each.kind == "image" and not each.encoding]
     for record in (each for stretch in stretches for each in directory.records(stretch)):
         with naming(record):
             example = Example(record.data)
-            if not _look(directory, example, found.last_steps):
+            if not _add_last_step(directory, example, found.last_steps):
                 found.empty.append(f"{record.file.name}, record {record.number}")
             for path in unknown:
                 if path not in found.losses and any(map(images.is_jpeg, stored_strings(example, path))):
                     found.losses[path] = "jpeg"
         found.sizes.append(len(record.data))
-        tell(len(record.data))
+        progress(len(record.data))
     return found
 
 
-def _look(directory: TfdsDirectory, example: Example, last_steps: LastSteps) -> int:
+def _add_last_step(directory: TfdsDirectory, example: Example, last_steps: LastSteps) -> int:
     """Shows an episode's last step; returns the number of steps."""
     features = leaves(directory.features.steps)
     steps = count_steps(example, directory.features.steps)
@@ -135,7 +135,7 @@ def _look(directory: TfdsDirectory, example: Example, last_steps: LastSteps) -> 
     wanted = flags | acted_fields(features)
     columns = {path: step_column(example, path, feature, steps) for path, feature in wanted.items()}
     if steps:
-        last_steps.look(read_flags(columns, steps), acted_fields(columns))
+        last_steps.add(read_flags(columns, steps), acted_fields(columns))
     return steps
 
 
@@ -154,7 +154,7 @@ def _sides(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The columns of what belongs to observations, and to actions, nested as the fields of a step are."""
     fields = nested(directory.features.steps, columns)
-    own = {*FLAGS, *ACTED_FIELDS} | ({OBSERVATION_VALID} if flags.says_validity else set())
+    own = {*FLAGS, *ACTED_FIELDS} | ({OBSERVATION_VALID} if flags.has_validity else set())
     observed = {name: field for name, field in fields.items() if name not in own}
     observed |= {f"{RECORDED}{name}": column for name, column in flags.odd.items()}
     return observed, {name: fields[name] for name in ACTED_FIELDS if name in fields}

@@ -1,7 +1,7 @@
 """Reads `tf.train.Example` messages into arrays. No TensorFlow is needed.
 
 https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/feature.proto: an Example is a map from
-names to lists of bytes, of float32 or of int64. What nobody asks for is not decoded.
+names to lists of bytes, of float32 or of int64. Features that are not needed are not decoded.
 """
 
 from collections.abc import Iterator

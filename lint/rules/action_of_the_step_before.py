@@ -1,7 +1,7 @@
 """Every first row has an action of zeros, and every last row has a real one.
 
 In every episode the action of row 0 is zero, the last row has an action and no observation after it, and zero is so
-rare elsewhere that this is no accident (less than one in a billion). That is how data look whose rows hold an action
+rare elsewhere that this is no accident (less than one in a billion). So are data whose rows have an action
 beside the observation that it led to, read as if it were applied to that observation.
 
 The alignment of RLDS is SAR. TFDS has datasets in other alignments under the same feature names, and Open
@@ -44,7 +44,7 @@ class ActionOfTheStepBefore(Check):
         """One episode that begins with an action rules it out."""
         return not self._ruled_out and super().wants(path)
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
         """Counts rows whose actions are all zeros."""
         found = [leaf for path, leaf in stretch.leaves.items() if path.partition("/")[0] == ACTION]
         if self._ruled_out or not found:
@@ -62,7 +62,7 @@ class ActionOfTheStepBefore(Check):
         return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Asks whether the last row has an action and no observation follows."""
+        """Checks whether the last row has an action and no observation follows."""
         lacks_final = not episode.last
         if episode.actions > 1 and not (self._is_zero and lacks_final):
             self._ruled_out = True
@@ -70,7 +70,7 @@ class ActionOfTheStepBefore(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Asks whether it can be an accident."""
+        """Checks whether it can be an accident."""
         del subject
         share = (self._zeros + 1) / (self._others + 2)
         if not self._ruled_out and self._episodes >= FEWEST and share**self._episodes < ACCIDENT:

@@ -2,8 +2,8 @@
 
 Ten episodes or more, each of the same number of actions, at least twenty, are all marked as terminated.
 
-That is how data look whose time limit was taken for a terminal state, see RK206: here the limit is not known, so it
-is a hint only. Tasks that always take the same number of steps look the same.
+So are data whose time limit was recorded as a terminal state, see RK206: here the limit is not known, so it
+is a hint only. Tasks that always take the same number of steps have the same pattern.
 
 If it was a limit, mark the episodes as truncated, with a discount of 1 on the last action.
 """

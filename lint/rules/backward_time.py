@@ -30,11 +30,11 @@ class BackwardTime(Check):
         self._last: dict[str, tuple[int, float]] = {}
 
     def wants(self, path: str) -> bool:
-        """Fields that tell the time."""
+        """Fields of times."""
         return path in CLOCKS
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
-        """Looks for rows that are earlier than the one before."""
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
+        """Finds rows that are earlier than the one before."""
         for path in CLOCKS:
             leaf = stretch.leaves.get(path)
             if leaf is None or leaf.kind not in "iuf" or leaf.values.ndim != 1:

@@ -40,7 +40,7 @@ class ClippedValues(Check):
         self._elements: dict[str, _Elements] = {}
         return ()
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
         """Adds rows."""
         for path, leaf in stretch.leaves.items():
             if not self.wants(path):

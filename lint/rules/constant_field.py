@@ -4,7 +4,7 @@ A leaf of the observations or actions has the same value in every row of the dat
 than one episode.
 
 A camera that was covered, a sensor that was not connected, a controller that was never switched on: they are seen
-only when somebody looks. A network cannot learn from a constant, and a normalisation divides by its deviation of
+only on inspection. A network cannot learn from a constant, and a normalisation divides by its deviation of
 zero.
 
 Leave the leaf out (`Dataset.select`), or find out why it stands still. In some tasks a part of the state is fixed.
@@ -24,7 +24,7 @@ FEWEST_ROWS: Final = 100
 
 
 class ConstantField(Check):
-    """Remembers the first value of each leaf; what has changed once is not looked at again."""
+    """Remembers the first value of each leaf; a leaf that has changed once is ignored."""
 
     reads: tuple[str, ...] = (OBSERVATION, ACTION)
 
@@ -36,7 +36,7 @@ class ConstantField(Check):
         self._episodes = 0
         return ()
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
         """Compares rows with the first one of all."""
         for path, leaf in stretch.leaves.items():
             if self.wants(path) and not self._is_same(path, leaf):

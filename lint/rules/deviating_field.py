@@ -18,7 +18,7 @@ from rlds_kit.lint.subject import Subject
 
 
 class DeviatingField(Check):
-    """Looks at what the shards say of their declared fields."""
+    """Checks the amendments of declared fields in the shards."""
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
         """Says of each field what came."""

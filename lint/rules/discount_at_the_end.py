@@ -21,10 +21,10 @@ from rlds_kit.lint.subject import SubjectEpisode
 
 
 class DiscountAtTheEnd(Check):
-    """Looks at the discount of the last action."""
+    """Checks the discount of the last action."""
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks at the two rows that may hold it."""
+        """Checks the two rows that may have it."""
         if episode.end is not EpisodeEnd.TERMINATED or episode.actions < 1:
             return
         found = episode.leaves(lambda path: path == DISCOUNT, episode.length - 2, episode.length).get(DISCOUNT)

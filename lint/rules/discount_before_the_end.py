@@ -17,12 +17,12 @@ from rlds_kit.lint.rule import Check, Hit, Severity, Stretch, rule
 
 
 class DiscountBeforeTheEnd(Check):
-    """Looks at all discounts."""
+    """Checks all discounts."""
 
     reads = (DISCOUNT,)
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
-        """Looks for zeros."""
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
+        """Finds zeros."""
         leaf, episode = stretch.leaves.get(DISCOUNT), stretch.episode
         if leaf is None or leaf.kind not in "biuf":
             return

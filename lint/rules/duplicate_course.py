@@ -28,7 +28,7 @@ class DuplicateCourse(Check):
         return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks whether the fingerprint was there before, with another digest."""
+        """Checks whether an earlier episode has the fingerprint and another digest."""
         mark = fingerprint(episode) if episode.actions >= SHORTEST else b""
         if not mark:
             return

@@ -29,7 +29,7 @@ class DuplicateEpisode(Check):
         return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks whether the digest was there before."""
+        """Checks whether an earlier episode has the digest."""
         if not episode.digest or (episode.actions < SHORTEST and episode.seed is None):
             return
         before = self._seen.setdefault(episode.digest, episode.number)

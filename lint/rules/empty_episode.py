@@ -16,7 +16,7 @@ from rlds_kit.lint.subject import SubjectEpisode
 
 
 class EmptyEpisode(Check):
-    """Looks at lengths."""
+    """Checks lengths."""
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Says which have no action."""

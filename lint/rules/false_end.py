@@ -24,7 +24,7 @@ from rlds_kit.lint.subject import SubjectEpisode
 class FalseEnd(ProbeCheck):
     """Compares the flags of the end."""
 
-    def told(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
+    def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
         """Says what the environment says."""
         is_marked = episode.end in (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED)
         if not (is_marked and found.is_aligned and found.is_whole):

@@ -4,7 +4,7 @@ An episode of one of the datasets given, or of one given with `--against`, has t
 another, or took the same course (see RK502) over eight actions at least.
 
 What was trained on must not be tested on. Datasets that are merged, filtered and published again overlap more often
-than their names tell, and an agent that has seen the answers looks better than it is.
+than their names suggest, and an agent that has seen the answers seems better than it is.
 
 Leave the shared episodes out of one of them. `rlds-kit split` and `Dataset.split` part episodes by a hash of their
 ids, so that each is always on the same side, whatever is added later.
@@ -33,7 +33,7 @@ class LeakedEpisode(Check):
         return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks whether another dataset had it before."""
+        """Checks whether an earlier dataset has it."""
         if episode.actions < SHORTEST and episode.seed is None:
             return
         marks = [episode.digest, fingerprint(episode) if episode.actions >= SHORTEST else b""]

@@ -5,7 +5,7 @@ does not know, bytes that are damaged.
 
 What is left out is missing in every conversion. Sometimes that is right, sometimes it is the column that mattered.
 
-Look at what the finding names with the format's own tools, and decide whether it matters.
+Inspect the data that the finding names with the format's own tools, and decide whether it matters.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from rlds_kit.lint.subject import Subject
 
 
 class LeftOut(Check):
-    """Looks at what the reader says."""
+    """Checks the report of the reader."""
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
         """Repeats it."""

@@ -18,7 +18,7 @@ from rlds_kit.lint.subject import Subject
 
 
 class LossySource(Check):
-    """Looks at what the dataset says of itself."""
+    """Checks the metadata of the dataset."""
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
         """Says what was lost."""

@@ -30,7 +30,7 @@ STARTS: Final = f"{RECORDED}{IS_FIRST}"
 
 
 class MergedEpisodes(ProbeCheck):
-    """Looks at flags, at lengths, and at what playing again told."""
+    """Checks flags, lengths, and the replay."""
 
     reads = (*ENDS, STARTS)
 
@@ -39,8 +39,8 @@ class MergedEpisodes(ProbeCheck):
         self._episodes = 0
         return super().begin(subject)
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
-        """Looks for flags in the middle."""
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
+        """Finds flags in the middle."""
         last = stretch.episode.length - 1
         for path, leaf in stretch.leaves.items():
             if path not in self.reads or leaf.kind not in "biuf":
@@ -54,7 +54,7 @@ class MergedEpisodes(ProbeCheck):
                 yield Hit(message, stretch.episode.number, int(rows[0]), path, len(rows))
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks at the length."""
+        """Checks the length."""
         self._episodes += 1
         limit = time_limit(episode.provenance)
         if limit is not None and episode.actions > limit:
@@ -63,8 +63,8 @@ class MergedEpisodes(ProbeCheck):
             yield Hit(message, episode.number, limit, severity=severity)
         yield from super().episode(episode)
 
-    def told(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
-        """Asks whether the environment ended sooner."""
+    def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
+        """Checks whether the environment ended sooner."""
         if found.is_aligned and found.played.is_over and not found.is_whole:
             yield Hit("the environment ends the episode here, the recording goes on", episode.number, found.actions)
 

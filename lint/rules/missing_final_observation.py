@@ -21,10 +21,10 @@ from rlds_kit.lint.subject import SubjectEpisode
 
 
 class MissingFinalObservation(Check):
-    """Asks whether the last row has an observation."""
+    """Checks whether the last row has an observation."""
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks at the last row."""
+        """Checks the last row."""
         is_ended = episode.end in (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED)
         if is_ended and episode.actions > 0 and not episode.last and episode.before_last:
             yield Hit("no observation follows on the last action", episode.number, episode.length - 1, OBSERVATION)

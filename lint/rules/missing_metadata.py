@@ -3,7 +3,7 @@
 A key of the metadata is there in more than half of the episodes and missing in others. Episodes that were interrupted
 or cut off do not count: metadata that are known at the end only are missing there.
 
-`where` and `rlds-kit filter` ask every episode; one without the key is an error at best, and else it silently falls
+`where` and `rlds-kit filter` read every episode; one without the key is an error at best, and else it silently falls
 on one side. TFDS needs every key in every episode.
 
 Give the key to all episodes, with None where there is no value. `rlds-kit filter` leaves out those without it.

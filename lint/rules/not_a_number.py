@@ -18,12 +18,12 @@ from rlds_kit.lint.rule import LEARNED_FROM, Check, Hit, Severity, Stretch, rule
 
 
 class NotANumber(Check):
-    """Looks at floats among the declared fields."""
+    """Checks the floats of declared fields."""
 
     reads = LEARNED_FROM
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
-        """Looks for elements that are not finite."""
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
+        """Finds elements that are not finite."""
         for path, leaf in stretch.leaves.items():
             if not self.wants(path):
                 continue

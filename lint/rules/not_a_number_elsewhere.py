@@ -21,14 +21,14 @@ from rlds_kit.lint.subject import SubjectEpisode
 
 
 class NotANumberElsewhere(Check):
-    """Looks at floats in metadata and dynamic fields."""
+    """Checks the floats of metadata and dynamic fields."""
 
     def wants(self, path: str) -> bool:
         """All fields that are not declared, but for leaves that hold no floats."""
         return path.partition("/")[0] not in LEARNED_FROM and path not in self.done
 
-    def look(self, stretch: Stretch) -> Iterable[Hit]:
-        """Looks for elements that are not finite."""
+    def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
+        """Finds elements that are not finite."""
         for path, leaf in stretch.leaves.items():
             if not self.wants(path):
                 continue
@@ -38,7 +38,7 @@ class NotANumberElsewhere(Check):
                 yield from not_finite(stretch, path)
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks at the metadata."""
+        """Checks the metadata."""
         for path, value in flat(episode.metadata, "metadata"):
             if isinstance(value, float | np.floating) and not math.isfinite(value):
                 yield Hit("NaN" if math.isnan(value) else "infinity", episode.number, None, path)

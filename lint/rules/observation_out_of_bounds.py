@@ -5,9 +5,9 @@ millionth, which is what rounding does.
 
 Training code scales by the declared bounds, and a value outside leaves the range that a network or a discretisation
 expects. Either the value is wrong or the space is; rlds_kit refuses such a step when it is recorded, but other
-writers do not look.
+writers do not check.
 
-Mend the space of the environment if it is too narrow, else find out where the value comes from.
+Fix the space of the environment if it is too narrow, else find out where the value comes from.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """The final observation is the one before it once more.
 
 Almost every episode ends with two equal observations, and elsewhere consecutive ones hardly ever are: the odds of an
-accident are less than one in a million. Some rows from the middle of each episode are what tells the odds.
+accident are less than one in a million. Some rows from the middle of each episode give the probability.
 
 Writers that have n observations for n actions fill the last one up with what they have: D4RL's layout has no place
 for the observation after a timeout, and more than one conversion repeats the one before. A transition into a copy of
@@ -53,7 +53,7 @@ class RepeatedFinalObservation(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Asks whether it can be an accident."""
+        """Checks whether it can be an accident."""
         del subject
         odds = ((self._equal + 1) / (self._pairs + 2)) ** self._repeated
         if self._repeated < SHARE * self._episodes or odds >= ACCIDENT:

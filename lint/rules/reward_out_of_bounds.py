@@ -5,7 +5,7 @@ A reward is below the minimum or above the maximum that the dataset declares, or
 Value functions are bounded by the bounds of rewards (categorical ones, as in C51, need them), and a discount above 1
 makes returns grow without end. Either the number is wrong or the spec is.
 
-Mend the spec if it is too narrow, else find out where the number comes from: rewards are often scaled or summed over
+Fix the spec if it is too narrow, else find out where the number comes from: rewards are often scaled or summed over
 skipped frames after the spec was made.
 """
 

@@ -5,12 +5,12 @@ recorded observations, but the actions of the row after, or of the row before, l
 episodes of a dataset are played, up to 1,000 actions of each; a shift has to explain at least nine observations.
 
 In RLDS a step holds an observation and the action that was applied to it (SAR); EnvLogger and dm_env store an action
-with the observation that it led to (RSA). Whoever takes one for the other trains on actions that answer to the
+with the observation that it led to (RSA). A program that confuses them trains on actions that answer to the
 observation before, and behaviour cloning on such data learns to be late by one step. The alignment of RLDS is
 described in "RLDS: an Ecosystem to Generate, Share and Use Datasets in Reinforcement Learning" (Ramos et al., 2021).
 
 Move the actions by the number of rows that the finding names: `rlds_kit.transformations.shift_keys` does it in a
-pipeline, and rlds_kit's readers of EnvLogger and TFDS do it when they read. Then write the dataset anew.
+pipeline, and rlds_kit's readers of EnvLogger and TFDS do it when they read. Then write the dataset again.
 """
 
 from collections.abc import Iterable
@@ -24,9 +24,9 @@ from rlds_kit.lint.subject import SubjectEpisode
 
 
 class ShiftedActions(ProbeCheck):
-    """Asks whether other rows' actions explain the observations."""
+    """Checks whether other rows' actions explain the observations."""
 
-    def told(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
+    def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
         """Says by how much they are shifted."""
         if found.action_shift:
             where = "one row late" if found.action_shift > 0 else "one row early"

@@ -9,7 +9,7 @@ the number of actions is wrong by one more row in every episode: d3rlpy 2.8.1 do
 Minari. Every transition of such data pairs an action with a state in which it was not taken.
 
 Load the original again with a loader that keeps n + 1 observations: `rlds-kit convert` and `rlds_kit.open` do. Data
-that were saved after such a loading cannot be mended where the observations that fell off the end are missing.
+that were saved after such a loading cannot be repaired if the observations that fell off the end are missing.
 """
 
 from collections.abc import Iterable
@@ -23,9 +23,9 @@ from rlds_kit.lint.subject import SubjectEpisode
 
 
 class ShiftedObservations(ProbeCheck):
-    """Asks whether other rows' observations are explained by the actions."""
+    """Checks whether the actions explain other rows' observations."""
 
-    def told(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
+    def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
         """Says by how much they are shifted."""
         if not found.observation_shift:
             return

@@ -25,7 +25,7 @@ from rlds_kit.lint.subject import SubjectEpisode
 class ShiftedRewards(ProbeCheck):
     """Compares rewards where the observations are right."""
 
-    def told(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
+    def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
         """Says by how much they are shifted, or that they are others."""
         if not found.first_reward:
             return

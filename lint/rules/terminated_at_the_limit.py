@@ -25,7 +25,7 @@ class TerminatedAtTheLimit(Check):
     """Compares lengths with the limit of the environment."""
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks at how it ended."""
+        """Checks its end."""
         limit = time_limit(episode.provenance)
         is_forged = episode.end is EpisodeEnd.TERMINATED and not episode.truncated
         if limit is not None and is_forged and episode.actions == limit:

@@ -2,13 +2,13 @@
 
 Nothing says that something was lost, but the frequencies of 8 x 8 blocks of the images are multiples of a step, as
 they are after JPEG's quantisation, and those of blocks that lie between are not. Some twenty images of a dataset are
-looked at, colour or grey, at least 64 x 64 pixels large, with more than 64 levels. Qualities up to 90 or so are seen;
+checked, colour or grey, at least 64 x 64 pixels large, with more than 64 levels. Qualities up to 90 or so are seen;
 what was scaled or cropped afterwards, and video codecs with other transforms, are not. In frames of the 104 games of
 ALE, in colour and as 84 x 84 pixels of grey, and in 40 sets of noisy pictures like a camera's, none of which was
 JPEG, it saw none; of the pictures it saw all that were JPEG of quality 90 or less, of the games, whose pictures are
 mostly flat, a quarter to a half.
 
-JPEG changes pixels, and the changes are largest at edges: where the things are that a policy looks at. A dataset that
+JPEG changes pixels, and the changes are largest at edges: where the objects are that matter to a policy. A dataset that
 passes for lossless is compared with replays, and trains models whose inputs will not have these traces.
 
 Find the original images. If they are gone, say in the description that the images were JPEG once.
@@ -52,7 +52,7 @@ class TracesOfJpeg(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Looks for traces, where the dataset does not say that something was lost."""
+        """Finds traces, if the metadata of the dataset report no loss."""
         if subject.lossy:
             return
         for path, images in self._images.items():

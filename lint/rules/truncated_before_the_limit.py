@@ -2,7 +2,7 @@
 
 The environment was recorded with a limit of n steps, and the episode is marked as truncated after fewer than n
 actions, as in three other episodes of the dataset at least, all of different lengths. Only data of foreign formats
-are looked at: rlds_kit's loggers record what the environment said.
+are checked: rlds_kit's loggers record the flags of the environment.
 
 Minari marks a reset in the middle of an episode as a truncation that the environment never made. Truncation means
 that the episode was cut off by a limit that the agent's state does not show; a caller's reset may depend on anything,
@@ -34,7 +34,7 @@ class TruncatedBeforeTheLimit(Check):
         return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Looks at how it ended."""
+        """Checks its end."""
         if episode.digest or episode.end is not EpisodeEnd.TRUNCATED or len(self._found) >= LISTED:
             return ()
         limit = time_limit(episode.provenance)

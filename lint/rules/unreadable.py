@@ -21,7 +21,7 @@ class Unreadable(Check):
     """Says what opening went over; what reading runs into is added to it."""
 
     def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Looks at the dataset."""
+        """Checks the dataset."""
         return [Hit(each) for each in subject.damage]
 
 

@@ -22,7 +22,7 @@ FEWEST: Final = 3
 
 
 class ZeroFinalObservation(Check):
-    """Asks whether last observations are zeros."""
+    """Checks whether last observations are zeros."""
 
     def begin(self, subject: Subject) -> Iterable[Hit]:
         """Forgets what it counted."""

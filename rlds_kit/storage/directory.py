@@ -98,9 +98,9 @@ def description(directory: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: expected JSON: {error}; mend it or delete it, no shard needs it") from error
+        raise FormatError(f"{path}: expected JSON: {error}; repair it or delete it, no shard needs it") from error
     if not isinstance(content, dict):
-        raise FormatError(f"{path}: expected a JSON object; mend it or delete it, no shard needs it")
+        raise FormatError(f"{path}: expected a JSON object; repair it or delete it, no shard needs it")
     return content
 
 
@@ -196,7 +196,7 @@ def _require_compatible(directory: Path, declared: specs.Dict) -> None:
         existing = from_json(stored)
     except (SpecError, FormatError) as error:
         path = directory / DESCRIPTION
-        raise FormatError(f"{path}: {error}; mend it or delete it, no shard needs it") from error
+        raise FormatError(f"{path}: {error}; repair it or delete it, no shard needs it") from error
     problems = compatible(existing, declared)
     if problems:
         lines = "\n".join(f"  {problem.place}: {problem.message}" for problem in problems)

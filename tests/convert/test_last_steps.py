@@ -16,7 +16,7 @@ def flags_of(valid: list[bool], **columns: Any) -> Flags:
 
 
 @pytest.mark.parametrize(
-    ("valid", "says_validity", "lacks_observation"),
+    ("valid", "has_validity", "lacks_observation"),
     [
         ([True, True, True], True, False),
         ([True, True, False], True, True),
@@ -30,17 +30,17 @@ def flags_of(valid: list[bool], **columns: Any) -> Flags:
     ],
 )
 def test_only_the_last_of_several_steps_may_lack_its_observation(
-    valid: list[bool], says_validity: bool, lacks_observation: bool
+    valid: list[bool], has_validity: bool, lacks_observation: bool
 ) -> None:
     """An episode of one step has an observation, or nothing at all."""
     flags = flags_of(valid)
-    assert (flags.says_validity, flags.lacks_observation) == (says_validity, lacks_observation)
+    assert (flags.has_validity, flags.lacks_observation) == (has_validity, lacks_observation)
 
 
 def test_without_the_field_every_observation_is_there() -> None:
     """As in data of other programs."""
     flags = read_flags({"is_last": np.array([False, True])}, 2)
-    assert (flags.says_validity, flags.lacks_observation, flags.is_last, flags.is_terminal) == (
+    assert (flags.has_validity, flags.lacks_observation, flags.is_last, flags.is_terminal) == (
         False,
         False,
         True,

@@ -21,7 +21,7 @@ def test_overview_has_the_rule(identifier: str) -> None:
 
 
 def test_page_has_all_parts() -> None:
-    """What, why, how to mend it, how to silence it."""
+    """What, why, how to fix it, how to silence it."""
     text = page(RULES["RK101"])
     assert [heading for heading in HEADINGS if f"## {heading}\n" not in text] == []
     assert "--ignore RK101" in text

@@ -144,7 +144,7 @@ def _with_spec(path: Path, declared: specs.Dict) -> list[str]:
         list(check.begin(subject))
         for episode in subject:
             stretch = Stretch(episode, episode.leaves(check.wants, 0, episode.length))
-            hits += [rule.id for _ in check.look(stretch)]
+            hits += [rule.id for _ in check.check_rows(stretch)]
     return hits
 
 

@@ -30,14 +30,14 @@ class AtariAgentsConfig(DirectoryConfig):
 
 def _small(game: str) -> AtariAgentsConfig:
     season = Season(game, episodes=2, max_steps=400)
-    said = f"{env_id(game)}: 2 episodes of each policy, 400 steps at most. Recorded in seconds."
-    return AtariAgentsConfig(name=game, description=said, season=season)
+    text = f"{env_id(game)}: 2 episodes of each policy, 400 steps at most. Recorded in seconds."
+    return AtariAgentsConfig(name=game, description=text, season=season)
 
 
 def _large(game: str) -> AtariAgentsConfig:
     season = Season(game, episodes=100, max_steps=5_000)
-    said = f"{env_id(game)}: 100 episodes of each policy, 5,000 steps at most. Recorded in up to an hour."
-    return AtariAgentsConfig(name=f"{game}_large", description=said, season=season)
+    text = f"{env_id(game)}: 100 episodes of each policy, 5,000 steps at most. Recorded in up to an hour."
+    return AtariAgentsConfig(name=f"{game}_large", description=text, season=season)
 
 
 class Builder(DirectoryBuilder):

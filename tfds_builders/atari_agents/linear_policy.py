@@ -72,8 +72,10 @@ class LinearPolicy:
 
     def save(self, path: Path) -> None:
         """Writes a checkpoint, an npz file."""
-        held = self.features
-        np.savez_compressed(path, places=held.places, mean=held.mean, scale=held.scale, weights=self.weights)
+        features = self.features
+        np.savez_compressed(
+            path, places=features.places, mean=features.mean, scale=features.scale, weights=self.weights
+        )
 
 
 def checkpoint(game: str) -> LinearPolicy | None:

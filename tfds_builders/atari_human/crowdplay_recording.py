@@ -37,7 +37,7 @@ def record(episodes: Iterable[Played], directory: str | os.PathLike[str], about:
       How many episodes were recorded.
 
     Raises:
-      FormatError: a trajectory is not of CrowdPlay's form, or nobody played.
+      FormatError: a trajectory is not of CrowdPlay's form, or has no player.
       ProofError: what was read back is not what was given.
     """
     given: dict[tuple[str, str], bytes] = {}

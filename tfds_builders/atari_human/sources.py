@@ -64,7 +64,9 @@ class Recordings:
                 _link(path, directory / path.name)
         note_closed(directory)
         if rlds_kit.open(directory).content_digest != dataset.content_digest:
-            raise ProofError(f"{directory}: the episodes are not those of {source}; was somebody recording into it?")
+            raise ProofError(
+                f"{directory}: the episodes are not those of {source}; did another process record into it?"
+            )
 
 
 @dataclass(frozen=True)

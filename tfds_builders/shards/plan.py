@@ -18,11 +18,11 @@ from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.loader.last_step import LastStep, with_last_step
 from rlds_kit.tfds_builders.shards.balance import apportion, cut
 from rlds_kit.tfds_builders.shards.errors import BuildError
+from rlds_kit.tfds_builders.shards.located_episodes import Located, decoded_step_bytes, located
 from rlds_kit.tfds_builders.shards.spec import FORMATS, EpisodeRef, Format, ShardSpec
-from rlds_kit.tfds_builders.shards.survey import Located, decoded_step_bytes, located
 
 TARGET_BYTES: Final = 256 << 20
-"""Of a shard, where neither a number of shards nor another size is asked for."""
+"""The default size of a shard."""
 SPLIT: Final = "train"
 """The one split of a dataset in a format of TFDS."""
 

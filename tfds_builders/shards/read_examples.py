@@ -10,7 +10,7 @@ from rlds_kit.base.extras import needs
 from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
 from rlds_kit.convert.tfds import tf_record
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, ShardSpec
-from rlds_kit.tfds_builders.shards.values import features_of, values_digest
+from rlds_kit.tfds_builders.shards.tfds_values import features_of, values_digest
 
 
 def read_back(spec: ShardSpec) -> Iterator[EpisodeInfo]:

@@ -8,7 +8,7 @@ from rlds_kit.loader.last_step import SAID
 from rlds_kit.storage import directory as directories
 from rlds_kit.tfds_builders.shards.plan import SPLIT
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
-from rlds_kit.tfds_builders.shards.values import features_of
+from rlds_kit.tfds_builders.shards.tfds_values import features_of
 
 
 def write_metadata(specs: Sequence[ShardSpec], infos: Sequence[ShardInfo], version: str) -> None:

@@ -26,9 +26,9 @@ def work(spec: ShardSpec) -> ShardInfo:
 
     >>> work(plan(rlds_kit.open("data/pong"), "data/copy", "riegeli")[0]).steps  # doctest: +SKIP
     """
-    kept = finished(spec)
-    if kept is not None:
-        return kept
+    done = finished(spec)
+    if done is not None:
+        return done
     info_path(spec).unlink(missing_ok=True)
     with _named(spec):
         with whole_file(spec.path) as temporary:

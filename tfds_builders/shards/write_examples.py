@@ -14,10 +14,10 @@ from rlds_kit.episode.episode import Episode
 from rlds_kit.tfds_builders.example import example
 from rlds_kit.tfds_builders.shards.source_shards import SourceShards
 from rlds_kit.tfds_builders.shards.spec import EpisodeInfo, ShardSpec
-from rlds_kit.tfds_builders.shards.values import features_of, values_digest
+from rlds_kit.tfds_builders.shards.tfds_values import features_of, values_digest
 
 ARRAY_RECORD_OPTIONS: Final = "group_size:1"
-"""One episode at a time can be read: what TFDS itself asks for."""
+"""Episodes can be read one at a time, as TFDS requires."""
 
 Write = Callable[[bytes], None]
 

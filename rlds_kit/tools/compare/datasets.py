@@ -13,15 +13,15 @@ from rlds_kit.loader.source import Source
 from rlds_kit.storage.episode_reader import Wanted
 from rlds_kit.storage.episode_reader import fields as at_or_below
 from rlds_kit.storage.selection import path_of
+from rlds_kit.tools.compare.difference_tally import Tally
 from rlds_kit.tools.compare.layers import layer_differences
 from rlds_kit.tools.compare.matching import Match, pair
 from rlds_kit.tools.compare.report import Report
 from rlds_kit.tools.compare.steps import step_differences, stretches
-from rlds_kit.tools.compare.tally import Tally
 from rlds_kit.tools.compare.values import ValueDifference, differences
 
 LIMIT: Final = 10
-"""How many first differences a report lists, unless it is told otherwise."""
+"""The default number of first differences that a report lists."""
 
 
 def diff(
@@ -35,7 +35,7 @@ def diff(
 ) -> Report:
     """Compares two datasets: values and types, shapes, which steps have a value, ends, metadata, order, layers.
 
-    Values are compared bit for bit, and Python's numbers, NumPy's scalars and arrays are told apart. Episodes whose
+    Values are compared bit for bit, and Python's numbers, NumPy's scalars and arrays differ. Episodes whose
     content digests are equal are not decoded. Ids, clock times (`time_ns`, unless it is named in `fields`), package
     versions, how steps are cut into blocks, and the origin that a conversion notes play no part. Views are compared as
     they are: the episodes that `where`, `take` or `split` chose, the fields that `select` chose. Long episodes are
@@ -45,11 +45,11 @@ def diff(
       a: one dataset.
       b: the other one.
       fields: to compare, by name or path into a nest, whatever `select` chose; then nothing else of episodes is
-        looked at but their length, nor anything of the datasets and their layers. None: everything.
+        compared but their length, and neither metadata of the datasets nor layers. None: everything.
       match: which episodes to compare with each other; None: those of the same id if there are any, else those of the
         same place.
       limit: how many first differences to list; all are counted.
-      progress: told of bytes of `a`.
+      progress: gets the bytes of `a`.
 
     Raises:
       KeyError: neither dataset has the field.
@@ -100,7 +100,7 @@ class _Sides:
         self._is_alike = names is not None or _chosen(a) == _chosen(b)
 
     def metered(self, pairs: tuple[tuple[int, int], ...], progress: Progress | None) -> Iterator[tuple[int, int]]:
-        """The pairs; between them `progress` is told."""
+        """The pairs; `progress` is called between them."""
         lengths = self._a.lengths()
         steps = max(1, sum(lengths[number] for number, _ in pairs))
         size = sum(path.stat().st_size for path in set(self._a.shards())) if progress is not None else 0
@@ -112,7 +112,7 @@ class _Sides:
                 progress(size * done // steps, size)
 
     def have_same_digest(self, number_a: int, number_b: int) -> bool:
-        """Whether digests tell that nothing differs; they cover neither clocks nor what `select` left out."""
+        """Whether digests prove that nothing differs; they cover neither clocks nor fields that `select` left out."""
         if self._a.amended_by or self._b.amended_by:
             return False  # they are of what was recorded
         if not self._is_alike or TIME_NS in (self._names or self._a.selected or ()):
@@ -148,7 +148,7 @@ def _of_episode(episode: Episode, names: tuple[str, ...] | None) -> dict[str, An
 
 
 def _wanted(a: Dataset, b: Dataset, names: tuple[str, ...] | None) -> tuple[Wanted, Wanted]:
-    """Tells which columns of each to compare."""
+    """Returns a function that selects the columns to compare."""
     if names is None:
         return _shown(a), _shown(b)
     paths = {path for name in names if name not in FLAGS for path in _paths(a, b, name)}
@@ -157,7 +157,7 @@ def _wanted(a: Dataset, b: Dataset, names: tuple[str, ...] | None) -> tuple[Want
 
 
 def _shown(dataset: Dataset) -> Wanted:
-    """Tells which columns a view has."""
+    """Returns a function that selects the columns of a view."""
     chosen = _chosen(dataset)
     return (lambda path: path != TIME_NS) if chosen is None else at_or_below(sorted(chosen))
 

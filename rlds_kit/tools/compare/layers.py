@@ -12,7 +12,7 @@ from rlds_kit.layers import Annotation
 from rlds_kit.layers.message import record_of
 from rlds_kit.tools.compare.report import LayerDifference
 
-_NOBODY: Final = uuid.UUID(int=0)
+_NO_ID: Final = uuid.UUID(int=0)
 
 
 def layer_differences(a: Dataset, b: Dataset, pairs: Sequence[tuple[int, int]]) -> tuple[LayerDifference, ...]:
@@ -34,18 +34,18 @@ def _differences(a: Dataset, b: Dataset, pairs: Sequence[tuple[int, int]]) -> It
     for name in sorted({*a.layers, *b.layers}):
         only_a = only_b = 0
         for number_a, number_b in pairs:
-            said_a, said_b = _said(a, a.episodes[number_a], name), _said(b, b.episodes[number_b], name)
-            only_a += (said_a - said_b).total()
-            only_b += (said_b - said_a).total()
+            in_a, in_b = _annotations(a, a.episodes[number_a], name), _annotations(b, b.episodes[number_b], name)
+            only_a += (in_a - in_b).total()
+            only_b += (in_b - in_a).total()
         if only_a or only_b:
             yield LayerDifference(name, only_a, only_b)
 
 
-def _said(dataset: Dataset, episode: Episode, name: str) -> Counter[bytes]:
+def _annotations(dataset: Dataset, episode: Episode, name: str) -> Counter[bytes]:
     return Counter(_contents(episode.annotations(name))) if name in dataset.layers else Counter()
 
 
 def _contents(annotations: Iterable[Annotation]) -> Iterator[bytes]:
     """Each without its ids, and without what follows from the episode."""
     for each in annotations:
-        yield record_of([replace(each, id=_NOBODY, episode=_NOBODY, digest=b"")])
+        yield record_of([replace(each, id=_NO_ID, episode=_NO_ID, digest=b"")])

@@ -51,7 +51,7 @@ class FieldDifference:
       kind: what differs.
       count: steps, episodes or datasets that differ.
       values: elements that differ.
-      max_difference: the largest absolute difference of numbers; None where there is none to tell.
+      max_difference: the largest absolute difference of numbers; None if there is none.
       first: the first one.
     """
 
@@ -94,7 +94,7 @@ class Report:
       reordered: pairs that come in another order in B; only where episodes are paired by id.
       fields: every field that differs, in the order in which they were found to.
       first: the first differences, in order.
-      layers: layers that differ; they are not looked at where fields were chosen.
+      layers: layers that differ; they are not compared if fields were chosen.
     """
 
     a: str

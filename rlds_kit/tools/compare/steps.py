@@ -36,7 +36,7 @@ def step_differences(
 ) -> Iterator[tuple[int, ValueDifference]]:
     """The differences in steps `[begin, end)` of the columns that are wanted of each side, each with its step.
 
-    Fields whose columns hold the same bytes are not looked at value by value.
+    Fields whose columns have the same bytes are not compared value by value.
 
     Raises:
       DamagedError: something that is compared is damaged.

@@ -37,7 +37,7 @@ class ValueDifference:
       a: one value.
       b: the other one.
       count: elements that differ; 1 unless both are arrays of one shape.
-      max_difference: the largest absolute difference of numbers; None where there is none to tell: no numbers, other
+      max_difference: the largest absolute difference of numbers; None if there is none: no numbers, other
         shapes, or only NaN against something else.
     """
 

@@ -26,7 +26,7 @@ def delete(
       source: directory of the dataset; not changed.
       destination: for the new dataset; must not exist, or be an empty directory.
       ids: of the episodes to leave out, as `episode.id` gives them.
-      progress: told of bytes; they are read twice.
+      progress: gets the bytes done; they are read twice.
 
     Raises:
       ValueError: one of `ids` is no UUID.
@@ -46,8 +46,8 @@ def delete(
     if missing:
         raise KeyError(f"{read.path}: there is no episode {', '.join(sorted(map(str, missing)))}; nothing was deleted")
     made = lineage("delete", {"ids": sorted(map(str, unwanted))}, [read])
-    kept = [episode for episode in episodes if episode.id not in unwanted]
-    report = new_dataset(destination, [read], kept, made, progress)
+    others = [episode for episode in episodes if episode.id not in unwanted]
+    report = new_dataset(destination, [read], others, made, progress)
     return replace(report, removed=len(unwanted), duplicates=duplicates)
 
 

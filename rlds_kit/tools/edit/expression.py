@@ -53,7 +53,7 @@ class Condition:
 
     Attributes:
       text: as it was given.
-      names: that it asks for.
+      names: that it uses.
       tree: what it means.
     """
 
@@ -61,11 +61,11 @@ class Condition:
     names: frozenset[str]
     tree: ast.expr
 
-    def holds(self, values: Mapping[str, Any]) -> bool:
+    def is_true(self, values: Mapping[str, Any]) -> bool:
         """Whether it is true of these values.
 
         Args:
-          values: by name; others than `names` are not looked at.
+          values: by name; others than `names` are ignored.
 
         Raises:
           ValueError: it cannot be decided: a comparison of things that have no order, or the result is not true or
@@ -83,7 +83,7 @@ def parse(text: str) -> Condition:
     Raises:
       ValueError: it is no expression, or has something that is not allowed.
 
-    >>> parse("score > 10 and end == 'terminated'").holds({"score": 12, "end": "terminated"})
+    >>> parse("score > 10 and end == 'terminated'").is_true({"score": 12, "end": "terminated"})
     True
     >>> parse("return / length >= 0.5").names == {"return", "length"}
     True
@@ -158,7 +158,7 @@ def _compare(left: ast.expr, signs: list[ast.cmpop], others: list[ast.expr], val
     for sign, node in zip(signs, others, strict=True):
         other = _value(node, values)
         if isinstance(sign, ast.Is | ast.IsNot) and one is not None and other is not None:
-            raise TypeError("`is` asks for None only; use == to compare values")
+            raise TypeError("`is` compares with None only; use == to compare values")
         if not _truth(_COMPARISONS[type(sign)](one, other)):
             return False
         one = other

@@ -1,4 +1,4 @@
-"""What a condition can ask of an episode; nothing is read that it does not ask for."""
+"""The facts of an episode that a condition can use; only those that it uses are read."""
 
 from collections.abc import Callable
 from typing import Any, Final

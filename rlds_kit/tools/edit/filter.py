@@ -31,13 +31,13 @@ def filter(  # noqa: A001  what people call it; it is used as `edit.filter`
         key, and `length`, `end` ("terminated", "truncated", "interrupted", "incomplete"), `return` (the sum of its
         rewards), `seed`, `id`, and `tags` (the labels that layers give it or its steps, as in `"crash" in tags`);
         `metadata["key"]` is for keys that are no names, or are one of these.
-      progress: told of bytes; they are read twice.
+      progress: gets the bytes done; they are read twice.
 
     Raises:
-      ValueError: the condition cannot be read, asks for a name that no episode has, or cannot be decided.
+      ValueError: the condition cannot be parsed, has a name that no episode has, or cannot be decided.
       NotADatasetError: there is no dataset at `source`.
       DatasetExistsError: something is at `destination`.
-      SpecError: it asks for a return where an episode has not one reward a step.
+      SpecError: it uses the return of an episode that does not have one reward for each step.
       FormatError: two episodes have the same id and different content.
       DamagedError: the source is damaged.
       OSError: a file cannot be read or written.
@@ -59,14 +59,14 @@ def _chosen(condition: Condition, episodes: Sequence[SourceEpisode]) -> Iterator
         known = sorted({key for each in metadata for key in each if isinstance(key, str)} | FACTS.keys())
         raise ValueError(f"no episode has {', '.join(unknown)}; there are {', '.join(known)}")
     for episode, each in zip(episodes, metadata, strict=True):
-        if _holds(condition, episode, {key: each.get(key) for key in keys}):
+        if _is_true(condition, episode, {key: each.get(key) for key in keys}):
             yield episode
 
 
-def _holds(condition: Condition, episode: SourceEpisode, values: dict[str, Any]) -> bool:
+def _is_true(condition: Condition, episode: SourceEpisode, values: dict[str, Any]) -> bool:
     values |= {name: FACTS[name](episode) for name in condition.names & FACTS.keys()}
     try:
-        return condition.holds(values)
+        return condition.is_true(values)
     except ValueError as error:
         shown = ", ".join(f"{name}={item!r}" for name, item in sorted(values.items()) if name != METADATA)
         raise ValueError(f"episode {episode.id}: {error} ({shown})") from error

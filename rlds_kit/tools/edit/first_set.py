@@ -25,7 +25,7 @@ def first_set(episode: SourceEpisode, field: str, begin: int, end: int) -> int |
     Args:
       episode: of a source.
       field: name, or path into a nest: "info/success".
-      begin: first step to look at.
+      begin: first step to search.
       end: one past the last.
 
     Raises:

@@ -20,12 +20,12 @@ def merge(
 ) -> Report:
     """Puts the episodes of several datasets into a new one, without decoding them.
 
-    Ids, content digests, runs and blocks stay as they are. An episode that several sources have is kept once.
+    Ids, content digests, runs and blocks do not change. An episode that several sources have is copied once.
 
     Args:
       sources: directories of datasets; not changed.
       destination: for the new dataset; must not exist, or be an empty directory.
-      progress: told of bytes; they are read twice.
+      progress: gets the bytes done; they are read twice.
 
     Raises:
       ValueError: there are no sources.

@@ -32,7 +32,7 @@ def new_dataset(
       sources: that the episodes are from.
       episodes: in their order, each id once.
       made: the lineage.
-      progress: told of bytes; they are read twice.
+      progress: gets the bytes done; they are read twice.
 
     Raises:
       DatasetExistsError: something is at `destination`.

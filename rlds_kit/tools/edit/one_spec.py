@@ -34,10 +34,10 @@ def one_spec(sources: Sequence[Source]) -> specs.Dict:
 
 def _declared(sources: Sequence[Source]) -> list[tuple[Source, specs.Dict]]:
     """What dataset.json and the shards of each source declare, each spec once; at least one."""
-    said = [(source, _described(source)) for source in sources]
-    said += [(source, _of_header(header)) for source, header in shard_headers(sources)]
+    declared = [(source, _described(source)) for source in sources]
+    declared += [(source, _of_header(header)) for source, header in shard_headers(sources)]
     found: list[tuple[Source, specs.Dict]] = []
-    for source, spec in said:
+    for source, spec in declared:
         if spec is not None and spec not in [each for _, each in found]:
             found.append((source, spec))
     return found or [(sources[0], specs.Dict({}))]
@@ -51,7 +51,7 @@ def _described(source: Source) -> specs.Dict | None:
         spec = specs.from_json(source.description["spec"])
     except FormatError as error:
         place = source.path / DESCRIPTION
-        raise FormatError(f"{place}: {error}; mend it or delete it, no shard needs it") from error
+        raise FormatError(f"{place}: {error}; repair it or delete it, no shard needs it") from error
     own = [_of_header(header) for _, header in shard_headers([source])]
     return spec if isinstance(spec, specs.Dict) and not any(compatible(spec, each) for each in own) else None
 

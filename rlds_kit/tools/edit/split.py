@@ -34,7 +34,7 @@ def split(
       destination: directory for the parts, each under its name; must not exist, or be empty.
       fractions: of each part, by name; they sum to 1. How many episodes a part gets varies as chance does.
       seed: another one gives another split.
-      progress: told of bytes; they are read twice.
+      progress: gets the bytes done; they are read twice.
 
     Returns:
       What is in each part.

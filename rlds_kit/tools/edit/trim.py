@@ -49,7 +49,7 @@ def trim(
       at: a field of bools, or a path into a nest, "info/success". Of the steps `[begin, end)` the first one where it is
         true becomes the last; if the field belongs to the action, the step after. None: no such field.
       tag: a label that layers give to steps: the first step that has it becomes the last. None: no such label.
-      progress: told of bytes; they are read twice.
+      progress: gets the bytes done; they are read twice.
 
     Raises:
       ValueError: no episode has the field `at`, or it is not one bool a step; no step has the tag.

@@ -18,7 +18,7 @@ from rlds_kit.tools.plot.tally import CELLS, HUGE
 from rlds_kit.tools.upkeep.statistics import summary
 
 BINS: Final = 40
-"""How many bins a histogram has at most, unless something else is said."""
+"""The default maximum of bins of a histogram."""
 MIN_BINS: Final = 2
 """Zero is always the edge of a bin of actions that are no whole numbers."""
 MAX_BINS: Final = CELLS // 4
@@ -31,7 +31,7 @@ Key = TypeVar("Key", bound=Hashable)
 def count(datasets: Mapping[str, Dataset], *, bins: int = BINS, progress: Progress | None = None) -> Histograms:
     """Counts returns, lengths and actions of datasets, in bins that they share.
 
-    Returns and lengths are kept until bins are chosen; actions are counted as they are read. Actions that are arrays
+    Returns and lengths are stored until bins are chosen; actions are counted as they are read. Actions that are arrays
     have a histogram for each of their first 16 elements.
 
     Args:

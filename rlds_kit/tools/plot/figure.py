@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Of datasets, in order; people who are colour-blind can tell them apart (Okabe and Ito, Color Universal Design)."""
+"""Of datasets, in order; people who are colour-blind can distinguish them (Okabe and Ito, Color Universal Design)."""
 PANELS: Final = 16
 """Of returns and of actions, so many have a panel each."""
 

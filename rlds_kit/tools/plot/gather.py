@@ -80,7 +80,7 @@ def gather(dataset: Dataset, meter: Meter) -> Gathered:
 
     Args:
       dataset: or a view of one.
-      meter: told of the dataset's bytes; an episode's are its share of the steps.
+      meter: counts the dataset's bytes, in proportion to the steps of episodes.
 
     Raises:
       DamagedError: a reward or an action is damaged, or steps are missing.
@@ -112,7 +112,7 @@ def _gather_episode(found: Gathered, episode: Episode, spec: specs.Spec) -> None
 
 
 def _columns(episode: Episode) -> Iterator[Column]:
-    """Columns have the values that are defined and no others, and tell texts from numbers from None."""
+    """Columns have only the defined values, and distinguish texts, numbers and None."""
     selected = episode._wanted()  # noqa: SLF001
     reader = episode._reader()  # noqa: SLF001  what `episode["action"]` and `mask` read, in one go
     for block in reader.blocks(0, episode.length, lambda path: _WANTED(path) and selected(path)):

@@ -31,7 +31,7 @@ def draw_numbers(axes: "Axes", histogram: Histogram, unit: str, colours: Mapping
     _label(axes, histogram.name)
     axes.set_xlabel(_beyond(histogram), fontsize=_SMALL, color="0.4")
     if not histogram.edges:
-        _say_that_nothing_is_there(axes)
+        _show_no_data(axes)
         return
     edges = np.array(histogram.edges)
     heights = {
@@ -157,7 +157,7 @@ def _beyond(histogram: Histogram) -> str:
     return f"not shown: {'; '.join(parts)}" if parts else ""
 
 
-def _say_that_nothing_is_there(axes: "Axes") -> None:
+def _show_no_data(axes: "Axes") -> None:
     axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color="0.4")
     axes.set_xticks([])
     axes.set_yticks([])

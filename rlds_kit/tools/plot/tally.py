@@ -83,7 +83,7 @@ class Tally:
         if self.low <= low and high <= self.high:
             return
         low, high = min(low, self.low), max(high, self.high)
-        # Cells that float64 could not tell apart would be of no use.
+        # Cells must differ in float64.
         exponent = max(
             self.exponent, math.frexp(max(abs(low), abs(high)))[1] - _MANTISSA_BITS if low or high else _FINEST
         )

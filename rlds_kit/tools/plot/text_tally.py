@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 DISTINCT: Final = 10_000
-"""Texts that are told apart; one that is met for the first time after so many others counts as another."""
+"""The number of texts that are counted separately; later ones count as others."""
 PREFIX: Final = 80
 """Texts that begin with the same characters, this many, count as one."""
 
@@ -15,7 +15,7 @@ class TextTally:
 
     Attributes:
       counts: by text, or by its beginning.
-      others: texts that came too late to be told apart.
+      others: the count of later texts.
 
     >>> tally = TextTally()
     >>> tally.add(["left", "right", "left"])

@@ -1,4 +1,4 @@
-"""Plays recorded episodes again and tells where the environment does something else."""
+"""Replays recorded episodes and reports where the environment diverges."""
 
 from rlds_kit.base.environment import NotRebuiltError
 from rlds_kit.tools.replay.datasets import replay

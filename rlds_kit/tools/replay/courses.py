@@ -70,4 +70,4 @@ def _chain(episode: Episode) -> ResetChain | None:
     try:
         return chain_of(episode.provenance)
     except DamagedError:
-        return None  # said when it is played
+        return None  # the replay reports it

@@ -42,7 +42,7 @@ def replay(
       dataset: recorded with a Gymnasium environment.
       episodes: numbers of those to play; None: all.
       with_info: whether to compare infos, too. Some environments measure time in theirs.
-      progress: told of bytes, as if every step took as many.
+      progress: gets the bytes done, estimated as equal for all steps.
 
     Raises:
       IndexError: there is no such episode.
@@ -111,7 +111,7 @@ def _lack(chain: ResetChain | None, resets: int, steps: int) -> str:
 
 
 def _unseeded(episode: Episode, chain: ResetChain | None) -> str:
-    """Why nobody knows the random numbers of an episode; empty if they follow from a seed."""
+    """Why the random numbers of an episode are unknown; empty if they follow from a seed."""
     if chain is not None or episode.seed is not None or not episode.provenance.get("id"):
         return ""  # without an id there is more to say than that
     return f"no seed was recorded, and none before it; pass one to the first reset, or {ADVICE}"

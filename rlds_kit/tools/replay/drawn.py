@@ -15,7 +15,7 @@ MODE: Final = "rgb_array"
 
 
 class NotDrawnError(RldsKitError, ValueError):
-    """Nobody can say what there was to see at a step; the message says why."""
+    """The frame of a step cannot be rendered; the message says why."""
 
 
 def why_not_drawn(episode: Episode) -> str:

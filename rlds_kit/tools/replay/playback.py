@@ -16,7 +16,7 @@ STRETCH: Final = 64
 """Steps that are read at once."""
 FLAG_NAMES: Final = ("terminated", "truncated")
 OPEN_ENDED: Final = (None, EpisodeEnd.INCOMPLETE)
-"""Of such an episode nobody knows what the flags of the last step were."""
+"""The endings of episodes whose last flags are unknown."""
 
 
 @dataclass(frozen=True, slots=True)

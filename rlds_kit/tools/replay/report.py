@@ -14,7 +14,7 @@ class Divergence:
       step: row of the episode: of a reward, that of its action; of an observation and of flags, the one after it.
       recorded: in short.
       replayed: in short.
-      max_difference: the largest absolute difference of numbers; None where there is none to tell.
+      max_difference: the largest absolute difference of numbers; None if there is none.
     """
 
     field: str

@@ -1,4 +1,4 @@
-"""Looks after datasets that are on disk: verify, repair, rechunk, statistics."""
+"""Maintains datasets on disk: verify, repair, rechunk, statistics."""
 
 from rlds_kit.tools.upkeep.finding import Finding
 from rlds_kit.tools.upkeep.rechunk import RechunkReport, rechunk

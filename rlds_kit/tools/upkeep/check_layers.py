@@ -22,7 +22,7 @@ def layer_problems(dataset: Path, digests: Mapping[bytes, bytes]) -> Iterator[Fi
             place = f"{LAYERS}/{name}/{path.name}"
             try:
                 found = read_file(path)
-                said, faults = Layer(dataset, name, {path.name: found}).readable()
+                annotations, faults = Layer(dataset, name, {path.name: found}).readable()
             except FormatError as error:
                 yield Finding("layer-format", str(error), place)
                 continue
@@ -31,7 +31,7 @@ def layer_problems(dataset: Path, digests: Mapping[bytes, bytes]) -> Iterator[Fi
                 yield Finding("layer-damaged", region.message, place, region.begin, region.end)
             changed = {
                 each.episode
-                for each in said
+                for each in annotations
                 if each.digest and digests.get(each.episode.bytes, b"") not in (b"", each.digest)
             }
             for episode in sorted(changed):

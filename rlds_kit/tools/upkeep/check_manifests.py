@@ -10,21 +10,21 @@ from rlds_kit.tools.upkeep.closing import digest_in
 from rlds_kit.tools.upkeep.finding import Finding
 
 
-def manifest_losses(dataset: Path, said: Manifests, damaged: Collection[str]) -> list[Lost]:
-    """What is missing, or not as it was closed, and is not accepted.
+def manifest_losses(dataset: Path, manifests: Manifests, damaged: Collection[str]) -> list[Lost]:
+    """Finds closed files that are missing or have changed, and are not accepted.
 
     Args:
       dataset: its directory.
-      said: by its manifests.
-      damaged: files that are known to be: they need not be compared with their digests.
+      manifests: of the dataset.
+      damaged: files whose damage is known, and whose digests are not compared.
     """
-    found = losses(dataset, said)
-    looked = {*damaged, *(each.path for each in found)}
-    for closed in said.closed.values():
+    found = losses(dataset, manifests)
+    known = {*damaged, *(each.path for each in found)}
+    for closed in manifests.closed.values():
         changed = Lost(closed.path, closed.bytes, closed, "has another digest than the file that was closed")
-        if closed.digest and closed.path not in looked and not is_accepted(said, changed):
+        if closed.digest and closed.path not in known and not is_accepted(manifests, changed):
             path = dataset / closed.path
-            is_as_long = path.is_file() and path.stat().st_size == closed.bytes  # else it was accepted
+            is_as_long = path.is_file() and path.stat().st_size == closed.bytes  # other sizes were accepted
             if is_as_long and digest_in(dataset, closed.path) not in (None, closed.digest):
                 found.append(changed)
     return found

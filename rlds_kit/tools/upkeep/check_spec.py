@@ -47,7 +47,7 @@ def _leaf_spec(spec: specs.Spec, column: Column) -> specs.Spec | None:
 
 
 def _is_uniform(column: Column, spec: specs.Spec | None) -> bool:
-    """Whether all values fit if one does: nothing but dtype and shape is asked of them, and these are the same."""
+    """Whether all values fit if one does: the spec has only a dtype and a shape, and these are the same."""
     return (
         isinstance(spec, specs.Array)
         and column.shapes is None

@@ -14,7 +14,7 @@ from rlds_kit.storage.shard_file import ShardFile
 
 
 def note_closed(directory: Path) -> None:
-    """Writes the manifests of a directory that nobody else writes to: of its shards and the files of its layers.
+    """Writes the manifests of a directory without other writers: of its shards and the files of its layers.
 
     The same files have the same manifests.
 

@@ -1,4 +1,4 @@
-"""What a look at a whole dataset found, one thing each: `verify`, `repair` and `rechunk` share it."""
+"""One finding about a dataset, shared by `verify`, `repair` and `rechunk`."""
 
 import os
 import uuid

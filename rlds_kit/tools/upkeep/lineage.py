@@ -1,7 +1,7 @@
-"""`dataset.json` of an edited dataset: what its sources said of themselves, and how it was made from them.
+"""`dataset.json` of an edited dataset: the descriptions of its sources, and its lineage.
 
 `"lineage": {"verb", "arguments", "version", "sources": [{"name", "digest", "lineage"}]}`: the lineage of a source is
-there if it had one, so the whole history is kept, also that of merges. Digests are content digests in hexadecimal.
+there if it has one, so the whole history is recorded, also that of merges. Digests are content digests in hexadecimal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,12 +72,12 @@ def note(directory: Path, made: Mapping[str, Any]) -> None:
 
 def _about(sources: Sequence[Source]) -> dict[str, str]:
     """Name and description if all sources have the same; all citations; all licences, unless one has none."""
-    said = {key: [str(source.description.get(key) or "") for source in sources] for key in directories.ABOUT}
-    same = {key: values[0] if len(set(values)) == 1 else "" for key, values in said.items()}
-    citations = [citation for citation in dict.fromkeys(said["citation"]) if citation]
-    licences = dict.fromkeys(said["licence"])
+    texts = {key: [str(source.description.get(key) or "") for source in sources] for key in directories.ABOUT}
+    same = {key: values[0] if len(set(values)) == 1 else "" for key, values in texts.items()}
+    citations = [citation for citation in dict.fromkeys(texts["citation"]) if citation]
+    licences = dict.fromkeys(texts["licence"])
     return {
         **same,
         "citation": "\n\n".join(citations),
-        "licence": "" if "" in licences else " AND ".join(licences),  # as SPDX says that several hold
+        "licence": "" if "" in licences else " AND ".join(licences),  # how SPDX joins several
     }

@@ -34,7 +34,7 @@ from rlds_kit.tools.upkeep.regroup import regrouped
 from rlds_kit.tools.upkeep.source import read_source
 
 BLOCK_BYTES: Final = 32 << 20
-"""More before compression is in no block, however many rows were asked for: a reader holds a block in memory."""
+"""The most bytes of a block before compression, because a reader has a block in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def rechunk(
       block_rows: steps in a block.
       block_bytes: bytes in a block before compression, if `block_rows` would be more.
       max_shard_bytes: a shard that has reached this size takes no new episode.
-      progress: told of bytes; they are read twice.
+      progress: gets the bytes done; they are read twice.
 
     Raises:
       ValueError: a size is not above 0.

@@ -73,16 +73,16 @@ def repair(
     """Copies everything of a dataset that is good; the original is not touched.
 
     Blocks that are intact are copied as they are. Every step of the copy equals the original's, or lacks fields that
-    were damaged. Where steps are lost, the others are counted anew and `step_index` has their numbers in the original;
+    were damaged. Where steps are lost, the others are renumbered and `step_index` has their numbers in the original;
     an episode whose last steps or end are lost is INCOMPLETE.
 
     A digest that does not match although every checksum does is no damage but a fault of the writer. It is copied as it
-    is, for nothing can tell what is right.
+    is, because the right one is unknown.
 
     Args:
       source: of the dataset.
       destination: for the copy; must not exist, or be empty.
-      progress: told of bytes.
+      progress: gets the bytes done.
 
     Raises:
       NotADatasetError: there is no dataset at `source`.
@@ -134,14 +134,14 @@ def _repair_shard(work: _Work, source: Path, file: ShardFile, meter: Meter) -> N
     work.headers[found.name] = header
     writer = ShardWriter(work.destination / found.name, header)
     try:
-        # Where something is lost an amendment may be, and rows get new fields: what there is says it anew.
+        # A lost record may be an amendment, and rows get new fields: new amendments follow from the columns.
         declared = header.spec.dict.key
         copies = [EpisodeCopy(found, file, found.episodes[key], plan, declared) for key, plan in plans.items()]
-        anew = SeenFields(header.spec) if found.damage or any(copy.is_changed for copy in copies) else None
-        for amendment in found.amendments if anew is None else ():
+        seen = SeenFields(header.spec) if found.damage or any(copy.is_changed for copy in copies) else None
+        for amendment in found.amendments if seen is None else ():
             writer.amend(amendment)
         for copy in copies:
-            copy.write(writer, anew, work.choose)
+            copy.write(writer, seen, work.choose)
             work.losses += copy.losses()
     finally:
         writer.close()

@@ -82,12 +82,12 @@ class EpisodeCopy:
         rows_differ = end is not None and end.rows != self._plan.rows
         return self._plan.is_changed or self._episode.start is None or rows_differ
 
-    def write(self, writer: ShardWriter, anew: SeenFields | None, choose: FilterChoice) -> None:
+    def write(self, writer: ShardWriter, seen: SeenFields | None, choose: FilterChoice) -> None:
         """Writes what the plan says.
 
         Args:
           writer: where.
-          anew: collects the fields of the shard where its own list may be incomplete; needed if `is_changed`.
+          seen: collects the fields of the shard where its own list may be incomplete; needed if `is_changed`.
           choose: remembers filters.
         """
         start, digest, episode_id = self._start(), EpisodeDigest(), self._episode.episode_id
@@ -95,10 +95,10 @@ class EpisodeCopy:
         for piece in self._plan.pieces:
             add = self._plan.add_step_index
             record = salvage.record(self._file, piece, episode_id, choose, add_step_index=add)
-            if anew is not None:
+            if seen is not None:
                 columns = list(blocks.decode(record, self._file.place(piece.block.position))[1].values())
                 digest.update(columns)
-                amendment = anew.amendment(columns)
+                amendment = seen.amendment(columns)
                 if amendment is not None:
                     writer.amend(amendment)
             writer.encoded_block(episode_id, piece.rows, record)
@@ -114,7 +114,7 @@ class EpisodeCopy:
             for message, content in ((start.metadata, {}), (start.seed, None), (start.options, None)):
                 message.CopyFrom(value.encode(content))
         if self._tail_is_lost and self._episode.end is not None:
-            # No step is its last any more, but what was said of the whole episode still holds.
+            # Its last step is lost, but the metadata of the whole episode is still right.
             both = {**value.decode(start.metadata), **value.decode(self._episode.end.metadata)}
             start.metadata.CopyFrom(value.encode(both))
         before = repaired.marks(self._episode.start)

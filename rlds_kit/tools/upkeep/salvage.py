@@ -1,8 +1,8 @@
 """What can be saved of one episode: which blocks and columns are good, and which steps that leaves.
 
-Steps are counted anew from 0. Where steps are missing, no transition may lead across: what was done in the step before
+Steps are renumbered from 0. Where steps are missing, no transition may lead across: what was done in the step before
 the gap was written with the step after it and is lost, and what the block after the gap says of a lost step is left
-out. `step_index` then tells every step's number in the original.
+out. `step_index` then has every step's number in the original.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -207,7 +207,7 @@ def _pair(
         moved.first_row += shift
         return [(moved, payload)]
     place = file.place(piece.block.position)
-    kept = columns.decode(layout_of(header, place), payload, place).between(begin, end)
-    if not len(kept.rows):
+    column = columns.decode(layout_of(header, place), payload, place).between(begin, end)
+    if not len(column.rows):
         return []
-    return [columns.encode(Column(kept.key, kept.rows + shift, kept.values, kept.shapes), choose)]
+    return [columns.encode(Column(column.key, column.rows + shift, column.values, column.shapes), choose)]

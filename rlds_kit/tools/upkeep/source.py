@@ -58,7 +58,7 @@ class SourceEpisode:
         return uuid.UUID(bytes=self.entry.episode_id)
 
     def annotations(self) -> Iterator[Annotation]:
-        """What was said of the episode later, in all layers.
+        """The annotations of the episode in all layers.
 
         Raises:
           FormatError: the episode has changed since it was annotated.

@@ -73,7 +73,7 @@ def verify(
 
     Args:
       directory: of the dataset; nothing in it is changed, but for what `accept_missing` adds.
-      progress: told of bytes.
+      progress: gets the bytes done.
       accept_missing: whether to note that files which are missing, or not as they were closed, are given up. Opening
         and verifying are silent of them from then on.
 
@@ -88,7 +88,7 @@ def verify(
     path = require_dataset(directory)
     if accept_missing:
         require_local(path)
-    said = read_manifests(path)
+    manifests = read_manifests(path)
     shards = directories.shards_in(path)
     sizes = [shard.stat().st_size for shard in shards]
     collected, meter = _Collected(), Meter(progress, sum(sizes))
@@ -100,7 +100,7 @@ def verify(
     collected.problems += layer_problems(path, collected.digests)
     if not (path / directories.DESCRIPTION).exists():
         collected.notes.append(Finding("dataset-json", f"there is no {directories.DESCRIPTION}; no shard needs it"))
-    lost = manifest_losses(path, said, {problem.shard for problem in collected.problems})
+    lost = manifest_losses(path, manifests, {problem.shard for problem in collected.problems})
     findings = [manifest_finding(each) for each in lost]
     if accept_missing:
         accept(path, lost)

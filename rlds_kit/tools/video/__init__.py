@@ -1,4 +1,4 @@
-"""Videos of episodes, to look at: MP4 or GIF, of any field that holds images.
+"""Writes videos of episodes: MP4 or GIF, of any field with images.
 
 `rlds-kit video` does the same from a shell.
 """

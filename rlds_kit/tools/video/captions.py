@@ -16,7 +16,7 @@ _LONGEST: Final = 28
 
 @dataclass(frozen=True, slots=True)
 class Captions:
-    """What is said of a step.
+    """The caption of a step.
 
     Attributes:
       step: its number in the episode.

@@ -25,7 +25,7 @@ def write_mp4(path: Path, frames: Iterator[Picture], fps: float, *, lossless: bo
       path: where to write.
       frames: of the same size; an odd number of rows or columns gets a black one more, where 4:2:0 needs an even one.
       fps: frames a second.
-      lossless: whether every pixel is to be kept as it is.
+      lossless: whether every pixel keeps its value.
 
     Returns:
       How many frames there are.
@@ -54,7 +54,7 @@ def write_mp4(path: Path, frames: Iterator[Picture], fps: float, *, lossless: bo
 
 
 def write_gif(path: Path, frames: Iterator[Picture], fps: float) -> int:
-    """Writes a GIF that begins anew at its end. Frames of up to 256 colours keep every pixel as it is.
+    """Writes a GIF that repeats. Frames of up to 256 colours keep every pixel.
 
     Args and errors are those of `write_mp4`. All frames are in memory, a byte a pixel.
     """

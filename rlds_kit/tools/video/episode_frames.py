@@ -18,8 +18,8 @@ _STEPS_AT_ONCE: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How pictures look.
+class PictureOptions:
+    """Options of pictures.
 
     Attributes:
       field: path of what they show; None: what the environment draws, made again from seed and actions.
@@ -36,37 +36,37 @@ class Look:
     captions: bool = False
 
 
-def pictures_of(dataset: Dataset, number: int, look: Look) -> Iterator[Picture]:
+def pictures_of(dataset: Dataset, number: int, options: PictureOptions) -> Iterator[Picture]:
     """The pictures of an episode, of the steps that have one.
 
     Raises:
       VideoError: it has no such field, or values that are no images.
     """
-    if look.field is None:
-        yield from _drawn_again(dataset.episodes[number], number, look)
+    if options.field is None:
+        yield from _drawn_again(dataset.episodes[number], number, options)
         return
     try:
-        shown = dataset.select(look.field).episodes[number]
+        shown = dataset.select(options.field).episodes[number]
     except KeyError as error:
-        raise VideoError(f"expected a field of the dataset, got {look.field!r}: {error.args[0]}") from error
-    captions = _captions(dataset.episodes[number]) if look.captions else None
+        raise VideoError(f"expected a field of the dataset, got {options.field!r}: {error.args[0]}") from error
+    captions = _captions(dataset.episodes[number]) if options.captions else None
     for begin in range(0, len(shown), _STEPS_AT_ONCE):
         part = shown[begin : begin + _STEPS_AT_ONCE]
         try:
-            values, mask = part[look.field], part.mask(look.field)
+            values, mask = part[options.field], part.mask(options.field)
         except KeyError as error:
-            raise VideoError(f"episode {number} has no field {look.field!r}") from error
+            raise VideoError(f"episode {number} has no field {options.field!r}") from error
         for row in np.flatnonzero(mask):
-            place = f"{look.field}, episode {number}, step {begin + row}"
-            frame = enlarged(picture(values[row], place, look.white, stacked=look.stacked), look.scale)
+            place = f"{options.field}, episode {number}, step {begin + row}"
+            frame = enlarged(picture(values[row], place, options.white, stacked=options.stacked), options.scale)
             yield frame if captions is None else with_captions(frame, captions[begin + int(row)])
 
 
-def _drawn_again(episode: Episode, number: int, look: Look) -> Iterator[Picture]:
-    captions = _captions(episode) if look.captions else None
+def _drawn_again(episode: Episode, number: int, options: PictureOptions) -> Iterator[Picture]:
+    captions = _captions(episode) if options.captions else None
     try:
         for row, shown in enumerate(drawn(episode)):
-            frame = enlarged(shown, look.scale)
+            frame = enlarged(shown, options.scale)
             yield frame if captions is None else with_captions(frame, captions[row])
     except NotDrawnError as error:
         raise VideoError(
@@ -76,7 +76,7 @@ def _drawn_again(episode: Episode, number: int, look: Look) -> Iterator[Picture]
 
 
 def _captions(episode: Episode) -> list[Captions]:
-    """What is said of each step; the return is that of the rewards up to it."""
+    """The captions of the steps; the return is that of the rewards so far."""
     columns: dict[str, Any] = {}
     masks: dict[str, np.ndarray] = {}
     for name in (ACTION, REWARD):

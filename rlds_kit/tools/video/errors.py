@@ -4,4 +4,4 @@ from rlds_kit.base.errors import RldsKitError
 
 
 class VideoError(RldsKitError, ValueError):
-    """There is nothing to show, or it cannot be shown as was asked."""
+    """There are no images, or they cannot be shown with these arguments."""

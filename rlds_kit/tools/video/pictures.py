@@ -17,19 +17,19 @@ _SHAPES: Final = "[height, width], [height, width, 1, 3 or 4] or [3, height, wid
 
 
 def image_fields(spec: specs.Dict) -> dict[str, specs.Array]:
-    """The fields that look like images, by their paths.
+    """The fields with the shape of images, by their paths.
 
     >>> image_fields(specs.Dict({"pixels": specs.Array((84, 84), "uint8"), "action": specs.Array((2,), "float32")}))
     {'pixels': Array((84, 84), uint8)}
     """
-    return {path: array for path, array in _arrays(spec, "") if _looks_like_one(array)}
+    return {path: array for path, array in _arrays(spec, "") if _is_image(array)}
 
 
 def chosen_field(spec: specs.Dict, wanted: str | None) -> tuple[str, specs.Array | None]:
     """The path of the field to show, and its spec where it is declared.
 
     Raises:
-      VideoError: none is named, and there is none that looks like images, or more than one.
+      VideoError: no field is named, and none has the shape of images, or several have.
     """
     if wanted is not None:
         return wanted, dict(_arrays(spec, "")).get(wanted)
@@ -53,7 +53,7 @@ def _arrays(spec: specs.Spec, path: str) -> Iterator[tuple[str, specs.Array]]:
         yield path, spec
 
 
-def _looks_like_one(array: specs.Array) -> bool:
+def _is_image(array: specs.Array) -> bool:
     sides = [length for length in array.shape if length is None or length >= SMALLEST]
     is_number = array.dtype == np.uint8 or array.dtype.kind == "f"
     return is_number and 2 <= len(array.shape) <= 4 and len(sides) == 2

@@ -19,7 +19,7 @@ from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.spec import Array
 from rlds_kit.tools.replay.drawn import why_not_drawn
 from rlds_kit.tools.video.encoding import ENDINGS, MOST_GIF_FRAMES, write_gif, write_mp4
-from rlds_kit.tools.video.episode_frames import Look, pictures_of
+from rlds_kit.tools.video.episode_frames import PictureOptions, pictures_of
 from rlds_kit.tools.video.errors import VideoError
 from rlds_kit.tools.video.pictures import Picture, chosen_field, image_fields, side_by_side
 
@@ -79,7 +79,7 @@ def write_video(  # noqa: PLR0913  each is one decision of who makes a video
       captions: whether step, action, reward and return are written under the pictures.
       grid: whether all episodes play side by side, as long as the longest; the others show their last picture on.
       lossless: whether an MP4 keeps every pixel; fewer programs show such. A GIF does if it has at most 256 colours.
-      progress: told of bytes, as if every step took as many.
+      progress: gets the bytes done, estimated as equal for all steps.
 
     Returns:
       What was written.
@@ -98,11 +98,11 @@ def write_video(  # noqa: PLR0913  each is one decision of who makes a video
     if white is None and spec is not None and spec.highest is not None and spec.dtype.kind == "f":
         high = float(np.max(spec.highest))
         white = high if math.isfinite(high) and high > 0 else None
-    look = Look(name, white, stacked, scale, captions)
+    options = PictureOptions(name, white, stacked, scale, captions)
     rate = _rate(dataset, numbers, path, fps)
     size = sum(shard.stat().st_size for shard in set(dataset.shards()))
-    told = _Told(progress, sum(dataset.episodes[number].length for number in numbers), size)
-    streams = [told.of(pictures_of(dataset, number, look)) for number in numbers]
+    meter = _Progress(progress, sum(dataset.episodes[number].length for number in numbers), size)
+    streams = [meter.of(pictures_of(dataset, number, options)) for number in numbers]
     if path.suffix.lower() not in ENDINGS:
         if path.suffix and not path.is_dir():
             raise VideoError(f"expected a name that ends in {' or '.join(ENDINGS)}, or a folder, got {str(path)!r}")
@@ -132,7 +132,7 @@ def _numbers(dataset: Dataset, episodes: Iterable[int] | None) -> list[int]:
     try:
         numbers = list(range(count)) if episodes is None else [range(count)[number] for number in episodes]
     except IndexError:
-        raise VideoError(f"the dataset has {count} episodes, and not all that were asked for") from None
+        raise VideoError(f"the dataset has {count} episodes, and not all of the given ones") from None
     if not numbers:
         raise VideoError("there are no episodes to show")
     return numbers
@@ -202,7 +202,7 @@ def _require_free(path: Path) -> None:
         raise DatasetExistsError(f"{path}: expected a path where nothing is; give another one")
 
 
-class _Told:
+class _Progress:
     """Counts what is shown."""
 
     def __init__(self, progress: Progress | None, total: int, size: int) -> None:

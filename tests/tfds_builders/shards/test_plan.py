@@ -8,7 +8,7 @@ import pytest
 import rlds_kit
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tfds_builders.shards import BuildError, ShardSpec, plan
-from rlds_kit.tfds_builders.shards.survey import located
+from rlds_kit.tfds_builders.shards.located_episodes import located
 from tests.tfds_builders.shards.recorded import EPISODES, record
 
 

@@ -44,9 +44,9 @@ def test_dataset_without_episodes_stays_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"spec": {"observation": {"kind": "nonsense"}}}'])
 def test_dataset_json_that_cannot_be_read_is_an_error(tmp_path: Path, content: str) -> None:
-    """With its path, and the advice to mend or delete it."""
+    """With its path, and the advice to repair or delete it."""
     source = record_one(tmp_path / "d")
     (source / "dataset.json").write_text(content)
-    with pytest.raises(FormatError, match=r"dataset\.json: .*; mend it or delete it"):
+    with pytest.raises(FormatError, match=r"dataset\.json: .*; repair it or delete it"):
         edit.merge([source], tmp_path / "copy")
     assert not (tmp_path / "copy").exists()

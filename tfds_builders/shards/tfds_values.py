@@ -1,4 +1,4 @@
-"""What TFDS is told of the episodes of a build, and the digest of what it gives back."""
+"""The features of a build for TFDS, and the digest of the values that TFDS returns."""
 
 import json
 from typing import Any
