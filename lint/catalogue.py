@@ -1,88 +1,17 @@
 """All rules, and the choice of some."""
 
+import importlib
+import pkgutil
 from collections.abc import Iterable
 from typing import Final
 
-from rlds_kit.lint.rule import Rule
-from rlds_kit.lint.rules import (
-    action_of_the_step_before,
-    action_out_of_bounds,
-    all_of_one_length,
-    backward_time,
-    clipped_values,
-    constant_field,
-    constant_reward,
-    deviating_field,
-    discount_at_the_end,
-    discount_before_the_end,
-    duplicate_course,
-    duplicate_episode,
-    empty_episode,
-    false_end,
-    leaked_episode,
-    left_out,
-    lossy_source,
-    merged_episodes,
-    missing_final_observation,
-    missing_metadata,
-    next_episodes_observation,
-    not_a_number,
-    not_a_number_elsewhere,
-    observation_out_of_bounds,
-    repeated_final_observation,
-    reused_seed,
-    reward_out_of_bounds,
-    same_final_observation,
-    shifted_actions,
-    shifted_observations,
-    shifted_rewards,
-    terminated_at_the_limit,
-    traces_of_jpeg,
-    truncated_before_the_limit,
-    unreadable,
-    zero_final_observation,
-)
+from rlds_kit.lint import rules
+from rlds_kit.lint.rule import DECLARED, Rule
 
-_MODULES: Final = (
-    unreadable,
-    shifted_actions,
-    shifted_rewards,
-    shifted_observations,
-    action_of_the_step_before,
-    repeated_final_observation,
-    same_final_observation,
-    next_episodes_observation,
-    missing_final_observation,
-    zero_final_observation,
-    terminated_at_the_limit,
-    false_end,
-    truncated_before_the_limit,
-    all_of_one_length,
-    discount_at_the_end,
-    discount_before_the_end,
-    not_a_number,
-    not_a_number_elsewhere,
-    constant_field,
-    constant_reward,
-    clipped_values,
-    observation_out_of_bounds,
-    action_out_of_bounds,
-    reward_out_of_bounds,
-    deviating_field,
-    lossy_source,
-    traces_of_jpeg,
-    duplicate_episode,
-    duplicate_course,
-    leaked_episode,
-    reused_seed,
-    merged_episodes,
-    backward_time,
-    missing_metadata,
-    empty_episode,
-    left_out,
-)
-RULES: Final[dict[str, Rule]] = {each.RULE.id: each.RULE for each in _MODULES}
-"""By id, in their order."""
+for _module in pkgutil.iter_modules(rules.__path__):  # every module there declares one
+    importlib.import_module(f"{rules.__name__}.{_module.name}")
+RULES: Final[dict[str, Rule]] = dict(sorted(DECLARED.items()))
+"""By id, in the order of ids."""
 UNREADABLE: Final = RULES["RK001"]
 
 

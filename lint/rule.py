@@ -1,9 +1,10 @@
 """What a rule is: an id that stays, how bad its findings are, and a check that is shown the episodes one by one."""
 
 import enum
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
 from rlds_kit.base.step import ACTION, DISCOUNT, OBSERVATION, REWARD
 from rlds_kit.lint.leaf import Leaf
@@ -118,19 +119,23 @@ class Rule:
     across: bool = False
 
 
-def rule(
-    identifier: str, severity: Severity, module: str, doc: str | None, start: Any, *, across: bool = False
-) -> Rule:
-    """Makes the rule that a module is about.
+DECLARED: Final[dict[str, Rule]] = {}
+"""The rules of all modules that were imported, by id."""
+
+
+def rule(identifier: str, severity: Severity, *, across: bool = False) -> Callable[[type[Check]], type[Check]]:
+    """Declares a class as the check of a rule. The docstring of its module describes it: a title and three paragraphs.
 
     Args:
       identifier: "RK" and three digits.
       severity: of its findings.
-      module: the name of the module, which names the rule.
-      doc: of the module: a title and three paragraphs.
-      start: the class of its check.
-      across: whether one check sees all datasets one after the other.
+      across: whether one check gets all datasets one after the other.
     """
-    title, _, text = (doc or "").strip().partition("\n\n")
-    name = module.rpartition(".")[2].replace("_", "-")
-    return Rule(identifier, name, title.removesuffix("."), severity, text, start, across)
+
+    def declare(check: type[Check]) -> type[Check]:
+        title, _, text = (sys.modules[check.__module__].__doc__ or "").strip().partition("\n\n")
+        name = check.__module__.rpartition(".")[2].replace("_", "-")
+        DECLARED[identifier] = Rule(identifier, name, title.removesuffix("."), severity, text, check, across)
+        return check
+
+    return declare

@@ -27,18 +27,17 @@ FEWEST: Final = 5
 """Episodes."""
 
 
+@rule("RK104", Severity.WARNING)
 class ActionOfTheStepBefore(Check):
     """Counts zeros among actions."""
 
     reads = (ACTION,)
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it counted."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._zeros = self._others = self._episodes = 0
         self._is_zero: bool | None = None
         self._ruled_out = False
-        return ()
 
     def wants(self, path: str) -> bool:
         """One episode that begins with an action rules it out."""
@@ -80,6 +79,3 @@ class ActionOfTheStepBefore(Check):
                 field=ACTION,
                 count=self._episodes,
             )
-
-
-RULE: Final = rule("RK104", Severity.WARNING, __name__, __doc__, ActionOfTheStepBefore)

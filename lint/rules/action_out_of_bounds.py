@@ -9,17 +9,13 @@ cloned policy is off. That is why this is a warning.
 Record the action that was carried out, too, for instance as a field that `step_fn` makes, or clip before acting.
 """
 
-from typing import Final
-
 from rlds_kit.base.step import ACTION
 from rlds_kit.lint.bounded import BoundsCheck
 from rlds_kit.lint.rule import Severity, rule
 
 
+@rule("RK307", Severity.WARNING)
 class ActionOutOfBounds(BoundsCheck):
     """Compares actions with their bounds."""
 
     reads = (ACTION,)
-
-
-RULE: Final = rule("RK307", Severity.WARNING, __name__, __doc__, ActionOutOfBounds)

@@ -20,15 +20,14 @@ FEWEST: Final = 10
 SHORTEST: Final = 20
 
 
+@rule("RK209", Severity.WARNING)
 class AllOfOneLength(Check):
     """Compares lengths with each other."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it saw."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._lengths = set[int]()
         self._episodes, self._is_ruled_out = 0, False
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Stops looking at the first that ended otherwise."""
@@ -49,6 +48,3 @@ class AllOfOneLength(Check):
                 f"all {self._episodes:,} episodes have {actions:,} actions and are marked as terminated",
                 count=self._episodes,
             )
-
-
-RULE: Final = rule("RK209", Severity.WARNING, __name__, __doc__, AllOfOneLength)

@@ -20,6 +20,7 @@ from rlds_kit.lint.rule import Check, Hit, Severity, Stretch, rule
 CLOCKS: Final = (TIME_NS, STEP_INDEX, "timestamp", "info/timestamp")
 
 
+@rule("RK602", Severity.ERROR)
 class BackwardTime(Check):
     """Compares each row with the one before."""
 
@@ -48,6 +49,3 @@ class BackwardTime(Check):
             self._last[path] = (number, values[-1])
             if rows:
                 yield Hit("smaller than in the row before", number, rows[0], path, len(rows))
-
-
-RULE: Final = rule("RK602", Severity.ERROR, __name__, __doc__, BackwardTime)

@@ -29,16 +29,15 @@ VARIED: Final = 0.5
 """Share of the values between the limits that have to be different from each other."""
 
 
+@rule("RK305", Severity.WARNING)
 class ClippedValues(Check):
     """Keeps the extremes of every element, how often they occurred, and a sample."""
 
     reads = (OBSERVATION, REWARD)
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it saw."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._elements: dict[str, _Elements] = {}
-        return ()
 
     def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
         """Adds rows."""
@@ -99,6 +98,3 @@ class _Elements:
 
 def _is_float(leaf: Leaf) -> bool:
     return leaf.kind == "f" and 0 < leaf.values[0].size <= MOST_ELEMENTS
-
-
-RULE: Final = rule("RK305", Severity.WARNING, __name__, __doc__, ClippedValues)

@@ -23,18 +23,17 @@ from rlds_kit.lint.subject import Subject, SubjectEpisode
 FEWEST_ROWS: Final = 100
 
 
+@rule("RK303", Severity.WARNING)
 class ConstantField(Check):
     """Remembers the first value of each leaf; a leaf that has changed once is ignored."""
 
     reads: tuple[str, ...] = (OBSERVATION, ACTION)
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it saw."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._first: dict[str, bytes] = {}
         self._rows: dict[str, int] = {}
         self._episodes = 0
-        return ()
 
     def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
         """Compares rows with the first one of all."""
@@ -67,6 +66,3 @@ class ConstantField(Check):
 
 def _bytes(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values).reshape(len(values), -1).view(np.uint8)
-
-
-RULE: Final = rule("RK303", Severity.WARNING, __name__, __doc__, ConstantField)

@@ -9,17 +9,13 @@ that was not connected, or was lost in a conversion. So this is for information.
 If the task has other rewards, record again; if the dataset holds no success, say so in its description.
 """
 
-from typing import Final
-
 from rlds_kit.base.step import REWARD
 from rlds_kit.lint.rule import Severity, rule
 from rlds_kit.lint.rules.constant_field import ConstantField
 
 
+@rule("RK304", Severity.INFO)
 class ConstantReward(ConstantField):
     """The same as of observations and actions."""
 
     reads = (REWARD,)
-
-
-RULE: Final = rule("RK304", Severity.INFO, __name__, __doc__, ConstantReward)

@@ -11,12 +11,12 @@ there, name the dtype that a loader should give with `dtypes`.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
 from rlds_kit.lint.subject import Subject
 
 
+@rule("RK309", Severity.WARNING)
 class DeviatingField(Check):
     """Checks the amendments of declared fields in the shards."""
 
@@ -24,6 +24,3 @@ class DeviatingField(Check):
         """Says of each field what came."""
         for field, came in subject.deviations.items():
             yield Hit(f"declared is one thing, and this came too: {', '.join(came)}", field=field)
-
-
-RULE: Final = rule("RK309", Severity.WARNING, __name__, __doc__, DeviatingField)

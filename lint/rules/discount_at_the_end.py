@@ -11,7 +11,6 @@ discounts.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from rlds_kit.lint.rule import Check, Hit, Severity, rule
 from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK210", Severity.ERROR)
 class DiscountAtTheEnd(Check):
     """Checks the discount of the last action."""
 
@@ -34,6 +34,3 @@ class DiscountAtTheEnd(Check):
         if np.all(discount != 0):
             row = int(found.rows[-1])
             yield Hit(f"terminated with a discount of {np.max(discount):g}", episode.number, row, DISCOUNT)
-
-
-RULE: Final = rule("RK210", Severity.ERROR, __name__, __doc__, DiscountAtTheEnd)

@@ -10,12 +10,12 @@ If the episode terminates there, mark it so and end it there; else write the dis
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.base.step import DISCOUNT, EpisodeEnd
 from rlds_kit.lint.rule import Check, Hit, Severity, Stretch, rule
 
 
+@rule("RK211", Severity.WARNING)
 class DiscountBeforeTheEnd(Check):
     """Checks all discounts."""
 
@@ -34,6 +34,3 @@ class DiscountBeforeTheEnd(Check):
             yield Hit(
                 "a discount of 0 on a step that is not terminal", episode.number, int(rows[0]), DISCOUNT, len(rows)
             )
-
-
-RULE: Final = rule("RK211", Severity.WARNING, __name__, __doc__, DiscountBeforeTheEnd)

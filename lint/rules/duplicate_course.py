@@ -11,21 +11,19 @@ Keep one of each; `rlds_kit.Dataset.take` chooses by number. To evaluate, use se
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.lint.fingerprint import SHORTEST, fingerprint
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
-from rlds_kit.lint.subject import Subject, SubjectEpisode
+from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK502", Severity.WARNING)
 class DuplicateCourse(Check):
     """Remembers fingerprints."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it saw."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._seen: dict[bytes, tuple[int, bytes]] = {}
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Checks whether an earlier episode has the fingerprint and another digest."""
@@ -35,6 +33,3 @@ class DuplicateCourse(Check):
         before, digest = self._seen.setdefault(mark, (episode.number, episode.digest))
         if before != episode.number and (not digest or digest != episode.digest):
             yield Hit(f"the same actions, rewards and observations as episode {before}", episode.number)
-
-
-RULE: Final = rule("RK502", Severity.WARNING, __name__, __doc__, DuplicateCourse)

@@ -12,21 +12,19 @@ under one id.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.lint.fingerprint import SHORTEST
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
-from rlds_kit.lint.subject import Subject, SubjectEpisode
+from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK501", Severity.WARNING)
 class DuplicateEpisode(Check):
     """Remembers digests, which are in the index."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it saw."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._seen: dict[bytes, int] = {}
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Checks whether an earlier episode has the digest."""
@@ -35,6 +33,3 @@ class DuplicateEpisode(Check):
         before = self._seen.setdefault(episode.digest, episode.number)
         if before != episode.number:
             yield Hit(f"the same content as episode {before}", episode.number)
-
-
-RULE: Final = rule("RK501", Severity.WARNING, __name__, __doc__, DuplicateEpisode)

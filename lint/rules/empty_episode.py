@@ -9,12 +9,12 @@ takes the first action of each fails. A wrapper that resets twice makes as many 
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
 from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK604", Severity.WARNING)
 class EmptyEpisode(Check):
     """Checks lengths."""
 
@@ -22,6 +22,3 @@ class EmptyEpisode(Check):
         """Says which have no action."""
         if episode.actions < 1:
             yield Hit("no action was taken", episode.number)
-
-
-RULE: Final = rule("RK604", Severity.WARNING, __name__, __doc__, EmptyEpisode)

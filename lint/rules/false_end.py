@@ -12,7 +12,6 @@ Mark the episode as the finding says. An end that the caller made is INTERRUPTED
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.lint.dynamics import Probe
@@ -21,6 +20,7 @@ from rlds_kit.lint.rule import Hit, Severity, rule
 from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK207", Severity.ERROR)
 class FalseEnd(ProbeCheck):
     """Compares the flags of the end."""
 
@@ -41,6 +41,3 @@ class FalseEnd(ProbeCheck):
 
 def _word(*, terminated: bool, truncated: bool) -> str:
     return "terminated" if terminated else "truncated" if truncated else "not over"
-
-
-RULE: Final = rule("RK207", Severity.ERROR, __name__, __doc__, FalseEnd)

@@ -11,13 +11,13 @@ ids, so that each is always on the same side, whatever is added later.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.lint.fingerprint import SHORTEST, fingerprint
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
 from rlds_kit.lint.subject import Subject, SubjectEpisode
 
 
+@rule("RK503", Severity.ERROR, across=True)
 class LeakedEpisode(Check):
     """Remembers digests and fingerprints of all datasets."""
 
@@ -43,6 +43,3 @@ class LeakedEpisode(Check):
             if dataset != self._datasets:
                 yield Hit(f"also in {name}, as episode {number}", episode.number)
                 return
-
-
-RULE: Final = rule("RK503", Severity.ERROR, __name__, __doc__, LeakedEpisode, across=True)

@@ -9,12 +9,12 @@ Inspect the data that the finding names with the format's own tools, and decide 
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
 from rlds_kit.lint.subject import Subject
 
 
+@rule("RK605", Severity.INFO)
 class LeftOut(Check):
     """Checks the report of the reader."""
 
@@ -22,6 +22,3 @@ class LeftOut(Check):
         """Repeats it."""
         for loss in dict.fromkeys(subject.losses):
             yield Hit(loss, field=loss.partition(":")[0])
-
-
-RULE: Final = rule("RK605", Severity.INFO, __name__, __doc__, LeftOut)

@@ -11,12 +11,12 @@ in the description that the images are lossy.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
 from rlds_kit.lint.subject import Subject
 
 
+@rule("RK401", Severity.WARNING)
 class LossySource(Check):
     """Checks the metadata of the dataset."""
 
@@ -24,6 +24,3 @@ class LossySource(Check):
         """Says what was lost."""
         for field, what in subject.lossy.items():
             yield Hit(f"lossy at the source: {what}", field=field)
-
-
-RULE: Final = rule("RK401", Severity.WARNING, __name__, __doc__, LossySource)

@@ -29,6 +29,7 @@ ENDS: Final = tuple(f"{RECORDED}{name}" for name in (*FLAGS[1:], "terminations",
 STARTS: Final = f"{RECORDED}{IS_FIRST}"
 
 
+@rule("RK601", Severity.ERROR)
 class MergedEpisodes(ProbeCheck):
     """Checks flags, lengths, and the replay."""
 
@@ -76,6 +77,3 @@ class MergedEpisodes(ProbeCheck):
                 "trusts the index joins or drops the others",
                 count=self._episodes - subject.expected,
             )
-
-
-RULE: Final = rule("RK601", Severity.ERROR, __name__, __doc__, MergedEpisodes)

@@ -13,13 +13,13 @@ it.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.base.step import OBSERVATION, EpisodeEnd
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
 from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK204", Severity.WARNING)
 class MissingFinalObservation(Check):
     """Checks whether the last row has an observation."""
 
@@ -28,6 +28,3 @@ class MissingFinalObservation(Check):
         is_ended = episode.end in (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED)
         if is_ended and episode.actions > 0 and not episode.last and episode.before_last:
             yield Hit("no observation follows on the last action", episode.number, episode.length - 1, OBSERVATION)
-
-
-RULE: Final = rule("RK204", Severity.WARNING, __name__, __doc__, MissingFinalObservation)

@@ -20,16 +20,15 @@ from rlds_kit.lint.subject import Subject, SubjectEpisode
 LISTED: Final = 1000
 
 
+@rule("RK603", Severity.WARNING)
 class MissingMetadata(Check):
     """Counts keys."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it counted."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._keys = Counter[str]()
         self._kinds = Counter[frozenset[str]]()
         self._numbers: dict[frozenset[str], list[int]] = {}
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Counts the keys of an episode."""
@@ -52,6 +51,3 @@ class MissingMetadata(Check):
             lacking = sorted(each for keys, all_of in self._numbers.items() if key not in keys for each in all_of)
             for number in lacking:
                 yield Hit(f"missing in {episodes - count:,} of {episodes:,} episodes", number, None, f"metadata/{key}")
-
-
-RULE: Final = rule("RK603", Severity.WARNING, __name__, __doc__, MissingMetadata)

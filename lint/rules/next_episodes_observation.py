@@ -25,18 +25,17 @@ SHARE: Final = 0.9
 LISTED: Final = 1000
 
 
+@rule("RK203", Severity.ERROR)
 class NextEpisodesObservation(Check):
     """Compares last observations with the first ones of the episodes after."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it saw."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._ended_with: tuple[int, int, EpisodeEnd | None, dict[str, bytes]] | None = None
         self._starts = set[int]()
         self._ended = 0
         self._found: list[tuple[int, int]] = []
         self._any_terminated = False
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Compares an episode's start with the end before."""
@@ -67,6 +66,3 @@ class NextEpisodesObservation(Check):
                 OBSERVATION,
                 severity=Severity.ERROR if self._any_terminated else Severity.WARNING,
             )
-
-
-RULE: Final = rule("RK203", Severity.ERROR, __name__, __doc__, NextEpisodesObservation)

@@ -10,13 +10,13 @@ Find out what made it: a division in a normalisation, a simulation that blew up,
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 import numpy as np
 
 from rlds_kit.lint.rule import LEARNED_FROM, Check, Hit, Severity, Stretch, rule
 
 
+@rule("RK301", Severity.ERROR)
 class NotANumber(Check):
     """Checks the floats of declared fields."""
 
@@ -42,6 +42,3 @@ def not_finite(stretch: Stretch, path: str) -> Iterable[Hit]:
     wrong = ~np.isfinite(flat).all(axis=1)
     what = "NaN" if np.isnan(flat).any() else "infinity"
     yield Hit(what, stretch.episode.number, int(leaf.rows[wrong][0]), path, int(wrong.sum()))
-
-
-RULE: Final = rule("RK301", Severity.ERROR, __name__, __doc__, NotANumber)

@@ -10,7 +10,6 @@ Record None, or nothing, where there is no value.
 
 import math
 from collections.abc import Iterable
-from typing import Final
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from rlds_kit.lint.rules.not_a_number import not_finite
 from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK302", Severity.WARNING)
 class NotANumberElsewhere(Check):
     """Checks the floats of metadata and dynamic fields."""
 
@@ -42,6 +42,3 @@ class NotANumberElsewhere(Check):
         for path, value in flat(episode.metadata, "metadata"):
             if isinstance(value, float | np.floating) and not math.isfinite(value):
                 yield Hit("NaN" if math.isnan(value) else "infinity", episode.number, None, path)
-
-
-RULE: Final = rule("RK302", Severity.WARNING, __name__, __doc__, NotANumberElsewhere)

@@ -10,17 +10,13 @@ writers do not check.
 Fix the space of the environment if it is too narrow, else find out where the value comes from.
 """
 
-from typing import Final
-
 from rlds_kit.base.step import OBSERVATION
 from rlds_kit.lint.bounded import BoundsCheck
 from rlds_kit.lint.rule import Severity, rule
 
 
+@rule("RK306", Severity.ERROR)
 class ObservationOutOfBounds(BoundsCheck):
     """Compares observations with their bounds."""
 
     reads = (OBSERVATION,)
-
-
-RULE: Final = rule("RK306", Severity.ERROR, __name__, __doc__, ObservationOutOfBounds)

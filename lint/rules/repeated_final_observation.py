@@ -27,15 +27,14 @@ SHORTEST: Final = 4
 """Actions; shorter episodes have no middle to compare with."""
 
 
+@rule("RK201", Severity.WARNING)
 class RepeatedFinalObservation(Check):
     """Compares last observations with those before, and observations in the middle with each other."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it counted."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._episodes = self._repeated = self._pairs = self._equal = 0
         self._places: list[tuple[int, int]] = []
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Counts pairs."""
@@ -65,6 +64,3 @@ class RepeatedFinalObservation(Check):
                 row,
                 OBSERVATION,
             )
-
-
-RULE: Final = rule("RK201", Severity.WARNING, __name__, __doc__, RepeatedFinalObservation)

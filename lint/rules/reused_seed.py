@@ -21,15 +21,14 @@ FEWEST: Final = 3
 SHARE: Final = 0.5
 
 
+@rule("RK504", Severity.WARNING)
 class ReusedSeed(Check):
     """Counts seeds with what they lead to."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it saw."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._starts = Counter[tuple[str, int]]()
         self._episodes = 0
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Counts a start."""
@@ -47,6 +46,3 @@ class ReusedSeed(Check):
             if count >= FEWEST and count > SHARE * self._episodes:
                 seed = about.partition(",")[0]
                 yield Hit(f"{count:,} of {self._episodes:,} episodes begin alike, with the seed {seed}", count=count)
-
-
-RULE: Final = rule("RK504", Severity.WARNING, __name__, __doc__, ReusedSeed)

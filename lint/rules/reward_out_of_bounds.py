@@ -10,7 +10,6 @@ skipped frames after the spec was made.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from rlds_kit.lint.rule import Hit, Severity, rule
 from rlds_kit.lint.subject import Subject
 
 
+@rule("RK308", Severity.ERROR)
 class RewardOutOfBounds(BoundsCheck):
     """Compares rewards and discounts with their bounds."""
 
@@ -29,6 +29,3 @@ class RewardOutOfBounds(BoundsCheck):
         """Gathers the bounds; discounts have some whether or not the spec says so."""
         yield from super().begin(subject)
         self._bounds.setdefault(DISCOUNT, (np.zeros(()), np.ones(())))
-
-
-RULE: Final = rule("RK308", Severity.ERROR, __name__, __doc__, RewardOutOfBounds)

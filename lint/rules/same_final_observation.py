@@ -24,18 +24,17 @@ from rlds_kit.lint.subject import Subject, SubjectEpisode, is_observation
 FEWEST: Final = 5
 
 
+@rule("RK202", Severity.ERROR)
 class SameFinalObservation(Check):
     """Compares the last observations of all episodes."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it saw."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._last: dict[str, bytes] | None = None
         self._before = set[int]()
         self._episodes = 0
         self._is_ruled_out = False
         self._all_terminated = True
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Stops looking at the first that ends otherwise."""
@@ -67,6 +66,3 @@ def _is_fractional(episode: SubjectEpisode) -> bool:
     """Whether an observation has numbers that are not whole: two states hardly ever share them."""
     leaves = episode.leaves(is_observation, episode.length - 1, episode.length).values()
     return any(bool(np.any(leaf.values != np.round(leaf.values))) for leaf in leaves if leaf.kind == "f")
-
-
-RULE: Final = rule("RK202", Severity.ERROR, __name__, __doc__, SameFinalObservation)

@@ -14,7 +14,6 @@ pipeline, and rlds_kit's readers of EnvLogger and TFDS do it when they read. The
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.base.step import ACTION
 from rlds_kit.lint.dynamics import Probe
@@ -23,6 +22,7 @@ from rlds_kit.lint.rule import Hit, Severity, rule
 from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK101", Severity.ERROR)
 class ShiftedActions(ProbeCheck):
     """Checks whether other rows' actions explain the observations."""
 
@@ -35,6 +35,3 @@ class ShiftedActions(ProbeCheck):
                 episode.number,
                 field=ACTION,
             )
-
-
-RULE: Final = rule("RK101", Severity.ERROR, __name__, __doc__, ShiftedActions)

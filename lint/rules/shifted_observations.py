@@ -13,7 +13,6 @@ that were saved after such a loading cannot be repaired if the observations that
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.base.step import OBSERVATION
 from rlds_kit.lint.dynamics import Probe
@@ -22,6 +21,7 @@ from rlds_kit.lint.rule import Hit, Severity, rule
 from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK103", Severity.ERROR)
 class ShiftedObservations(ProbeCheck):
     """Checks whether the actions explain other rows' observations."""
 
@@ -36,6 +36,3 @@ class ShiftedObservations(ProbeCheck):
             episode.number,
             field=OBSERVATION,
         )
-
-
-RULE: Final = rule("RK103", Severity.ERROR, __name__, __doc__, ShiftedObservations)

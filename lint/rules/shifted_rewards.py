@@ -13,7 +13,6 @@ Move the rewards by the number of rows that the finding names. Rewards that no s
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.base.step import REWARD
 from rlds_kit.lint.dynamics import Probe
@@ -22,6 +21,7 @@ from rlds_kit.lint.rule import Hit, Severity, rule
 from rlds_kit.lint.subject import SubjectEpisode
 
 
+@rule("RK102", Severity.ERROR)
 class ShiftedRewards(ProbeCheck):
     """Compares rewards where the observations are right."""
 
@@ -37,6 +37,3 @@ class ShiftedRewards(ProbeCheck):
             return
         where = "one row late" if found.reward_shift > 0 else "one row early"
         yield Hit(f"rewards stand {where}: {found.first_reward}", episode.number, field=REWARD)
-
-
-RULE: Final = rule("RK102", Severity.ERROR, __name__, __doc__, ShiftedRewards)

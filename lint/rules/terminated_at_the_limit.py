@@ -13,7 +13,6 @@ fixed step, it needs no time limit: record its spec without one.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
@@ -21,6 +20,7 @@ from rlds_kit.lint.subject import SubjectEpisode
 from rlds_kit.lint.time_limit import time_limit
 
 
+@rule("RK206", Severity.ERROR)
 class TerminatedAtTheLimit(Check):
     """Compares lengths with the limit of the environment."""
 
@@ -34,6 +34,3 @@ class TerminatedAtTheLimit(Check):
                 episode.number,
                 episode.length - 1,
             )
-
-
-RULE: Final = rule("RK206", Severity.ERROR, __name__, __doc__, TerminatedAtTheLimit)

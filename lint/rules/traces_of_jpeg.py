@@ -28,6 +28,7 @@ IMAGES: Final = 24
 SMALLEST: Final = 64
 
 
+@rule("RK402", Severity.WARNING)
 class TracesOfJpeg(Check):
     """Gathers images from the middles of episodes."""
 
@@ -64,6 +65,3 @@ def _is_image(leaf: Leaf) -> bool:
     shape = leaf.values.shape[1:]
     is_picture = len(shape) == 2 or (len(shape) == 3 and shape[-1] in (1, 3))
     return leaf.values.dtype == np.uint8 and is_picture and min(shape[:2]) >= SMALLEST
-
-
-RULE: Final = rule("RK402", Severity.WARNING, __name__, __doc__, TracesOfJpeg)

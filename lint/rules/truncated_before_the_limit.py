@@ -24,14 +24,13 @@ FEWEST: Final = 4
 LISTED: Final = 1000
 
 
+@rule("RK208", Severity.WARNING)
 class TruncatedBeforeTheLimit(Check):
     """Compares lengths with the limit of the environment."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it saw."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._found: list[tuple[int, int, int]] = []
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Checks its end."""
@@ -49,6 +48,3 @@ class TruncatedBeforeTheLimit(Check):
             return
         for number, actions, limit in self._found:
             yield Hit(f"marked as truncated after {actions:,} actions; the time limit is {limit:,}", number, actions)
-
-
-RULE: Final = rule("RK208", Severity.WARNING, __name__, __doc__, TruncatedBeforeTheLimit)

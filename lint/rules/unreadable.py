@@ -11,18 +11,15 @@ the file again and compare its checksum.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
 from rlds_kit.lint.subject import Subject
 
 
+@rule("RK001", Severity.ERROR)
 class Unreadable(Check):
     """Says what opening went over; what reading runs into is added to it."""
 
     def begin(self, subject: Subject) -> Iterable[Hit]:
         """Checks the dataset."""
         return [Hit(each) for each in subject.damage]
-
-
-RULE: Final = rule("RK001", Severity.ERROR, __name__, __doc__, Unreadable)

@@ -21,14 +21,13 @@ from rlds_kit.lint.subject import Subject, SubjectEpisode
 FEWEST: Final = 3
 
 
+@rule("RK205", Severity.WARNING)
 class ZeroFinalObservation(Check):
     """Checks whether last observations are zeros."""
 
-    def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Forgets what it counted."""
-        del subject
+    def __init__(self) -> None:
+        super().__init__()
         self._zeros, self._is_ruled_out = 0, False
-        return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
         """Stops looking at the first that ends otherwise."""
@@ -46,6 +45,3 @@ class ZeroFinalObservation(Check):
             yield Hit(
                 f"the last observation of all {self._zeros:,} episodes is zeros", field=OBSERVATION, count=self._zeros
             )
-
-
-RULE: Final = rule("RK205", Severity.WARNING, __name__, __doc__, ZeroFinalObservation)
