@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from rlds_kit.base.executor import Name
 from rlds_kit.base.progress import progress_bar
 from rlds_kit.base.quantities import count_text
 from rlds_kit.cli.executor_options import executor_of, executor_options
@@ -49,7 +48,7 @@ def convert_command(  # noqa: PLR0913  click passes every option by its name
     source_format: str | None,
     format: str,  # noqa: A002  the option's own name
     allow_loss: bool,
-    executor: Name,
+    executor: str,
     workers: int | None,
     address: str,
     as_json: bool,

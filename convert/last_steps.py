@@ -73,7 +73,7 @@ def ending(flags: Flags, metadata: Mapping[str, Any]) -> EpisodeEnd:
       flags: of its last step.
       metadata: of the episode; what this library exported says the end in words.
 
-    >>> flags = Flags(is_last=True, is_terminal=False, lacks_observation=False, says_validity=False, odd={})
+    >>> flags = Flags(is_last=True, is_terminal=False, lacks_observation=False, has_validity=False, odd={})
     >>> ending(flags, {}).name, ending(flags, {"end": "interrupted"}).name
     ('TRUNCATED', 'INTERRUPTED')
     """

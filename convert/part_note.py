@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rlds_kit.base.file_digest import file_digest
@@ -47,27 +47,18 @@ def files_in(directory: Path) -> dict[str, tuple[int, str]]:
 
 def write_note(path: Path, note: PartNote) -> None:
     """Writes the note on a finished part, durably."""
-    content = {
-        "part": [note.part.number, note.part.begin, note.part.end],
-        "contents": [each.hex() for each in note.contents],
-        "steps": note.steps,
-        "losses": [[*names, count] for names, count in note.losses.items()],
-        "files": note.files,
-    }
-    write_json(path, content)
+    losses = [[*names, count] for names, count in note.losses.items()]
+    write_json(path, asdict(note) | {"contents": [each.hex() for each in note.contents], "losses": losses})
 
 
 def read_note(directory: Path, part: Part) -> PartNote | None:
     """Reads the note on a part; None if there is none, or files of the part have changed since."""
     try:
         content = json.loads(note_path(directory, part.number).read_bytes())
-        note = PartNote(
-            Part(*content["part"]),
-            [bytes.fromhex(each) for each in content["contents"]],
-            int(content["steps"]),
-            {(field, reason): count for field, reason, count in content["losses"]},
-            {name: (size, digest) for name, (size, digest) in content["files"].items()},
-        )
+        contents = [bytes.fromhex(each) for each in content["contents"]]
+        losses = {(field, reason): count for field, reason, count in content["losses"]}
+        files = {name: (size, digest) for name, (size, digest) in content["files"].items()}
+        note = PartNote(Part(**content["part"]), contents, int(content["steps"]), losses, files)
     except (FileNotFoundError, ValueError, KeyError, TypeError):  # no note, or not one of `write_note`
         return None
     return note if note.part == part and note.files == files_in(part_path(directory, part.number)) else None

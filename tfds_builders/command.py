@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import click
 
-from rlds_kit.base.executor import Name
 from rlds_kit.base.quantities import count_text, size_text
 from rlds_kit.cli.executor_options import executor_of, executor_options
 from rlds_kit.cli.output import json_option, print_json, show
@@ -76,7 +75,7 @@ def build(  # noqa: PLR0913  click passes every option by its name
     destination: str,
     *,
     format_: Format,
-    executor: Name,
+    executor: str,
     shards: int | None,
     target_bytes: int,
     shuffle_seed: int | None,

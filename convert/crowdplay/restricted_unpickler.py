@@ -11,6 +11,7 @@ import pickletools
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any, Final
 
 from rlds_kit.base.errors import FormatError
@@ -147,6 +148,11 @@ class _Machine:
                 self._stack.append(_CONSTANTS[opcode.name])
             elif opcode.name in _PLAIN:
                 self._stack.append(bytes(argument) if isinstance(argument, bytearray) else argument)
+            elif opcode.name in _BUILDING:
+                build, count = _BUILDING[opcode.name]
+                build(self, self._taken(count))
+            elif opcode.name == "GLOBAL":
+                self.global_(str(argument).split(" ", 1))
             elif opcode.name in _OPERATIONS:
                 _OPERATIONS[opcode.name](self, *(() if opcode.arg is None else (argument,)))
             elif opcode.name != "STOP":
@@ -184,8 +190,16 @@ class _Machine:
             raise self._refusal(f"holds {item.name} itself")
         return item
 
-    def _marked(self) -> list[Any]:
-        items, self._stack = self._stack, self._below.pop()
+    def _taken(self, count: int | None) -> list[Any]:
+        """Removes so many items from the stack; None: all above the mark."""
+        if count is None:
+            items, self._stack = self._stack, self._below.pop()
+            return items
+        at = len(self._stack) - count
+        if at < 0:
+            raise IndexError
+        items = self._stack[at:]
+        del self._stack[at:]
         return items
 
     def _placed(self, items: list[Any], container: _Container) -> list[Value]:
@@ -232,18 +246,7 @@ class _Machine:
     def empty(self, kind: Callable[[], Value]) -> None:
         self._stack.append(_Container(kind()))
 
-    def tuple_of(self, size: int) -> None:
-        items = self._stack[len(self._stack) - size :] if size else []
-        if len(items) < size:
-            raise IndexError
-        del self._stack[len(self._stack) - size :]
-        self._push_tuple(items)
-
-    def tuple_marked(self) -> None:
-        items = self._marked()
-        self._push_tuple(items)
-
-    def _push_tuple(self, items: list[Any]) -> None:
+    def tuple_(self, items: list[Any]) -> None:
         if any(isinstance(item, Global | DtypeShell) for item in items):
             if any(isinstance(item, _Arguments) for item in items):
                 raise self._refusal("nests what dtypes are part of")
@@ -253,35 +256,18 @@ class _Machine:
         container.value = tuple(self._placed(items, container))
         self._stack.append(container)
 
-    def append(self) -> None:
-        item = self._stack.pop()
-        self._extend([item])
-
-    def appends(self) -> None:
-        items = self._marked()
-        self._extend(items)
-
-    def _extend(self, items: list[Any]) -> None:
+    def extend(self, items: list[Any]) -> None:
         container = self._top(list)
         container.value.extend(self._placed(items, container))
 
-    def set_item(self) -> None:
-        value, key = self._stack.pop(), self._stack.pop()
-        self._update([key, value])
-
-    def set_items(self) -> None:
-        items = self._marked()
-        self._update(items)
-
-    def _update(self, items: list[Any]) -> None:
+    def update(self, items: list[Any]) -> None:
         if len(items) % 2:
             raise self._refusal("has a key without a value")
         container = self._top(dict)
         values = self._placed(items, container)
         container.value.update(zip(values[::2], values[1::2], strict=True))
 
-    def add_items(self) -> None:
-        items = self._marked()
+    def add(self, items: list[Any]) -> None:
         container = self._top(set)
         container.value.update(self._placed(items, container))
 
@@ -291,17 +277,10 @@ class _Machine:
             raise self._refusal(f"adds items to what is no {kind.__name__}")
         return top
 
-    def global_(self, names: str) -> None:
-        module, _, name = names.partition(" ")
-        self._push_global(module, name)
-
-    def stack_global(self) -> None:
-        name, module = self._stack.pop(), self._stack.pop()
+    def global_(self, items: list[Any]) -> None:
+        module, name = items
         if not isinstance(name, str) or not isinstance(module, str):
             raise self._refusal("names something by what is no text")
-        self._push_global(module, name)
-
-    def _push_global(self, module: str, name: str) -> None:
         found = GLOBALS.get((module, name))
         if found is None:
             raise self._refusal(f"names {module}.{name}, which is not data")
@@ -343,10 +322,6 @@ class _Arguments:
     items: list[Any]
 
 
-def _with(operation: Callable[[_Machine, Any], None], argument: Any) -> Callable[[_Machine], None]:
-    return lambda machine: operation(machine, argument)
-
-
 _CONSTANTS: Final = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _PLAIN: Final = {
     *("BININT", "BININT1", "BININT2", "BINFLOAT", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
@@ -361,17 +336,23 @@ _OPERATIONS: Final[dict[str, Callable[..., None]]] = {
     **dict.fromkeys(("MEMOIZE", "BINPUT", "LONG_BINPUT"), _Machine.put),
     **dict.fromkeys(("BINGET", "LONG_BINGET"), _Machine.get),
     **dict.fromkeys(("LONG1", "LONG4"), _Machine.integer),
-    **{f"EMPTY_{kind.__name__.upper()}": _with(_Machine.empty, kind) for kind in (list, dict, set)},
-    "EMPTY_TUPLE": _with(_Machine.tuple_of, 0),
-    **{f"TUPLE{size}": _with(_Machine.tuple_of, size) for size in (1, 2, 3)},
-    "TUPLE": _Machine.tuple_marked,
-    "APPEND": _Machine.append,
-    "APPENDS": _Machine.appends,
-    "SETITEM": _Machine.set_item,
-    "SETITEMS": _Machine.set_items,
-    "ADDITEMS": _Machine.add_items,
-    "GLOBAL": _Machine.global_,
-    "STACK_GLOBAL": _Machine.stack_global,
+    "EMPTY_LIST": partial(_Machine.empty, kind=list),
+    "EMPTY_DICT": partial(_Machine.empty, kind=dict),
+    "EMPTY_SET": partial(_Machine.empty, kind=set),
     "REDUCE": _Machine.reduce,
     "BUILD": _Machine.build,
 }
+_BUILDING: Final[dict[str, tuple[Callable[[_Machine, list[Any]], None], int | None]]] = {
+    "EMPTY_TUPLE": (_Machine.tuple_, 0),
+    "TUPLE1": (_Machine.tuple_, 1),
+    "TUPLE2": (_Machine.tuple_, 2),
+    "TUPLE3": (_Machine.tuple_, 3),
+    "TUPLE": (_Machine.tuple_, None),
+    "APPEND": (_Machine.extend, 1),
+    "APPENDS": (_Machine.extend, None),
+    "SETITEM": (_Machine.update, 2),
+    "SETITEMS": (_Machine.update, None),
+    "ADDITEMS": (_Machine.add, None),
+    "STACK_GLOBAL": (_Machine.global_, 2),
+}
+"""Opcodes that take so many items from the stack; None: all above the mark."""

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -23,10 +23,11 @@ from rlds_kit.tfds_builders.shards import (
     serially,
     work,
 )
-from rlds_kit.tfds_builders.shards.spec import FORMATS
+from rlds_kit.tfds_builders.shards.spec import FORMATS, this_worker
 from tests.tfds_builders.shards.recorded import files, record
 
 ROOT = Path(__file__).parents[3]
+Executor = Callable[..., AbstractContextManager[Run]]
 
 
 @pytest.fixture(scope="module")
@@ -69,40 +70,17 @@ def expected(dataset: rlds_kit.Dataset, tmp_path_factory: pytest.TempPathFactory
     return {each: files(directory / each) for each in FORMATS}
 
 
-def _require_same(
-    run: Run, dataset: rlds_kit.Dataset, directory: Path, expected: dict[str, dict[str, bytes]]
-) -> Sequence[ShardInfo]:
-    infos = list(run(work, _plans(dataset, directory)))
-    assert {each: files(directory / each) for each in FORMATS} == expected
-    return infos
-
-
-def _pids(infos: Sequence[ShardInfo]) -> set[int]:
-    return {int(info.worker.rpartition("/")[2]) for info in infos}
-
-
-def test_processes(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dict[str, bytes]]) -> None:
-    """Two processes, neither of them this one, write what the serial executor writes."""
-    with on_processes(2) as run:
-        infos = _require_same(run, dataset, tmp_path, expected)
-    assert len(_pids(infos) - {os.getpid()}) == 2
-
-
-@pytest.mark.thorough
-def test_beam(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dict[str, bytes]]) -> None:
-    """So do two workers of Beam's FnApiRunner."""
-    with on_beam(2) as run:
-        infos = _require_same(run, dataset, tmp_path, expected)
-    assert len(_pids(infos) - {os.getpid()}) == 2
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("on_ray_cluster")
-def test_ray(dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dict[str, bytes]]) -> None:
-    """So do two workers of Ray."""
-    with on_ray() as run:
-        infos = _require_same(run, dataset, tmp_path, expected)
-    assert len(_pids(infos) - {os.getpid()}) == 2
+@pytest.mark.parametrize(
+    "executor", [on_processes, *(pytest.param(each, marks=pytest.mark.thorough) for each in (on_beam, on_ray))]
+)
+def test_every_executor_writes_the_same(
+    executor: Executor, dataset: rlds_kit.Dataset, tmp_path: Path, expected: dict[str, dict[str, bytes]]
+) -> None:
+    """Two workers, neither of them this process, write what the serial executor writes."""
+    with executor(2) as run:
+        infos = list(run(work, _plans(dataset, tmp_path)))
+    assert {each: files(tmp_path / each) for each in FORMATS} == expected
+    assert len({info.worker for info in infos} - {this_worker()}) == 2
 
 
 def test_shards_differ_between_plans(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
@@ -148,10 +126,8 @@ def _failing(spec: ShardSpec) -> ShardInfo:
 @pytest.mark.thorough
 @pytest.mark.parametrize("executor", [serially, on_processes, on_ray, on_beam])
 @pytest.mark.usefixtures("on_ray_cluster")
-def test_error_of_a_task_comes_through(
-    executor: Callable[[], AbstractContextManager[Run]], dataset: rlds_kit.Dataset, tmp_path: Path
-) -> None:
-    """Whoever runs a task, what it raises is raised here, with its text."""
+def test_error_of_a_task_comes_through(executor: Executor, dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
+    """The caller gets the error of the task, with its text."""
     specs = plan(dataset, tmp_path, "riegeli", shards=2)[:1]
     with pytest.raises(BuildError, match=f"{specs[0].file} cannot be written"), executor() as run:
         list(run(_failing, specs))
