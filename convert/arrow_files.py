@@ -29,7 +29,7 @@ _WIDEST: Final = 16
 
 @contextlib.contextmanager
 def reading(place: str) -> Iterator[None]:
-    """Says of errors that pyarrow raises while a file is read which file it is.
+    """Adds the path of the file to errors of pyarrow.
 
     Raises:
       FormatError: the file contradicts itself.
@@ -128,7 +128,7 @@ def read_parquet(path: Path) -> Any:
     """The table in a Parquet file.
 
     Raises:
-      FormatError: it is none, claims to be far more than it can hold, or has columns of other types than numbers, text
+      FormatError: it is none, claims to be far more than it can store, or has columns of other types than numbers, text
         and lists and structs of these.
     """
     pa = parquet.library()

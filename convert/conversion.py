@@ -89,7 +89,7 @@ def convert(  # noqa: PLR0913  the formats, and how the conversion runs
       destination: does not exist, or is an empty directory.
       format: of the destination, one of `formats.WRITABLE`; None: "rlds_kit".
       source_format: one of `formats.FORMATS`; None: as recognised.
-      allow_loss: whether what the destination cannot hold may be left out; the report lists it.
+      allow_loss: whether what the destination cannot store may be left out; the report lists it.
       workers: processes of this machine; 1 converts in this process.
       executor: in place of `workers`, what runs the parts: `serially()`, `on_processes()`, `on_beam()` or `on_ray()` of
         `rlds_kit.base.executor`. All workers must see source and destination under the same paths.

@@ -1,4 +1,4 @@
-"""Digests of what an episode holds while it is on its way between formats.
+"""Digests of the content of an episode that is converted.
 
 Equal for equal values: dtype, shape and bytes of arrays and numbers, text, bytes and nests of these. A Python number, a
 NumPy scalar and an array without dimensions of the same dtype are equal; so are fields that no row has, and no field.

@@ -7,7 +7,7 @@ from rlds_kit.convert.protocol import ForeignEpisode, Loss
 
 
 def with_final_observation(episode: ForeignEpisode, owner: str) -> tuple[ForeignEpisode | None, list[Loss]]:
-    """The episode up to its last observation; it is not invented where it is missing, and the last action goes.
+    """The episode up to its last observation; a missing one is not invented, and the last action is removed.
 
     Args:
       episode: any.

@@ -52,7 +52,7 @@ def children(group: Any, place: str) -> dict[str, Any]:
     """The groups and datasets in a group, by name.
 
     Raises:
-      FormatError: one lies in another file, or would take far more memory than the file can hold.
+      FormatError: one is in another file, or would take far more memory than the file has.
     """
     h5py = library()
     found = {}
@@ -78,7 +78,7 @@ def texts(dataset: Any, place: str) -> list[str]:
     """The elements of a dataset of text; many may be one in the file, so that its size says nothing of theirs.
 
     Raises:
-      FormatError: they are far more than the file can hold.
+      FormatError: they are far larger than the file.
     """
     found: list[str] = []
     size, stored = 0, dataset.file.id.get_filesize()

@@ -1,4 +1,4 @@
-"""How large an image says that it is, read from its header before anything is allocated for it.
+"""Reads the size of an image from its header, before anything is allocated for it.
 
 PNG: the chunk IHDR, https://www.w3.org/TR/png-3/#11IHDR. JPEG: the frame header, ITU-T T.81, section B.2.2.
 """

@@ -1,4 +1,4 @@
-"""What the last step of an RLDS episode holds, and how the episode ended.
+"""The values of the last step of an RLDS episode, and the end of the episode.
 
 RLDS says of a step with `is_last` that its action, reward and discount are meaningless
 (https://github.com/google-research/rlds#dataset-format). Not all data keep to that: in Open X-Embodiment, and where an
@@ -26,13 +26,13 @@ END: Final = "end"
 
 @dataclass(frozen=True)
 class Flags:
-    """What the flags of an episode's steps say of its end.
+    """The flags of an episode's steps that determine its end.
 
     Attributes:
       is_last: of the last step; True where the data have no such flag.
       is_terminal: of the last step; None where the data have no such flag.
-      lacks_observation: whether the last step has no observation, as it says itself.
-      has_validity: whether `observation_valid` is there and says nothing more than that.
+      lacks_observation: whether a flag marks the last step as without observation.
+      has_validity: whether `observation_valid` exists and marks only the last step.
       odd: flags of steps other than the first and the last, by name, which remain fields.
     """
 
@@ -67,11 +67,11 @@ def read_flags(columns: Mapping[str, Any], steps: int) -> Flags:
 
 
 def ending(flags: Flags, metadata: Mapping[str, Any]) -> EpisodeEnd:
-    """How an episode ended. INTERRUPTED where nothing says that the environment ended it.
+    """The end of an episode: INTERRUPTED if no flag says that the environment ended it.
 
     Args:
       flags: of its last step.
-      metadata: of the episode; what this library exported says the end in words.
+      metadata: of the episode; of exports of this library it has the end.
 
     >>> flags = Flags(is_last=True, is_terminal=False, lacks_observation=False, has_validity=False, odd={})
     >>> ending(flags, {}).name, ending(flags, {"end": "interrupted"}).name
@@ -110,7 +110,7 @@ class LastSteps:
 
     @property
     def described(self) -> dict[str, str]:
-        """For the dataset's metadata: what the last steps of episodes hold, by whether they are terminal."""
+        """For the dataset's metadata: whether last steps have actions, by whether they are terminal."""
         names = {True: "terminal", False: "not terminal", None: "not known to be terminal"}
         return {name: "an action" if kind in self._acted else "no action" for kind, name in names.items()}
 

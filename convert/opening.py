@@ -25,7 +25,7 @@ def open_any(location: str | os.PathLike[str], progress: Progress | None = None)
       progress: called with bytes while a dataset is converted, which is the first time that it is opened.
 
     Raises:
-      As `rlds_kit.open` and `conversion.convert`; what even our own format cannot hold is an error.
+      As `rlds_kit.open` and `conversion.convert`; what even our own format cannot store is an error.
     """
     path = Path(location)
     if not path.exists() or formats.recognised(path).name in _OPENED_AS_THEY_ARE:

@@ -127,7 +127,7 @@ class RowCursor:
             return pa.Table.from_batches([each.select(self.schema.names) for each in taken], self.schema)
 
     def skip_to(self, row: int) -> None:
-        """Goes over rows up to one."""
+        """Skips rows up to one."""
         while self.position < row:
             self.take(min(_ROWS_AT_ONCE, row - self.position))
 

@@ -81,7 +81,7 @@ class _PartWork:
         self.steps = 0
 
     def write(self) -> None:
-        """Reads the source, and writes what the target can hold of it."""
+        """Reads the source, and writes the values that the target can store."""
         create = formats.named(self._job.format).create
         if create is None:
             raise ConversionError(
@@ -113,7 +113,7 @@ class _PartWork:
         if losses and not self._job.allow_loss:
             listed = "; ".join(f"{loss.field}: {loss.reason}" for loss in losses)
             raise ConversionError(
-                f"{place} has what would be lost: {listed}. Nothing was written; pass allow_loss=True, or "
+                f"{place} has values that would be lost: {listed}. Nothing was written; pass allow_loss=True, or "
                 "--allow-loss on the command line, to leave it out and get a list of all that was"
             )
         for loss in losses:

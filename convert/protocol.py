@@ -1,4 +1,4 @@
-"""What a module for a foreign format offers: it reads episodes, writes them where it can, and says what it can hold."""
+"""The interface of foreign formats: readers and writers of episodes, and the capabilities of a format."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.step import EpisodeEnd
 
 RECORDED: Final = "recorded_"
-"""Begins the name of a field that holds a flag where it is not what the place of the step says."""
+"""The prefix of a field with a flag that does not follow from the position of the step."""
 
 Row: TypeAlias = Mapping[str, Any]
 """Field name to value."""
@@ -65,7 +65,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a format can hold besides observations, actions and rewards.
+    """The values that a format can store besides observations, actions and rewards.
 
     Attributes:
       missing_final_observation: episodes without the observation after the last action.
@@ -135,10 +135,10 @@ class PartReader(Reader, Protocol):
 
 @runtime_checkable
 class WithOrigin(Protocol):
-    """A source that can say more of where it comes from than its path.
+    """A source with more provenance than its path.
 
     Attributes:
-      origin: what it says; known when it was weighed.
+      origin: the provenance; available after `weigh`.
     """
 
     origin: Mapping[str, Any]
@@ -148,7 +148,7 @@ class Writer(Protocol):
     """A target."""
 
     def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
-        """The episode as the target can hold it, None if it cannot hold any of it, and what is lost by that."""
+        """The episode without the values that the target cannot store, or None if nothing is left; and the losses."""
 
     def write(self, episode: ForeignEpisode) -> None:
         """Writes an episode that fits."""
@@ -165,7 +165,7 @@ class Target:
       path: where to write; does not exist.
       name: of the finished dataset's directory.
       origin: where it comes from, for its metadata.
-      losses: where the writer adds what it cannot hold of the dataset's own metadata.
+      losses: gets the metadata of the dataset that the writer cannot store.
     """
 
     path: Path
@@ -181,10 +181,10 @@ class Format:
     Attributes:
       name: that users give.
       summary: what it is.
-      recognises: whether a path holds it.
+      recognises: whether a path has this format.
       open: reads what is at a path.
-      capabilities: what it can hold.
-      create: makes a writer for what a source holds; None where the format is only read.
+      capabilities: the values that it can store.
+      create: makes a writer for a source; None if the format is only read.
       join: moves what several writers made, each of them of episodes in their order, into a directory that is there;
         None where one writer has to make the whole.
     """

@@ -116,7 +116,7 @@ class _ExactRows(RowSequence):
 
 
 class DatasetWriter:
-    """Records a dataset of ours, which can hold everything. A `Writer`."""
+    """Writes a dataset of rlds_kit, which can store everything. A `Writer`."""
 
     def __init__(self, target: Target, source: Reader) -> None:
         self._recorder = Recorder(

@@ -82,6 +82,6 @@ def _row(rows: Sequence[Row], index: int) -> Row:
 
 
 def _may_be_wanted(wanted: Wanted, name: str) -> bool:
-    """Whether a field, or what may lie in it, is wanted."""
+    """Whether a field, or one below it, is wanted."""
     path = escape(name)
     return wanted(path) or wanted(f"{path}/")

@@ -74,7 +74,7 @@ class Report:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """Findings that say that the data are wrong."""
+        """Findings of severity ERROR."""
         return tuple(each for each in self.findings if each.severity is Severity.ERROR)
 
     @property

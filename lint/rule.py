@@ -1,4 +1,4 @@
-"""What a rule is: an id that stays, how bad its findings are, and a check that is shown the episodes one by one."""
+"""A rule: a permanent id, the severity of its findings, and a check that gets the episodes one by one."""
 
 import enum
 import sys
@@ -18,7 +18,7 @@ class Severity(enum.Enum):
     """How bad a finding is."""
 
     ERROR = "error"
-    """The data are wrong, or contradict what they say of themselves."""
+    """The data are wrong, or contradict their metadata."""
     WARNING = "warning"
     """Something that is wrong more often than it is meant."""
     INFO = "info"
@@ -27,7 +27,7 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One thing that a check found.
+    """A finding of a check.
 
     Attributes:
       message: for people, without the place.
@@ -60,7 +60,7 @@ class Stretch:
 
 
 class Check:
-    """A rule at work on one dataset. It keeps what it needs to remember, and no more.
+    """The check of a rule on one dataset, with its state.
 
     Attributes:
       reads: the fields of steps that it gets in stretches. It may read others from the episode.
@@ -72,7 +72,7 @@ class Check:
         self.done = set[str]()
 
     def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Is shown the dataset before its episodes."""
+        """Gets the dataset before its episodes."""
         del subject
         return ()
 
@@ -86,12 +86,12 @@ class Check:
         return ()
 
     def episode(self, episode: SubjectEpisode) -> Iterable[Hit]:
-        """Is shown an episode after its rows."""
+        """Gets an episode after its rows."""
         del episode
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Is shown the dataset after its episodes."""
+        """Gets the dataset after its episodes."""
         del subject
         return ()
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import DamagedError, FormatError
-from rlds_kit.base.progress import Progress
+from rlds_kit.base.progress import Meter, Progress
 from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.lint.catalogue import UNREADABLE, chosen
 from rlds_kit.lint.leaf import Leaf
@@ -60,7 +60,7 @@ def lint(
     rules = chosen(select, ignore)
     subjects = [opened(each) for each in datasets]
     others = [opened(each) for each in against]
-    work = _Work(rules, _Meter(progress, sum(each.size for each in (*subjects, *others))))
+    work = _Work(rules, Meter(progress, sum(each.size for each in (*subjects, *others))))
     for subject in others:
         work.check(subject, [each for each in rules if each.across])
     work.is_counted = True
@@ -70,9 +70,9 @@ def lint(
 
 
 class _Work:
-    """One call of `lint` while it goes on."""
+    """One call of `lint`."""
 
-    def __init__(self, rules: Sequence[Rule], meter: "_Meter") -> None:
+    def __init__(self, rules: Sequence[Rule], meter: Meter) -> None:
         self._meter = meter
         self._across = {rule.id: rule.start() for rule in rules if rule.across}
         self.findings = Findings()
@@ -80,7 +80,7 @@ class _Work:
         self.episodes = self.steps = 0
 
     def check(self, subject: Subject, rules: Sequence[Rule]) -> None:
-        """Shows a dataset to the checks of rules."""
+        """Passes a dataset to the checks of rules."""
         checks = [(rule, self._across.get(rule.id) or rule.start()) for rule in rules]
         window = _Window(subject.spec)
         for rule, check in checks:
@@ -88,13 +88,13 @@ class _Work:
         number = -1
         try:
             for number, episode in enumerate(subject):
-                self._meter.at(subject, number)
+                self._meter.at(int(subject.size * min(1.0, number / max(1, subject.expected))))
                 self._check_episode(subject, episode, checks, window)
         except _UNREADABLE as error:  # of a foreign format; what comes after it cannot be read
             self._add(subject, UNREADABLE, [Hit(str(error), number + 1)])
         for rule, check in checks:
             self._add(subject, rule, check.finish(subject))
-        self._meter.end(subject)
+        self._meter.next_file(subject.size)
 
     def _check_episode(
         self, subject: Subject, episode: SubjectEpisode, checks: Sequence[tuple[Rule, Check]], window: "_Window"
@@ -161,24 +161,3 @@ def _bytes(spec: specs.Spec | None) -> int:
         case specs.Optional():
             return _bytes(spec.spec)
     return 8
-
-
-class _Meter:
-    """Reports the bytes of one dataset after the other to a `Progress`."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress, self._total, self._before = progress, total, 0
-
-    def at(self, subject: Subject, number: int) -> None:
-        """So many episodes of a dataset are done."""
-        share = min(1.0, number / max(1, subject.expected))
-        self._notify(self._before + int(subject.size * share))
-
-    def end(self, subject: Subject) -> None:
-        """A dataset is done."""
-        self._before += subject.size
-        self._notify(self._before)
-
-    def _notify(self, done: int) -> None:
-        if self._progress is not None:
-            self._progress(min(done, self._total), self._total)

@@ -169,7 +169,7 @@ def test_notes_of_a_conversion(tmp_path: Path) -> None:
             continue
         root = restore(work, tmp_path / "left" / str(number)) / ".ours.partial-convert"
         for path in root.glob("part-*.json"):
-            part = Part(*json.loads(path.read_bytes())["part"])
+            part = Part(**json.loads(path.read_bytes())["part"])
             found = read_note(root, part)
             assert found is None or any(part_path(root, part.number).rglob("*.riegeli"))
             assert path == note_path(root, part.number)

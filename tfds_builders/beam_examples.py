@@ -27,7 +27,7 @@ def with_local_runner(download_config: Any) -> tuple[Any, bool]:
 
 
 def examples_on_beam(sources: Sequence[EpisodeSource]) -> Any:  # a beam.PTransform
-    """Key and example of every episode; parts of the sources are read by whatever worker is free.
+    """Key and example of every episode; any free worker reads parts of the sources.
 
     What travels to a worker is where episodes are, not what they hold.
     """

@@ -32,7 +32,7 @@ def extract_feature_from_data(
     Args:
       data: a value, or a tensor spec: nested dicts and lists of tensors, arrays, Python scalars, or of anything with
         `shape` and `dtype`. Elements of a list are of one kind.
-      use_images: arrays `[height, width, channels]` that `image_encoding` can hold, and text scalars, are images if
+      use_images: arrays `[height, width, channels]` that `image_encoding` can store, and text scalars, are images if
         `image` or `Image` is in their name.
       image_encoding: of the images: "png" or "jpeg". A JPEG is not what was recorded.
       field_name: the name of `data`.

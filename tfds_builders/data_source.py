@@ -82,7 +82,7 @@ class EpisodeDataSource(Sequence[dict[str, Any]]):
       chosen: what is read.
       numbers: which episodes of its table.
       is_dense: whether the steps of an episode are one dict of arrays `[T, ...]`, and not a `StepDataSource`.
-      name: for people; Grain compares it when it goes on from a checkpoint.
+      name: for people; Grain compares it when it continues from a checkpoint.
     """
 
     def __init__(self, chosen: Chosen, numbers: np.ndarray, *, is_dense: bool, name: str) -> None:

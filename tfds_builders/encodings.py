@@ -107,7 +107,7 @@ def require_arrays(name: str, compress: Collection[str], arrays: Iterable[str]) 
 
 
 def is_below(path: str, name: str) -> bool:
-    """Whether a path is a field of that name, or lies in it."""
+    """Whether a path is a field of that name, or below it."""
     return path == name or path.startswith(f"{name}/")
 
 

@@ -91,7 +91,7 @@ class EnvLoggerSource:
 
     Args:
       path: the directory.
-      key: goes before the keys of its episodes, which are `<shard>/<number in the shard>`.
+      key: the prefix of the keys of its episodes, which are `<shard>/<number in the shard>`.
       step_metadata: what to publish of that which `step_fn` returned; None has all.
       metadata: what to publish of that which `episode_fn` returned; None has all.
       incomplete: whether to publish the episodes that were cut off when EnvLogger died.
@@ -221,7 +221,7 @@ def _only(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
 
 
 def _whole_episodes(shard: Shard) -> Iterator[_Episode]:
-    """The episodes of a shard, each from one reset to the next, whatever the index says."""
+    """The episodes of a shard, each from one reset to the next, independent of the index."""
     index = shard.episode_index
     if len(shard.step_offsets) and (not len(index) or index[0, 0]):  # the first rows were never written
         shard = replace(shard, episode_index=np.concatenate([np.array([[0, -1]], np.int64), index]))

@@ -1,4 +1,4 @@
-"""Where published episodes come from: recorded datasets, and what else can say its features, keys and episodes."""
+"""Sources of published episodes: recorded datasets, and any other class with features, keys and episodes."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ PART_EPISODES: Final = 16
 """Episodes of a dataset that one worker reads in one go."""
 
 Part = Any
-"""What can be read on its own, by whatever process: a picklable value of the source's own."""
+"""A part of a source that any process can read: a picklable value of the source's own type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class EpisodeSource(Protocol):
         """Of every episode.
 
         Raises:
-          SpecError: TFDS cannot hold a field exactly; the message names it.
+          SpecError: TFDS cannot store a field exactly; the message names it.
         """
 
     @property

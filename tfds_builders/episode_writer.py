@@ -3,7 +3,7 @@
 The shard that is being written is a file of TFRecords with the ending `.unfinished`, flushed after every episode. It
 gets its name, or becomes an ArrayRecord file, when it is full or the writer is closed, and only then
 `dataset_info.json` counts it. So what a killed writer leaves behind is a valid dataset, and a writer with
-`overwrite=False` goes on with the unfinished shard, and with one that has its name and was not counted yet. Files are
+`overwrite=False` continues the unfinished shard, and with one that has its name and was not counted yet. Files are
 made durable and then replaced, and never rewritten, so that it may be killed at that, too, and the power may fail: then
 the unfinished shard may be lost, and nothing else.
 """
@@ -31,7 +31,7 @@ ABOUT: Final = ".about-"
 """At the beginning of the name of a directory in which a description is written before it gets its place."""
 DESCRIPTION: Final = "dataset_info.json"
 PARTIAL: Final = ".partial"
-"""At the end of the name of a file that holds nothing that is not elsewhere: its writer died."""
+"""The suffix of a file of a dead writer whose episodes another file has, too."""
 
 
 class EpisodeWriter:
@@ -219,7 +219,7 @@ class _Split:
             self.num_bytes += sum(sizes)
 
     def _go_on(self) -> None:
-        """Goes on with the shard that a killed writer left; its file is there until another one holds all of it."""
+        """Continues the shard of a killed writer, whose file remains until another one has all its episodes."""
         import tensorflow as tf
 
         if not self._unfinished.exists():

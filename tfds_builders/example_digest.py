@@ -1,4 +1,4 @@
-"""Digests of what an example holds, field by field: equal for equal values, however they came out of TFDS.
+"""Digests of the values of an example, field by field, independent of how TFDS returned them.
 
 Each field: XXH3-64 over dtype, number of values, the shape of each, and the bytes of all in C order; text counts as its
 UTF-8 bytes, each with its length. It guards against accident, not forgery.

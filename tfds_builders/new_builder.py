@@ -118,7 +118,7 @@ def write_builder(
       NotADatasetError: there is no dataset at `source`.
       DatasetExistsError: there is something of that name in `to`.
       ValueError: TFDS takes no such name, or the dataset has no episodes.
-      SpecError: TFDS cannot hold a field exactly.
+      SpecError: TFDS cannot store a field exactly.
 
     >>> write_builder("data/pong", "builders").directory  # doctest: +SKIP
     PosixPath('builders/pong')

@@ -18,7 +18,7 @@ DIGEST_BYTES: Final = 8
 
 
 class ProofError(RldsKitError, RuntimeError):
-    """What was written is not what the source holds; the message names split, episode and field."""
+    """The written values differ from the source; the message names split, episode and field."""
 
 
 def prove(

@@ -1,7 +1,7 @@
 """Marks the directory in which a build is under way, and removes what killed builds left.
 
 TFDS writes into `incomplete.<random>_<version>` and renames it. What an exception stops it removes; what `kill -9`
-stops would lie there for ever.
+stops would remain for ever.
 """
 
 import contextlib

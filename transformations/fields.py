@@ -38,7 +38,7 @@ def refuse_fields(steps: Mapping[str, Any], *fields: str) -> None:
 def require_when_run(value: tf.Tensor, condition: tf.Tensor, *explanation: Any) -> tf.Tensor:
     """The value itself, but an error where the condition does not hold when the graph runs.
 
-    Whatever needs the value waits for the check. So the error is this one, and not one that follows from it.
+    Operations on the value wait for the check, so that its error comes first.
 
     Raises:
       tf.errors.InvalidArgumentError: the condition does not hold.

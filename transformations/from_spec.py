@@ -72,7 +72,7 @@ def uniform_from_spec(spec: Any, minval: Any, maxval: Any, seed: int | None) -> 
 
     Raises:
       TypeError: a leaf is of a dtype that has no uniform distribution.
-      ValueError: an integer leaf's dtype cannot hold the range.
+      ValueError: an integer leaf's dtype cannot store the range.
 
     >>> 0 <= uniform_from_spec(tf.TensorSpec([2], tf.uint8), 0, 10, seed=1).numpy().max() < 10
     np.True_

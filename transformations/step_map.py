@@ -25,7 +25,7 @@ def map_steps(
 
     Args:
       steps_dataset: dataset of steps.
-      transform_step: from a step to anything that a dataset can hold.
+      transform_step: from a step to anything that a dataset can store.
       optimization_batch_size: how many steps to transform at once. It changes the speed only; random numbers are drawn
         again for each step in both cases.
 
@@ -46,7 +46,7 @@ def map_nested_steps(
 
     Args:
       episodes_dataset: dataset of episodes.
-      transform_step: from a step to anything that a dataset can hold.
+      transform_step: from a step to anything that a dataset can store.
       optimization_batch_size: how many steps to transform at once. It changes the speed only.
 
     Raises:

@@ -29,7 +29,7 @@ METADATA: Final = (
     *("game", "task", "channel", "task_id", "agent_id", "player", "score", "created_on"),
     *("crowdplay_episode", "crowdplay_session"),
 )
-"""Of every episode. `keywords` and `session_keywords`, all that the database says, are beside them."""
+"""Metadata of every episode, besides `keywords` and `session_keywords` of the database."""
 ENVIRONMENT: Final = {"simulator": "Arcade Learning Environment", "frames_per_second": FRAMES_PER_SECOND}
 
 _KNOWN: Final = {

@@ -1,4 +1,4 @@
-"""Values as EnvLogger's messages: the inverse of `envlogger.decode`, and what of a value they cannot hold.
+"""Encodes values as EnvLogger's messages, the inverse of `envlogger.decode`, and reports values that they cannot store.
 
 EnvLogger's codec, https://github.com/google-deepmind/envlogger/blob/main/envlogger/converters/codec.py, reads all that
 is written here. It writes an empty list, tuple or dict as None; here they say which they are, and it reads them so.

@@ -213,14 +213,14 @@ def is_named(value: Any) -> bool:
 
 
 def natural_end(last: Record, steps: int) -> End:
-    """How dm_env says that an episode ended."""
+    """The end of an episode by the flags of dm_env."""
     if last.step_type != LAST or steps == 1:
         return End.INTERRUPTED
     return End.TERMINATED if last.discount is not None and not np.any(last.discount) else End.TRUNCATED
 
 
 def _ended(episode: ForeignEpisode, stored: Any) -> ForeignEpisode:
-    """The episode with an end that dm_env cannot say, if all of its steps are there."""
+    """The episode with an end that dm_env cannot represent, if all of its steps are there."""
     match stored:
         case {"end": str(name), "terminated": bool(terminated), "truncated": bool(truncated), "steps": int(steps)}:
             if steps == len(episode.observed) and name in _ENDS:

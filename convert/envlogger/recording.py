@@ -31,7 +31,7 @@ from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.convert.envlogger_storage_pb2 import Data, Datum
 from rlds_kit.riegeli import RecordReader
 
-# What the codec can hold: NumPy arrays and scalars, bool, int, str, bytes, None, and lists, tuples and dicts of them.
+# What the codec can store: NumPy arrays and scalars, bool, int, str, bytes, None, and lists, tuples and dicts of them.
 Value = Any
 
 SCALAR_DIM_SIZE: Final = -438

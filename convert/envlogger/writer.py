@@ -1,8 +1,8 @@
 """Writes directories of EnvLogger's, without EnvLogger.
 
-What EnvLogger has no place for, and its codec can hold, stands under the key `rlds_kit` of the metadata that its
-recorder lets every program add: how an episode ended where dm_env cannot say it, its seed and options, the declared
-specs, and fields of actions.
+Values that EnvLogger has no place for, and its codec can store, are under the key `rlds_kit` of the metadata that its
+recorder lets every program add: how an episode ended where dm_env cannot represent it, its seed and options, the
+declared specs, and fields of actions.
 """
 
 import json
@@ -70,7 +70,7 @@ class EnvLoggerWriter:
         self._directory.mkdir(parents=True)
 
     def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
-        """The episode with as much of it as EnvLogger can hold."""
+        """The episode without the values that EnvLogger cannot store."""
         whole, losses = with_final_observation(episode, "EnvLogger")
         if whole is None:
             return None, losses
@@ -79,7 +79,7 @@ class EnvLoggerWriter:
         self._lost |= {loss.field.partition("/")[0] for loss in losses}
         stored = [record for record in records if record is not None]
         if len(stored) < len(records) or not stored:
-            reason = "EnvLogger cannot hold all of its observations and actions" if records else "has no step"
+            reason = "EnvLogger cannot store all of its observations and actions" if records else "has no step"
             return None, [*losses, Loss("episode", reason, len(records) or 1)]
         read = [_read(record) for record in stored]
         about = _about(whole, read, losses)
@@ -117,7 +117,7 @@ class EnvLoggerWriter:
 
 
 def _dataset_metadata(target: Target, source: Reader) -> dict[str, Any]:
-    """The content of metadata.riegeli but for the declared specs; what the codec cannot hold of it is left out."""
+    """The content of metadata.riegeli without the declared specs and without values that the codec cannot store."""
     metadata = {name: value for name, value in source.metadata.items() if name not in (SOURCE, EXTRA)}
     if EXTRA in source.metadata:
         target.losses.append(Loss(f"dataset metadata/{EXTRA}", "is where this library puts its own"))
@@ -139,7 +139,7 @@ def _dataset_metadata(target: Target, source: Reader) -> dict[str, Any]:
 
 
 def _storable(content: Mapping[str, Any], place: str, losses: list[Loss]) -> dict[str, Any]:
-    """What the codec holds of a dict."""
+    """The entries of a dict that the codec can store."""
     found: list[Loss] = []
     data = encode(content, place, found)
     losses += [Loss(loss.field.lstrip("/"), loss.reason, loss.values) for loss in found]

@@ -101,7 +101,7 @@ def _array(column: Any, feature: Feature, place: str) -> np.ndarray:
     dtype = np.dtype(feature.dtype)
     made = found if found.dtype == dtype else found.astype(dtype)
     if made is not found and not np.array_equal(made, found, equal_nan=True):
-        raise FormatError(f"{place}: expected {feature.dtype}, got {column.type} with values that it cannot hold")
+        raise FormatError(f"{place}: expected {feature.dtype}, got {column.type} with values that it cannot store")
     return np.ascontiguousarray(made).reshape(rows, *feature.shape)
 
 

@@ -1,4 +1,4 @@
-"""What this library keeps in a LeRobot dataset of its own: `meta/rlds_kit.json`, and a column of `meta/episodes`.
+"""The files of rlds_kit in a LeRobot dataset: `meta/rlds_kit.json`, and a column of `meta/episodes`.
 
 LeRobot reads neither. The file says which fields of steps the features were made of, and holds the specs and what is
 known of the dataset; the column holds what is known of an episode, and its final observation.

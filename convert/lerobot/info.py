@@ -1,4 +1,4 @@
-"""What `meta/info.json` of a LeRobot dataset says: features, frames a second, and where its files are."""
+"""Reads `meta/info.json` of a LeRobot dataset: features, frames per second, and paths of files."""
 
 import json
 import math

@@ -32,7 +32,7 @@ from rlds_kit.convert.protocol import ForeignEpisode, Loss
 from rlds_kit.convert.rows import Rows
 
 LEROBOT: Final = "lerobot"
-"""Metadata of the dataset: what `meta/info.json` says."""
+"""The key of the dataset's metadata with the content of `meta/info.json`."""
 EPISODES: Final = "meta/episodes"
 TASKS: Final = "meta/tasks.parquet"
 SUBTASKS: Final = "meta/subtasks.parquet"
@@ -117,7 +117,7 @@ class LeRobotReader:
         return cursor
 
     def _require_room(self, cursor: parquet.RowCursor, length: int) -> None:
-        """Refuses an episode that would be far larger in memory than its file can hold."""
+        """Refuses an episode that would be far larger in memory than its file can store."""
         kinds = [each for each in self._info.features.values() if each.dtype in DTYPES]
         width = sum(math.prod(each.shape) * np.dtype(each.dtype).itemsize for each in kinds)
         require_plausible(length * width, cursor.path.stat().st_size, str(cursor.path))
@@ -192,7 +192,7 @@ class LeRobotReader:
         return found
 
     def _rows(self, wanted: Collection[str] | None = None, begin: int = 0) -> Iterator[dict[str, Any]]:
-        """What `meta/episodes` says of the episodes from one on, without statistics, or only in columns."""
+        """Reads rows of `meta/episodes` from an episode on, without statistics, or only some columns."""
         number = 0
         for path in self._files:
             opened = parquet.opened(path)

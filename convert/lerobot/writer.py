@@ -69,7 +69,7 @@ class LeRobotWriter:
         self._episodes = self._frames = 0
 
     def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
-        """The episode with as much of it as LeRobot can hold."""
+        """The episode without the values that LeRobot cannot store."""
         observed, acted = list(episode.observed), list(episode.acted)
         if not acted:
             return None, [Loss("episode", "has no action, and a frame of LeRobot needs one", len(observed))]

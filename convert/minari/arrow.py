@@ -127,7 +127,7 @@ class ArrowWriter:
         return None
 
     def attributes(self, content: Mapping[str, Any], place: str) -> tuple[dict[str, Any], list[Loss]]:
-        """What JSON can say."""
+        """Stores values as JSON can represent them."""
         return in_json(content, place)
 
     def write(self, number: int, episode: StoredEpisode) -> None:
@@ -234,7 +234,7 @@ def _encoded(columns: Any, space: Space, place: str) -> Any:
         pairs = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
         inner = {str(key): _encoded(columns[key], each, f"{place}/{key}") for key, each in pairs}
         if not inner:
-            raise ConversionError(f"{place}: Minari cannot hold spaces of nothing in Arrow or Parquet")
+            raise ConversionError(f"{place}: Minari cannot store spaces of nothing in Arrow or Parquet")
         return parquet.library().StructArray.from_arrays(list(inner.values()), names=list(inner))
     if isinstance(space, spaces.Text):
         return _column(columns)

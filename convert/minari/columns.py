@@ -34,7 +34,7 @@ def column(values: Sequence[Any], space: Space, place: str) -> Any:
         return tuple(column([each[i] for each in values], inner, f"{place}/{i}") for i, inner in parts)
     found, why = uniform(values, space.dtype)
     if found is None:
-        raise ConversionError(f"{place}: Minari cannot hold these values: {why}")
+        raise ConversionError(f"{place}: Minari cannot store these values: {why}")
     return found
 
 
@@ -69,7 +69,7 @@ def uniform(values: Sequence[Any], dtype: Any = None) -> tuple[Any, str]:
 
 
 def _cast(array: np.ndarray, dtype: Any) -> np.ndarray | None:
-    """The same numbers in another dtype, None where it cannot say them exactly."""
+    """The same numbers in another dtype, None where it cannot represent them exactly."""
     if array.dtype == dtype:
         return array
     if not np.can_cast(array.dtype, dtype, "same_kind") and not {array.dtype.kind, np.dtype(dtype).kind} <= {*"iu"}:
@@ -153,7 +153,7 @@ def in_json(content: Mapping[Any, Any], place: str) -> tuple[dict[str, Any], lis
     """What JSON, as Python reads it, says exactly, and what of it is lost.
 
     >>> in_json({"a": {"b": np.float64(1.5), "c": (1,)}}, "options")
-    ({'a': {'b': 1.5}}, [Loss(field='options/a/c', reason='JSON cannot say it exactly', values=1)])
+    ({'a': {'b': 1.5}}, [Loss(field='options/a/c', reason='JSON cannot represent it exactly', values=1)])
     """
     exact: dict[str, Any] = {}
     losses: list[Loss] = []
@@ -165,7 +165,7 @@ def in_json(content: Mapping[Any, Any], place: str) -> tuple[dict[str, Any], lis
         elif isinstance(key, str) and _is_exact(plain, value):
             exact[key] = plain
         else:
-            losses.append(Loss(f"{place}/{key}", "JSON cannot say it exactly"))
+            losses.append(Loss(f"{place}/{key}", "JSON cannot represent it exactly"))
     return exact, losses
 
 

@@ -123,10 +123,10 @@ def _require_groups(space: Space, place: str) -> None:
         return
     parts = dict(space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces))
     if not parts:
-        raise ConversionError(f"{place}: Minari cannot hold spaces of nothing in HDF5")
+        raise ConversionError(f"{place}: Minari cannot store spaces of nothing in HDF5")
     for key, each in parts.items():
         if isinstance(key, str) and not is_name(key):
-            raise ConversionError(f"{place}: Minari cannot hold a space of the name {key!r} in HDF5")
+            raise ConversionError(f"{place}: Minari cannot store a space of the name {key!r} in HDF5")
         _require_groups(each, f"{place}/{key}")
 
 

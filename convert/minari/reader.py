@@ -156,7 +156,7 @@ def _with_attributes(
 
 
 def end_of(*, is_terminal: bool, is_cut: bool) -> EpisodeEnd:
-    """How the flags of the last step say that an episode ended."""
+    """The end of an episode by the flags of its last step."""
     cut = EpisodeEnd.TRUNCATED if is_cut else EpisodeEnd.INTERRUPTED
     return EpisodeEnd.TERMINATED if is_terminal else cut
 

@@ -49,7 +49,7 @@ class MinariWriter:
         self._episodes = self._steps = 0
 
     def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
-        """The episode with as much of it as Minari can hold."""
+        """The episode without the values that Minari cannot store."""
         whole, losses = with_final_observation(episode, "Minari")
         if whole is None:
             return None, losses
@@ -108,7 +108,9 @@ class MinariWriter:
         for place, leaf in _leaves(made, name):
             why = self._storage.unfit(leaf)
             if why is not None:
-                raise ConversionError(f"{place}: Minari cannot hold these values as {self._storage.data_format}: {why}")
+                raise ConversionError(
+                    f"{place}: Minari cannot store these values as {self._storage.data_format}: {why}"
+                )
         return made
 
     def _infos(self, rows: Sequence[Row], name: str, losses: list[Loss]) -> dict[str, Any]:
@@ -180,7 +182,7 @@ def _space(source: Reader, field: str) -> Space:
         space = to_gymnasium(source.spec.fields[field], field)
         to_json(space)
     except SpecError as error:
-        raise ConversionError(f"Minari cannot hold this dataset: {error}") from error
+        raise ConversionError(f"Minari cannot store this dataset: {error}") from error
     return space
 
 
@@ -246,7 +248,7 @@ def _flags(rows: Sequence[Row], terminated: bool, truncated: bool) -> dict[str, 
 
 
 def _end(episode: ForeignEpisode, losses: list[Loss]) -> EpisodeEnd:
-    """How the flags of the last step say that an episode ended: Minari has nothing else."""
+    """The end of an episode by the flags of its last step, which is all that Minari stores."""
     end = end_of(is_terminal=episode.terminated, is_cut=episode.truncated)
     if end is not episode.end:
         losses.append(Loss("end", f"{episode.end.value}, but the flags of the last step say {end.value}"))
@@ -263,7 +265,7 @@ def _seed(seed: Any, losses: list[Loss]) -> int | None:
 
 
 def _statistics(rewards: Any) -> dict[str, float]:
-    """What Minari's collector says of the rewards of an episode."""
+    """The statistics of rewards, as Minari's collector stores them."""
     values = np.asarray(rewards)
     with np.errstate(all="ignore"):  # of infinities and NaN
         found = {name: float(getattr(values, name)()) for name in ("sum", "mean", "std", "max", "min")}

@@ -1,4 +1,4 @@
-"""A dataset that TFDS has prepared: where it lies, what it says of itself, and its files of episodes.
+"""A dataset that TFDS has prepared: its directory, its metadata, and its files of episodes.
 
 Neither TFDS nor TensorFlow is needed: `dataset_info.json` (https://www.tensorflow.org/datasets/external_tfrecord) names
 the splits and how many episodes each file has.
@@ -105,7 +105,7 @@ class TfdsDirectory:
         return named
 
     def files_of(self, stretch: Stretch) -> Iterator[tuple[Path, int, range]]:
-        """Files that hold a part of a stretch, each with its number of records, and which of them are meant."""
+        """The files of a stretch, each with its number of records and the range of them."""
         first = 0
         for path, length in zip(self.files(stretch.split), self.shard_lengths[stretch.split], strict=True):
             wanted = range(max(0, stretch.begin - first), min(length, stretch.end - first))
@@ -119,7 +119,7 @@ class TfdsDirectory:
         Raises:
           NotADatasetError: a file is missing.
           DamagedError: a file does not match its checksums, or ends too early; the message says where.
-          FormatError: a file has another number of records than the dataset says.
+          FormatError: a file has another number of records than the metadata.
         """
         for path, length, wanted in self.files_of(stretch):
             count = wanted.start
@@ -143,7 +143,7 @@ def is_tfds_directory(path: Path) -> bool:
 
 
 def open_directory(path: Path) -> TfdsDirectory:
-    """Reads what a prepared dataset says of itself.
+    """Reads the metadata of a prepared dataset.
 
     Raises:
       NotADatasetError: there is none.
@@ -164,12 +164,12 @@ def open_directory(path: Path) -> TfdsDirectory:
     except (FormatError, SpecError):
         raise
     except _OTHER_STRUCTURE as error:
-        raise FormatError(f"{file}: expected what TFDS says of a dataset: {error}") from error
+        raise FormatError(f"{file}: expected the metadata of a dataset of TFDS: {error}") from error
     return found
 
 
 def _require_sound(directory: TfdsDirectory) -> None:
-    """Makes sure that what a dataset says of itself can be, and names nothing outside its directory."""
+    """Checks that the metadata of a dataset are possible, and name nothing outside its directory."""
     file, lengths = directory.path / INFO, directory.shard_lengths
     if not isinstance(directory.info["name"], str) or any(
         not 0 <= count <= _MOST for each in lengths.values() for count in each
@@ -264,7 +264,7 @@ def _array_records(path: Path, begin: int) -> Iterator[bytes]:
 
 
 def _go_near(reader: riegeli.RecordReader, footer: array_record.Footer, begin: int) -> int:
-    """Goes to the chunk that a record is in; returns the number of the first record there."""
+    """Seeks the chunk of a record; returns the number of its first record."""
     number = 0
     for chunk in footer.chunks if begin else ():
         if number + chunk.num_records > begin:

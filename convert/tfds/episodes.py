@@ -47,7 +47,7 @@ def episodes(directory: TfdsDirectory, split: str | None = None) -> Iterator[Tfd
       ValueError: there is no such split.
       NotADatasetError: a file is missing.
       DamagedError: a file does not match its checksums, or ends too early.
-      FormatError: an episode is not what the features say.
+      FormatError: an episode does not match the features.
       MissingExtraError: there are images, and nothing is installed to decode them.
     """
     for stretch in directory.stretches(split):
@@ -59,7 +59,7 @@ def read_episode(directory: TfdsDirectory, record: Record) -> TfdsEpisode:
     """Decodes a record.
 
     Raises:
-      FormatError: it is not what the features say; the message names it.
+      FormatError: it does not match the features; the message names it.
       MissingExtraError: there are images, and nothing is installed to decode them.
     """
     features = directory.features
@@ -73,7 +73,7 @@ def read_episode(directory: TfdsDirectory, record: Record) -> TfdsEpisode:
 
 @contextlib.contextmanager
 def naming(record: Record) -> Iterator[None]:
-    """Says which record it is that an error is about; what makes no sense in it is an error of its form."""
+    """Adds the record to errors; an impossible value is a FormatError."""
     try:
         yield
     except RldsKitError as error:

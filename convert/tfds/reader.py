@@ -33,7 +33,7 @@ class TfdsReader:
       split: as `tfds.load` takes it; None: the only one.
 
     Attributes:
-      origin: what the dataset says of itself, and what was seen in it.
+      origin: the metadata of the dataset, and the result of the scan.
     """
 
     def __init__(self, directory: TfdsDirectory, split: str | None = None) -> None:
@@ -97,7 +97,7 @@ class _Survey:
     """The result of a scan of all episodes.
 
     Attributes:
-      last_steps: what they hold.
+      last_steps: their values.
       losses: what was lost when the dataset was made, and only shows in its files, by path of the feature.
       empty: records of episodes that have no steps.
       sizes: bytes of each record.

@@ -1,4 +1,4 @@
-"""A declared field holds something else than was declared.
+"""A declared field has values that its spec does not allow.
 
 The space or spec of a field says one dtype and shape, and values of another came: float64 in a float32 Box, a list, a
 reward of shape (1,), an item that was not declared, or none where one was.
@@ -23,4 +23,4 @@ class DeviatingField(Check):
     def finish(self, subject: Subject) -> Iterable[Hit]:
         """Says of each field what came."""
         for field, came in subject.deviations.items():
-            yield Hit(f"declared is one thing, and this came too: {', '.join(came)}", field=field)
+            yield Hit(f"values that the declared spec does not allow: {', '.join(came)}", field=field)

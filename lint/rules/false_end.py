@@ -1,4 +1,4 @@
-"""An episode did not end the way it says.
+"""An episode did not end as its flags say.
 
 The environment is made again and plays the whole episode, every observation comes out as it was recorded, and at its
 end the environment says something else than the recording: that it did not end, or that it was truncated rather than

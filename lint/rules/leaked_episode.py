@@ -28,7 +28,7 @@ class LeakedEpisode(Check):
         self._name = ""
 
     def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Goes on to the next dataset."""
+        """Continues with the next dataset."""
         self._name, self._datasets = subject.name, self._datasets + 1
         return ()
 

@@ -67,7 +67,7 @@ class MergedEpisodes(ProbeCheck):
     def check_probe(self, episode: SubjectEpisode, found: Probe) -> Iterable[Hit]:
         """Checks whether the environment ended sooner."""
         if found.is_aligned and found.played.is_over and not found.is_whole:
-            yield Hit("the environment ends the episode here, the recording goes on", episode.number, found.actions)
+            yield Hit("the environment ends the episode here, the recording continues", episode.number, found.actions)
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
         """Compares the number of episodes with that of the index."""

@@ -1,4 +1,4 @@
-"""Images bear the traces of JPEG.
+"""Images have traces of JPEG.
 
 Nothing says that something was lost, but the frequencies of 8 x 8 blocks of the images are multiples of a step, as
 they are after JPEG's quantisation, and those of blocks that lie between are not. Some twenty images of a dataset are
@@ -58,7 +58,7 @@ class TracesOfJpeg(Check):
             return
         for path, images in self._images.items():
             if len({image.shape for image in images}) == 1 and has_traces(images):
-                yield Hit(f"{len(images)} images bear the traces of JPEG, and nothing says so", field=path)
+                yield Hit(f"{len(images)} images have traces of JPEG, and no metadata report that", field=path)
 
 
 def _is_image(leaf: Leaf) -> bool:

@@ -163,7 +163,7 @@ def test_mutated_files_end_in_a_clear_error_or_an_answer(
 
 
 def record(path: Path) -> Path:
-    """A dataset of ours with everything that ours alone can hold."""
+    """A dataset of ours with everything that ours alone can store."""
     with EpisodeWriter(path) as writer:
         with writer.episode(metadata={"who": "ada"}, seed=[1, 2], options={}) as episode:
             episode.start(0.5, note="a")

@@ -222,7 +222,7 @@ def test_missing_final_observation_costs_the_last_action(tmp_path: Path) -> None
     ],
 )
 def test_capabilities_say_what_happens(capability: str, fields: dict[str, Any], tmp_path: Path) -> None:
-    """What the record says that the format can hold comes through without loss."""
+    """What the record says that the format can store comes through without loss."""
     assert getattr(FORMAT.capabilities, capability)
     assert convert(record(tmp_path / "a", **fields), tmp_path / "b", "envlogger").losses == ()
 

@@ -241,7 +241,7 @@ def test_observations_that_hdf5_cannot_name_are_refused(name: str, tmp_path: Pat
     with EpisodeWriter(tmp_path / "ours", declared, record_time=False) as writer, writer.episode() as episode:
         episode.start({name: 0.0})
         episode.step(1, 1.0, {name: 0.5})
-    with pytest.raises(ConversionError, match="observation: Minari cannot hold a space of the name"):
+    with pytest.raises(ConversionError, match="observation: Minari cannot store a space of the name"):
         convert(tmp_path / "ours", tmp_path / "copy-v0", "minari", allow_loss=True)
     assert convert(tmp_path / "ours", tmp_path / "copy-v0", "minari-arrow").losses == ()
 
@@ -290,7 +290,7 @@ def test_end_that_the_flags_do_not_say_is_lost(tmp_path: Path) -> None:
     ],
 )
 def test_capabilities_say_what_happens(capability: str, fields: dict[str, Any], root: Path, tmp_path: Path) -> None:
-    """Something is lost exactly where the record says that the format cannot hold it."""
+    """Something is lost exactly where the record says that the format cannot store it."""
     _record(tmp_path / "ours", **fields)
     report = convert(tmp_path / "ours", root / "copy-v0", "minari", allow_loss=True)
     assert getattr(FORMAT.capabilities, capability) is (report.losses == ())

@@ -1,4 +1,4 @@
-"""Where the episodes of a dataset lie, what they weigh, and of which run they are."""
+"""The positions of the episodes of a dataset, their sizes and their runs."""
 
 import uuid
 from collections.abc import Iterator

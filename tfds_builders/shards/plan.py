@@ -1,4 +1,4 @@
-"""Decides what every shard of a build holds, once and for all: workers decide nothing."""
+"""Plans the content of every shard of a build; workers decide nothing."""
 
 import hashlib
 import json

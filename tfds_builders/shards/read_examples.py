@@ -27,7 +27,7 @@ def read_back(spec: ShardSpec) -> Iterator[EpisodeInfo]:
             digest = values_digest({**episode, STEPS: map(_as_rows, steps)}, features)
         except ImportError:
             raise  # TFDS says which library decodes images
-        except Exception as error:  # of whatever class: TFDS, protobuf, zlib and PNG have their own
+        except Exception as error:  # of any class: TFDS, protobuf, zlib and PNG have their own
             raise DamagedError(f"{spec.path}: record {number} cannot be decoded: {error}") from error
         yield EpisodeInfo(uuid.UUID(episode[EPISODE_ID].decode()), len(steps), digest)
 

@@ -170,7 +170,7 @@ def _chosen(dataset: Dataset) -> set[str] | None:
 
 
 def _paths(a: Dataset, b: Dataset, name: str) -> set[str]:
-    """Where a field lies in either dataset."""
+    """The paths of a field in both datasets."""
     found = set()
     for dataset in (a, b):
         try:

@@ -1,4 +1,4 @@
-"""Adds up differences as they are found."""
+"""Counts differences."""
 
 from rlds_kit.tools.compare.report import Divergence, FieldDifference
 from rlds_kit.tools.compare.values import Kind, ValueDifference, short

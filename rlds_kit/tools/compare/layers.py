@@ -16,7 +16,7 @@ _NO_ID: Final = uuid.UUID(int=0)
 
 
 def layer_differences(a: Dataset, b: Dataset, pairs: Sequence[tuple[int, int]]) -> tuple[LayerDifference, ...]:
-    """The layers that say different things of episodes that belong together.
+    """The layers whose annotations of matching episodes differ.
 
     Args:
       a: one dataset.

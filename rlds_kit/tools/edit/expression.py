@@ -49,7 +49,7 @@ _NODES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that was read and holds nothing but what is allowed.
+    """A parsed condition with only the allowed expressions.
 
     Attributes:
       text: as it was given.

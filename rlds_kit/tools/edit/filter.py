@@ -1,4 +1,4 @@
-"""The episodes of a dataset of which a condition holds."""
+"""Copies the episodes of a dataset that meet a condition."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ def filter(  # noqa: A001  what people call it; it is used as `edit.filter`
     *,
     progress: Progress | None = None,
 ) -> Report:
-    """Copies the episodes of which a condition holds; they are not decoded, and stay as they are.
+    """Copies the episodes that meet a condition, without decoding or changing them.
 
     Args:
       source: directory of the dataset; not changed.

@@ -1,4 +1,4 @@
-"""What `merge`, `filter`, `split` and `delete` have in common: whole episodes go to a new dataset as they lie."""
+"""The common part of `merge`, `filter`, `split` and `delete`: copies whole episodes into a new dataset."""
 
 import os
 from collections.abc import Mapping, Sequence

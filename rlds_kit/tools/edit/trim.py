@@ -39,7 +39,7 @@ def trim(
     one and the cut (UUID version 5), a digest of its own, and an entry `trimmed` in its provenance. If its last step is
     cut off it ends as INTERRUPTED, and its new last step has no action, reward and discount. If its first one is, seed
     and options move to that entry, for no reset led there. Metadata stay as they were. Episodes of which no step is
-    left are left out. What layers say of steps goes with them.
+    left are left out. The annotations of removed steps are removed, too.
 
     Args:
       source: directory of the dataset; not changed.

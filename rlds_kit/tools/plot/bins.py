@@ -77,7 +77,7 @@ def bins_of_tallies(tallies: Sequence[Tally], most: int) -> Bins:
 
 
 def _without_tails(samples: Sequence[np.ndarray], values: np.ndarray) -> tuple[float, float]:
-    """From where to where the axis goes, given the percentiles of each dataset."""
+    """The range of the axis, given the percentiles of each dataset."""
     quantiles = np.array([np.quantile(sample, _CORE) for sample in samples])
     low, high = float(quantiles[:, 0].min()), float(quantiles[:, 1].max())
     margin = (high - low) / 2

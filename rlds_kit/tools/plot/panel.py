@@ -20,7 +20,7 @@ _STEPS: Final = (1, 2, 5, 10)
 
 
 def draw_numbers(axes: "Axes", histogram: Histogram, unit: str, colours: Mapping[str, str]) -> None:
-    """Bars or outlines, medians, and a note of what lies beyond the axis.
+    """Bars or outlines, medians, and a note of values beyond the axis.
 
     Args:
       axes: to draw into.

@@ -23,7 +23,7 @@ _PENDING: Final = 8192
 
 
 class Tally:
-    """How many numbers lie where.
+    """Counts numbers by their value.
 
     Attributes:
       outliers: numbers that are NaN, infinite or as good as that; they are in no cell.

@@ -74,7 +74,7 @@ class Destination(Protocol):
     def write(self, items: Sequence[Item], obsolete: Sequence[str], meter: Meter) -> Sent:
         """Makes the destination hold exactly `items`, besides files that are not ours.
 
-        What is there already is not written again, so that work that was broken off goes on where it was. A destination
+        Files that exist already are not written again, so that interrupted work continues. A destination
         that has `checksums.txt` is complete, at any instant.
 
         Args:

@@ -1,4 +1,4 @@
-"""Which destination a text means."""
+"""Parses the address of a destination."""
 
 from pathlib import Path
 from typing import Final

@@ -1,4 +1,4 @@
-"""What can go wrong when a dataset is published."""
+"""The errors of `publish`."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ class Problem:
     """One reason why a dataset cannot be published as it is.
 
     Attributes:
-      rule: what kind of thing, a short name that stays.
+      rule: its kind, a short permanent name.
       message: what was found, and where.
       advice: what to do.
 

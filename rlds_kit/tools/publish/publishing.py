@@ -61,7 +61,7 @@ def publish(
 ) -> Published:
     """Publishes the dataset in a directory.
 
-    What is there already is not sent again: after a crash the same call goes on.
+    Files that exist already are not sent again: after a crash the same call continues.
 
     Args:
       directory: of the dataset; nothing in it is changed.

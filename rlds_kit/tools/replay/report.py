@@ -1,4 +1,4 @@
-"""What playing episodes again found."""
+"""The report of a replay."""
 
 import uuid
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one episode.
+    """The result of one episode.
 
     Attributes:
       episode: its number in the dataset.
@@ -52,7 +52,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `replay` found.
+    """The result of `replay`.
 
     Attributes:
       dataset: where it is.

@@ -39,7 +39,7 @@ class EpisodeFindings:
 
 
 class _Check:
-    """Goes through the blocks of one episode."""
+    """Checks the blocks of one episode."""
 
     def __init__(
         self, file: ShardFile, episode: SightedEpisode, declared: specs.Dict, deviating: Collection[str]
@@ -129,7 +129,7 @@ class _Check:
         return str(error).removeprefix(f"{self._file.place(block.position)}: ").partition("; run ")[0]
 
     def _check_layout(self, block: SightedBlock) -> None:
-        """Columns must lie in the block's rows, and where a plain protobuf reader finds them."""
+        """Columns must be within the block's rows, and where a plain protobuf reader finds them."""
         at = 0
         place = self._file.place(block.position)
         for header in block.header.columns:

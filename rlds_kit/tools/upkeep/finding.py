@@ -15,10 +15,10 @@ _UUID_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, or worth knowing.
+    """A problem, or a note.
 
     Attributes:
-      rule: what kind of thing, a short name that stays.
+      rule: its kind, a short permanent name.
       message: for people.
       shard: name of the file; empty when it concerns the dataset.
       begin: first byte of the file it concerns; None when no bytes in particular.

@@ -39,7 +39,7 @@ BLOCK_BYTES: Final = 32 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RechunkReport:
-    """What `rechunk` did.
+    """The result of `rechunk`.
 
     Attributes:
       source: of the original.

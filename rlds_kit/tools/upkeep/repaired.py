@@ -14,7 +14,7 @@ REPAIRED: Final = "repaired"
 
 
 class Span(NamedTuple):
-    """Steps `[begin, end)` of whatever lies at or below a path."""
+    """Steps `[begin, end)` of all columns at or below a path."""
 
     path: str
     begin: int

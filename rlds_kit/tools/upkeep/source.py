@@ -47,7 +47,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceEpisode:
-    """An episode of a source: its shard, and where in it the episode lies."""
+    """An episode of a source: its shard, and its index entry."""
 
     shard: Shard
     entry: EpisodeEntry

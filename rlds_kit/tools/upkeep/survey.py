@@ -23,7 +23,7 @@ from rlds_kit.tools.upkeep.finding import Finding
 
 @dataclass(slots=True)
 class Survey:
-    """What a shard holds.
+    """The content of a shard.
 
     Attributes:
       name: of the file.
