@@ -1,7 +1,7 @@
 """How an episode ends: by itself, by a person, or because something failed."""
 
 from rlds_kit.trials.events import Cancel, Confirm, EnvironmentFailed, Stop
-from rlds_kit.trials.messages import AskConfirmation, Finish
+from rlds_kit.trials.messages import Finish, RequestConfirmation
 from rlds_kit.trials.phase import Phase, Status
 from rlds_kit.trials.state import Messages, Refusal, State, facts_of, move
 
@@ -14,7 +14,7 @@ def over(state: State) -> Messages:
         return
     if state.phase is not Phase.CONFIRMING:
         yield from move(state, Phase.CONFIRMING)
-    yield AskConfirmation(is_completed=True, is_over=True)
+    yield RequestConfirmation(is_completed=True, is_over=True)
 
 
 def cancel(state: State, event: Cancel) -> Messages:
@@ -24,7 +24,7 @@ def cancel(state: State, event: Cancel) -> Messages:
         yield from end(state, Status.CANCELLED, "")
         return
     yield from move(state, Phase.CONFIRMING)
-    yield AskConfirmation(is_completed=False, is_over=False)
+    yield RequestConfirmation(is_completed=False, is_over=False)
 
 
 def confirm(state: State, event: Confirm) -> Messages:
@@ -65,4 +65,4 @@ def ended_after_step(state: State) -> Messages:
 def _finish(state: State, status: Status, reason: str) -> Messages:
     yield from move(state, Phase.ENDED, reason)
     is_kept = state.step > 0 or status is not Status.ABANDONED
-    yield Finish(status, reason, state.step, is_kept, facts_of(state))
+    yield Finish(status, reason, state.step, dict(state.totals), is_kept, facts_of(state))

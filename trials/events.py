@@ -216,17 +216,17 @@ class RewardGiven(Event):
 
 @dataclass(frozen=True, slots=True)
 class MessageSent(Event):
-    """A seat tells others something; it is recorded with the next step.
+    """A seat sends text to others; the next step records it.
 
     Attributes:
       sender: name of the seat.
-      to: names of seats; empty: all others.
       content: text.
+      to: names of seats; empty: all others.
     """
 
     sender: str
-    to: tuple[str, ...]
     content: str
+    to: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

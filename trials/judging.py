@@ -3,7 +3,7 @@
 import math
 
 from rlds_kit.trials.events import MessageSent, RewardGiven
-from rlds_kit.trials.messages import Amended, Forward, Said
+from rlds_kit.trials.messages import Amended, DeliverText
 from rlds_kit.trials.state import Messages, Refusal, State
 
 
@@ -45,9 +45,9 @@ def message_sent(state: State, event: MessageSent) -> Messages:
     """A seat tells others something."""
     for name in (event.sender, *event.to):
         state.seat(name)
-    if len(state.said) >= state.config.most_said:
-        raise Refusal(f"{len(state.said)} messages wait for the next step, as many as may; send more after it")
+    if len(state.texts) >= state.config.most_said:
+        raise Refusal(f"{len(state.texts)} messages wait for the next step, as many as may; send more after it")
     to = event.to or tuple(name for name in state.seats if name != event.sender)
-    said = Said(event.sender, to, event.content)
-    state.said.append(said)
-    yield Forward(said)
+    text = DeliverText(event.sender, to, event.content)
+    state.texts.append(text)
+    yield text

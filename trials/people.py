@@ -5,7 +5,7 @@ import math
 from rlds_kit.trials import ending, stepping
 from rlds_kit.trials.config import SECOND
 from rlds_kit.trials.events import DriverChanged, KeysChanged, Pause, Ready, SeatLeft, SeatTaken
-from rlds_kit.trials.messages import AskConfirmation, Displaced, ShowDriver
+from rlds_kit.trials.messages import Displaced, RequestConfirmation, ShowDriver
 from rlds_kit.trials.phase import Phase, Status
 from rlds_kit.trials.seat import Driver, Seat, clear
 from rlds_kit.trials.state import Messages, Refusal, State, move, show
@@ -31,7 +31,7 @@ def seat_taken(state: State, event: SeatTaken) -> Messages:
         state.reason = ""  # it may have been this person who was missing
     yield show(state)
     if state.phase is Phase.CONFIRMING:
-        yield AskConfirmation(is_completed=state.is_over, is_over=state.is_over)
+        yield RequestConfirmation(is_completed=state.is_over, is_over=state.is_over)
 
 
 def seat_left(state: State, event: SeatLeft) -> Messages:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlds_kit.trials.config import SECOND, TrialConfig
-from rlds_kit.trials.messages import Message, Said, ShowState
+from rlds_kit.trials.messages import DeliverText, Message, ShowState
 from rlds_kit.trials.phase import MOVES, Phase, Status
 from rlds_kit.trials.seat import Seat, seat
 
@@ -37,7 +37,7 @@ class State:
       verdict: how it will have ended when the step that is being done is.
       seats: by name.
       totals: sums of the environment's rewards, by seat.
-      said: since the latest step.
+      texts: between seats since the latest step.
       judgements: by step and seat, values and confidences.
       judged: how many rewards were given.
       late_steps: how many came more than a period late.
@@ -62,7 +62,7 @@ class State:
     verdict: tuple[Status, str] | None = None
     seats: dict[str, Seat] = field(default_factory=dict)
     totals: dict[str, float] = field(default_factory=dict)
-    said: list[Said] = field(default_factory=list)
+    texts: list[DeliverText] = field(default_factory=list)
     judgements: dict[tuple[int, str], list[tuple[float, float]]] = field(default_factory=dict)
     judged: int = 0
     late_steps: int = 0

@@ -5,7 +5,7 @@ from dataclasses import replace
 from rlds_kit.trials import ending
 from rlds_kit.trials.config import Turn, require_fps
 from rlds_kit.trials.events import ActionGiven, EnvironmentStepped, RateChanged
-from rlds_kit.trials.messages import AskActor, SeatFacts, StepEnvironment
+from rlds_kit.trials.messages import RequestAction, SeatFacts, StepEnvironment
 from rlds_kit.trials.phase import Phase
 from rlds_kit.trials.seat import Driver, Given, Seat
 from rlds_kit.trials.state import Messages, Refusal, State, move, show
@@ -29,7 +29,7 @@ def advance(state: State) -> Messages:
     if missing and state.asked_ns is None:
         state.asked_ns = state.now_ns
         for each in missing:
-            yield AskActor(each.name, state.step)
+            yield RequestAction(each.name, state.step)
     elif not missing:
         yield _step(state)
 
@@ -82,12 +82,12 @@ def _step(state: State) -> StepEnvironment:
         if each.driver is not Driver.POLICY:
             actions[each.name] = each.config.default_action if given is None else given.action
         each.tapped = {}
-    said, state.said = tuple(state.said), []
+    texts, state.texts = tuple(state.texts), []
     state.is_stepping, state.asked_ns = True, None
     is_late = _schedule(state)
     number = state.step + 1
     is_last = number == state.config.max_steps
-    return StepEnvironment(number, actions, facts, said, is_last=is_last, fps=state.fps, is_late=is_late)
+    return StepEnvironment(number, actions, facts, texts, is_last=is_last, fps=state.fps, is_late=is_late)
 
 
 def _next_given(state: State, each: Seat) -> Given | None:

@@ -60,7 +60,7 @@ class Inspector:
         made = _as_made(await self._require(environment), environment)
         async with self._one_at_a_time:
             if environment not in self._schemas:
-                described: requests.Described = await self._pool.ask(requests.Describe(made))
+                described: requests.Described = await self._pool.request(requests.Describe(made))
                 self._schemas[environment] = described.schema
         return self._schemas[environment]
 
@@ -116,7 +116,7 @@ class Inspector:
         async with self._one_at_a_time:
             environment = await self._pool.open(requests.Open(spec, None))
             try:
-                await environment.ask(requests.Reset(requests.Look()))
+                await environment.request(requests.Reset(requests.View()))
             finally:
                 await environment.close()
         return environment.opened
@@ -138,7 +138,7 @@ class Inspector:
         if not self._known:  # who wants to play does not wait while somebody tries a slow environment
             async with self._one_at_a_time:
                 if not self._known:  # by who came first
-                    catalogued: requests.Catalogued = await self._pool.ask(self._asked)
+                    catalogued: requests.Catalogued = await self._pool.request(self._asked)
                     self._known = catalogued.modules
         return self._known
 

@@ -46,7 +46,7 @@ async def look_on(request: Request) -> Response:
 async def being_played(request: Request) -> Response:
     """The sessions of a study that are being played here now, of those that the account may look on in."""
     account, state = account_of(request), request.app.state
-    study, now = request.path_params["study"], state.plays.sessions
+    study, now = request.path_params["study"], state.live_sessions.sessions
     found = await state.database.run(_seen_of, account, study, now)
     return answer({"sessions": [shown(each) for each in found]})
 
@@ -62,7 +62,7 @@ async def end_session(request: Request) -> Response:
     """Ends a session, and what is played in it; once more changes nothing."""
     state = request.app.state
     ended = await state.database.run(_end, account_of(request), request.path_params["session"])
-    state.plays.stop(ended.id, "its person ended the session")
+    state.live_sessions.stop(ended.id, "its person ended the session")
     return answer({"session": shown(ended)})
 
 

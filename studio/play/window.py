@@ -1,4 +1,4 @@
-"""One window of a person: what is on its way to it."""
+"""One window of a person, and the queue of what it is sent."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from rlds_kit.studio.play.frames_out import FramesOut, Shown
 from rlds_kit.studio.play.host import Admission
-from rlds_kit.studio.play.protocol import ToBrowser
+from rlds_kit.studio.play.to_browser import ToBrowser, dump
 
 ENDED: Final = 4000
 DISPLACED: Final = 4001
@@ -16,11 +16,11 @@ TOO_SLOW: Final = 4008
 NO_HELLO: Final = 4009
 LEFT: Final = 1000
 MOST_WAITING: Final = 256
-"""Messages for a window that takes none; then it is closed."""
+"""Messages in the queue of a window; a window that has more is closed."""
 
 
 class Socket(Protocol):
-    """What a window is sent through."""
+    """The connection of a window."""
 
     async def send_text(self, data: str) -> None:
         """Sends text."""
@@ -29,7 +29,7 @@ class Socket(Protocol):
         """Sends bytes."""
 
     async def close(self, code: int = 1000, reason: str | None = None) -> None:
-        """Says why, and closes."""
+        """Sends the reason, and closes."""
 
 
 class Window:
@@ -53,12 +53,12 @@ class Window:
         """From which its person acts."""
         return self.admission.seat
 
-    def tell(self, message: ToBrowser) -> None:
+    def send(self, message: ToBrowser) -> None:
         """Sends a message, in order."""
         if len(self._texts) >= MOST_WAITING:
             self._is_stuck.set()
             return
-        self._texts.append(message.model_dump_json())
+        self._texts.append(dump(message))
         self._news.set()
 
     def show(self, shown: Shown) -> None:
@@ -73,7 +73,7 @@ class Window:
         return is_known
 
     def close(self, code: int, reason: str) -> None:
-        """Closes the connection after what was told."""
+        """Closes the connection after the messages in the queue."""
         self._close = self._close or (code, reason)
         self._news.set()
 
@@ -88,7 +88,7 @@ class Window:
             is_over = sending.done()
             sending.cancel()
         if is_over:
-            sending.result()  # what went wrong
+            sending.result()  # raises what it raised
         else:
             await socket.close(TOO_SLOW, "too many messages wait for this window")
 

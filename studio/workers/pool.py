@@ -65,14 +65,14 @@ class WorkerPool:
         environment = Environment(worker, next(self._numbers))
         worker.environments.append(environment)
         try:
-            opened = await environment.ask(request)
+            opened = await environment.request(request)
         except BaseException:
             worker.forget(environment)
             raise
         environment.opened = opened
         return environment
 
-    async def ask(self, request: requests.Catalogue | requests.Describe) -> Any:  # the answer that belongs to it
+    async def request(self, request: requests.Catalogue | requests.Describe) -> Any:  # the answer that belongs to it
         """Has any worker do a request that needs no environment.
 
         Raises:
@@ -80,7 +80,7 @@ class WorkerPool:
           PoolFullError: the processes have as many environments as they may.
           EnvironmentLostError: doing it crashed or hangs.
         """
-        return await Environment(self._least_loaded(), next(self._numbers)).ask(request)
+        return await Environment(self._least_loaded(), next(self._numbers)).request(request)
 
     def _least_loaded(self) -> "_Worker":
         self._workers = [worker for worker in self._workers if worker.is_alive]
@@ -131,14 +131,14 @@ class Environment:
         self._worker, self.number = worker, number
         self.on_lost: Callable[[str], None] | None = None
 
-    async def ask(self, request: requests.Request) -> Any:  # the answer that belongs to the request
+    async def request(self, request: requests.Request) -> Any:  # the answer that belongs to the request
         """Has the worker do a request.
 
         Raises:
           EnvironmentLostError: the environment can be used no more.
           RequestFailedError: the request could not be done, and nothing changed.
         """
-        answer = await self._worker.ask(self.number, request)
+        answer = await self._worker.request(self.number, request)
         if isinstance(answer, requests.Failed):
             if answer.is_lost:
                 self._worker.forget(self)
@@ -149,7 +149,7 @@ class Environment:
     async def close(self) -> None:
         """Lets it go; an open episode ends as INTERRUPTED."""
         with contextlib.suppress(EnvironmentLostError):
-            await self.ask(requests.Close())
+            await self.request(requests.Close())
         self._worker.forget(self)
 
 
@@ -195,7 +195,7 @@ class _Worker:
         if environment in self.environments:
             self.environments.remove(environment)
 
-    async def ask(self, environment: int, request: requests.Request) -> requests.Answer:
+    async def request(self, environment: int, request: requests.Request) -> requests.Answer:
         """Has a request done."""
         if self._lost:
             raise EnvironmentLostError(self._lost)

@@ -13,7 +13,7 @@ from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.frames.picture import Encoded, Quality
 
 
-class Look(NamedTuple):
+class View(NamedTuple):
     """How a person wants to see the environment.
 
     Attributes:
@@ -66,13 +66,13 @@ class Reset:
     """Begin an episode.
 
     Attributes:
-      look: of the first picture.
+      view: of the first picture.
       seed: None: one is drawn.
       options: of the reset.
       metadata: of the episode, as far as it is known now.
     """
 
-    look: Look
+    view: View
     seed: int | None = None
     options: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -97,13 +97,13 @@ class Step(NamedTuple):
     """Do a step.
 
     Attributes:
-      look: of the picture.
+      view: of the picture.
       actions: by seat, of those that no policy drives.
       play: what is recorded of people: who acted, keys, frames, messages.
       is_last: whether the step is truncated by a limit of the study.
     """
 
-    look: Look
+    view: View
     actions: Mapping[str, Any]
     play: Mapping[str, Any] = {}
     is_last: bool = False
@@ -132,10 +132,10 @@ class Show:
     """Give a picture of what there is to see now; nothing changes.
 
     Attributes:
-      look: of the picture.
+      view: of the picture.
     """
 
-    look: Look
+    view: View
 
 
 @dataclass(frozen=True, slots=True)

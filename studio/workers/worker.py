@@ -90,8 +90,8 @@ def _do(stages: dict[int, Stage], environment: int, request: requests.Request) -
             return stage.reset(request)
         case requests.Step():
             return stage.step(request)
-        case requests.Show(look):
-            return stage.show(look)
+        case requests.Show(view):
+            return stage.show(view)
         case requests.Sync():
             return stage.sync()
         case requests.Finish():

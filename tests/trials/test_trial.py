@@ -26,7 +26,7 @@ HAPPENINGS: st.SearchStrategy[Any] = st.one_of(
     st.tuples(st.just(events.Confirm), SEATS, st.booleans(), st.booleans()),
     st.tuples(st.just(events.RateChanged), st.floats(0, 70)),
     st.tuples(st.just(events.RewardGiven), st.just("ann"), SEATS, st.floats(-1, 1), st.floats(0, 1.1)),
-    st.tuples(st.just(events.MessageSent), SEATS, st.just(()), st.just("hello")),
+    st.tuples(st.just(events.MessageSent), SEATS, st.just("hello"), st.just(())),
     st.tuples(st.sampled_from([events.Tick, events.Tick, events.Begin, events.EnvironmentReady])),
     st.just((events.EnvironmentStepped, None, {"a": 1.0}, False, False)),
     st.just((events.EnvironmentStepped, None, {"a": 1.0}, True, False)),

@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-MODULES = ("clock", "frames_out", "latency", "protocol")
+MODULES = ("clock", "frames_out", "from_browser", "latency", "to_browser")
 
 
 @pytest.mark.parametrize("name", [*(f"play.{module}" for module in MODULES), "frames.png"])
