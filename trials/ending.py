@@ -18,7 +18,7 @@ def over(state: State) -> Messages:
 
 
 def cancel(state: State, event: Cancel) -> Messages:
-    """A person breaks off, and is asked what to do with what there is."""
+    """A person cancels, and decides what to do with the steps so far."""
     state.seat(event.seat)
     if not state.config.is_confirmed:
         yield from end(state, Status.CANCELLED, "")
@@ -28,10 +28,10 @@ def cancel(state: State, event: Cancel) -> Messages:
 
 
 def confirm(state: State, event: Confirm) -> Messages:
-    """A person decides: kept and done, kept but not done, or not wanted."""
+    """A person decides: saved and completed, saved but not completed, or rejected."""
     state.seat(event.seat)
-    kept = Status.COMPLETED if event.is_completed else Status.CANCELLED
-    yield from end(state, kept if event.save else Status.REJECTED, "")
+    saved = Status.COMPLETED if event.is_completed else Status.CANCELLED
+    yield from end(state, saved if event.save else Status.REJECTED, "")
 
 
 def environment_failed(state: State, event: EnvironmentFailed) -> Messages:

@@ -31,7 +31,7 @@ class EnvironmentReady(Event):
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentStepped(Event):
-    """It did the step that it was told to do.
+    """It did the step that was requested.
 
     Attributes:
       step: its number; the first is 1.
@@ -106,7 +106,7 @@ class KeysChanged(Event):
 
     Attributes:
       seat: its name.
-      held: everything that is down now, by name with its analog value (1.0 for a key), -1 to 1.
+      held: all keys that are down now, by name with its analog value (1.0 for a key), -1 to 1.
       shown_frame: number of the frame that was on the screen; None: none yet.
       pressed_ns: the person's own clock.
     """
@@ -124,7 +124,7 @@ class ActionGiven(Event):
     Attributes:
       seat: its name.
       action: for the environment.
-      step: the one it was asked for: how many steps were done before.
+      step: of the request: how many steps were done before.
     """
 
     seat: str
@@ -167,11 +167,11 @@ class Cancel(Event):
 
 @dataclass(frozen=True, slots=True)
 class Confirm(Event):
-    """A person says what to do with the episode.
+    """A person decides what to do with the episode.
 
     Attributes:
       seat: the person's.
-      save: whether to keep it.
+      save: whether to save it.
       is_completed: whether the task was done.
     """
 
@@ -201,7 +201,7 @@ class RewardGiven(Event):
       value: the reward.
       confidence: 0 to 1.
       step: the number of the step, from 1 to the latest; None: the latest.
-      note: anything to keep with it.
+      note: anything to record with it.
       details: anything to record with it: the frame that was shown, the key that was pressed.
     """
 

@@ -1,4 +1,4 @@
-"""Rewards from people and programs, for steps of any age, and what seats tell each other."""
+"""Rewards from people and programs, for steps of any age, and messages between seats."""
 
 import math
 
@@ -8,7 +8,7 @@ from rlds_kit.trials.state import Messages, Refusal, State
 
 
 def aggregate(judgements: list[tuple[float, float]]) -> float:
-    """The mean of values, weighted by their confidences; 0 if nobody is confident (Cogment).
+    """The mean of values, weighted by their confidences; 0 if all confidences are 0 (Cogment).
 
     Args:
       judgements: values and confidences.
@@ -42,7 +42,7 @@ def reward_given(state: State, event: RewardGiven) -> Messages:
 
 
 def message_sent(state: State, event: MessageSent) -> Messages:
-    """A seat tells others something."""
+    """A seat sends text to others."""
     for name in (event.sender, *event.to):
         state.seat(name)
     if len(state.texts) >= state.config.most_said:

@@ -48,10 +48,10 @@ class SeatFacts:
 
     Attributes:
       driver: who acted.
-      keys: that were held or tapped, with their analog values.
+      keys: that were down or tapped, with their analog values.
       shown_frame: that the person saw when they last changed.
       pressed_ns: the person's own clock then.
-      is_default: whether the default action was done, because nobody gave one.
+      is_default: whether the default action was done, because no action was given.
     """
 
     driver: Driver
@@ -90,7 +90,7 @@ class RequestAction(Message):
 
     Attributes:
       seat: its name.
-      step: how many steps were done before; to be given back.
+      step: how many steps were done before; for the answer.
     """
 
     seat: str

@@ -90,7 +90,7 @@ _CHORD: Final = re.compile(rf"(?:{_KEYS})(?:\+(?:{_KEYS})){{0,3}}")
 
 
 def _chord(text: str) -> str:
-    """Keys that are held together, as "ArrowUp+Space"."""
+    """Keys that are down together, as "ArrowUp+Space"."""
     if not _CHORD.fullmatch(text) or len(set(text.split("+"))) < len(text.split("+")):
         raise ValueError(
             "expected names of keys, at most four with + between them, such as ArrowLeft, KeyJ or ArrowUp+Space; "
@@ -127,8 +127,8 @@ class ControlTable(BaseModel):
             for chord in row.keys:
                 rows.setdefault(chord, []).append(number)
         if twice := {chord: numbers for chord, numbers in rows.items() if len(numbers) > 1}:
-            said = "; ".join(f"{chord} for the actions {', '.join(map(str, of))}" for chord, of in twice.items())
-            raise ValueError(f"expected each key for one action, got {said}")
+            listed = "; ".join(f"{chord} for the actions {', '.join(map(str, of))}" for chord, of in twice.items())
+            raise ValueError(f"expected each key for one action, got {listed}")
         return actions
 
     @model_validator(mode="after")

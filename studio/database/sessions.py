@@ -118,7 +118,7 @@ def end_all(connection: Connection, server: str, but: Collection[str] = ()) -> N
     Args:
       connection: to the database.
       server: its name.
-      but: sessions of which something was not written: the next start looks for it.
+      but: sessions of which something was not written: the next start finds it.
     """
     rows = tables.sessions.c
     left = update(tables.sessions).where(rows.server == server, rows.ended_ns.is_(None), rows.id.not_in(but))

@@ -1,4 +1,4 @@
-"""Studies: what people are asked to play, in which environments. Every change makes a new version."""
+"""Studies: what people play, in which environments. Every change makes a new version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

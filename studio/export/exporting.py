@@ -41,7 +41,7 @@ class Report:
       fields_after: as they are in the export.
       losses: what another format than ours could not hold: of each field why, and how often.
       content_digest: of all episodes as they were read back, in hexadecimal digits.
-      episodes_kept: that were there already, because the export was taken up again.
+      episodes_kept: that were done before the export was resumed.
     """
 
     episodes: int
@@ -82,7 +82,7 @@ def export(
 
 
 def make(plan: Plan, destination: Path, *, progress: Progress | None = None) -> Report:
-    """Makes what was planned; one that was killed meanwhile is taken up where it was left.
+    """Makes what was planned; one that was killed meanwhile is resumed.
 
     Everything is read back and compared before it appears at the destination. Errors are those of `export`.
     """
@@ -121,18 +121,18 @@ def _export(plan: Plan, destination: Path, progress: Progress | None) -> Report:
     with workspace(path) as directory:
         chosen = [[each.chosen.directory, each.chosen.id, each.rows] for each in plan.episodes]
         prepare(directory, {"export": [VERSION, __version__], "rules": plan.rules.as_json(), "episodes": chosen})
-        kept = [note for part in parts if (note := read_note(directory, part)) is not None]
-        for note in kept:
+        finished = [note for part in parts if (note := read_note(directory, part)) is not None]
+        for note in finished:
             meter.next_file(2 * sum(weights[note.part.begin : note.part.end]))
-        done = {note.part.number for note in kept}
-        notes = kept + [_make_part(rewriter, directory, part, meter) for part in parts if part.number not in done]
+        done = {note.part.number for note in finished}
+        notes = finished + [_make_part(rewriter, directory, part, meter) for part in parts if part.number not in done]
         joined = directory / path.name
         joined.mkdir()
         join([part_path(directory, part.number) for part in parts], joined)
         whole_directory.put(joined, path)
     content = digests.combine(each for note in notes for each in note.contents).hex()
     steps = sum(note.steps for note in notes)
-    return _report(plan, len(weights), steps, content, episodes_kept=sum(len(note.contents) for note in kept))
+    return _report(plan, len(weights), steps, content, episodes_kept=sum(len(note.contents) for note in finished))
 
 
 def _make_part(rewriter: Rewriter, directory: Path, part: Part, meter: Meter) -> PartNote:

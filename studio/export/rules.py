@@ -63,7 +63,7 @@ class Planned:
 
     Attributes:
       chosen: which.
-      rows: how many of its steps are kept.
+      rows: how many of its steps are exported.
       is_cut: whether it has more.
       tags: of its steps, by label the spans `[first, end]`.
       labels: of the whole episode.

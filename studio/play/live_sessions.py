@@ -42,7 +42,7 @@ class LiveSessions:
     """Begins a session when its first window enters, and forgets it when it is over.
 
     Args:
-      pool: of environments; whoever made it closes it, after `close`.
+      pool: of environments; its creator closes it, after `close`.
       host: the server around.
       clock: in nanoseconds.
       sessions_per_person: of a study, that one person may have begun, and not left.
@@ -104,7 +104,7 @@ class LiveSessions:
             self._live[session].stop(reason)
 
     def _begin(self, session: str, holder: str, *, is_guest: bool) -> None:
-        """Begins to open a session, unless one person, or all guests, would take places from all others."""
+        """Begins to open a session, unless one person, or all guests, would have too many places."""
         begun = self._present(name for name, person in self._beginners.items() if person == holder)
         if begun >= (self._guests.sessions if is_guest else self._most):
             raise NotAdmittedError(
@@ -123,7 +123,7 @@ class LiveSessions:
         self._opening[session] = asyncio.create_task(self._open(session))
 
     def _present(self, sessions: Iterable[str]) -> int:
-        """How many of some sessions hold a place that nobody else can have."""
+        """How many of some sessions have a place that cannot be given to others."""
         return sum(not (name in self._live and self._live[name].is_left) for name in sessions)
 
     async def _open(self, session: str) -> LiveSession:
@@ -147,7 +147,7 @@ class LiveSessions:
         return live
 
     async def _environment(self, request: requests.Open) -> Environment:
-        """Makes one; where there is no room, in the place of one that nobody has looked at for long."""
+        """Makes one; where there is no place, in that of a session that was left long ago."""
         while True:
             try:
                 return await self._pool.open(request)
@@ -158,7 +158,7 @@ class LiveSessions:
                 await self._give_up(left[0])
 
     async def _give_up(self, session: str) -> None:
-        """Ends a session that holds an environment that somebody else needs."""
+        """Ends a session whose environment another session needs."""
         self.stop(session, "nobody was here, and somebody else needed the place")
         await self.end_of(session)
 

@@ -20,7 +20,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def answer(content: dict[str, Any], status: int = 200) -> Response:
-    """An answer of JSON, which nobody keeps: annotations change, and episodes grow while they are recorded."""
+    """An answer of JSON, which is not cached: annotations change, and episodes grow while they are recorded."""
     body = json.dumps({"v": VERSION, **content}, allow_nan=False, separators=(",", ":"))
     return Response(body, status, {"Cache-Control": "no-store"}, "application/json")
 
@@ -31,7 +31,7 @@ def refusal(error: ApiError) -> Response:
 
 
 def answered(endpoint: Endpoint) -> Endpoint:
-    """Turns errors of an endpoint into answers; those that nobody expected are left to the server.
+    """Turns errors of an endpoint into answers; unexpected ones are left to the server.
 
     So are errors of accounts and of the database, which a server that has these answers.
     """

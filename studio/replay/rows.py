@@ -1,4 +1,4 @@
-"""What the table of episodes shows of each: made once, and read only as far as it is asked for."""
+"""What the table of episodes shows of each: made once, and read only as far as it is needed."""
 
 import threading
 import uuid
@@ -16,7 +16,7 @@ from rlds_kit.studio.json_numbers import number as json_number
 from rlds_kit.studio.replay.profile import episode_return
 
 KNOWN: Final = 200_000
-"""Of so many episodes it is kept; then it is read anew."""
+"""It is cached for so many episodes; then it is read anew."""
 T = TypeVar("T")
 
 

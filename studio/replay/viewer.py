@@ -99,7 +99,7 @@ class Local:
 
 
 class OneDataset:
-    """A library of one collection, in which whoever is let in may do everything. A `Library`."""
+    """A library of one collection, in which everybody who is admitted may do everything. A `Library`."""
 
     def __init__(self, collection: Collection, source: str) -> None:
         self._admitted = Admitted(collection, source, can_retract_all=True, is_listed=True)
@@ -119,7 +119,7 @@ def application(collection: Collection, source: str, token: str, port: int) -> S
     and `GET /api/episodes`: see `Table.page`.
 
     Args:
-      collection: what is looked at.
+      collection: that is shown.
       source: whose annotations are made.
       token: who has it may see and annotate everything.
       port: where it will listen.
@@ -163,7 +163,7 @@ class Viewer:
     """Serves a collection on this machine.
 
     Args:
-      collection: what is looked at.
+      collection: that is shown.
       source: whose annotations are made.
       port: where to listen; 0: any free one.
 

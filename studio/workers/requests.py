@@ -1,4 +1,4 @@
-"""What a worker is asked to do, and what it answers. Both travel by pipe between processes of one program.
+"""Requests to a worker, and its answers. Both travel by pipe between processes of one program.
 
 What travels with every step are named tuples: they are made, and pickled, sooner.
 """

@@ -29,10 +29,10 @@ def work(pipe: "Connection[Any, Any]") -> None:
     stages: dict[int, Stage] = {}
     try:
         while True:
-            asked = pipe.recv()
-            if asked is None:
+            message = pipe.recv()
+            if message is None:
                 break
-            number, environment, request = asked
+            number, environment, request = message
             pipe.send((number, _answer(stages, environment, request)))
     except (EOFError, OSError):
         pass  # the server is gone
@@ -68,7 +68,7 @@ def _answer(stages: dict[int, Stage], environment: int, request: requests.Reques
 
 
 def _closed(stage: Stage) -> str:
-    """Closes what failed; returns what is to be said of that."""
+    """Closes what failed; returns the errors of that."""
     try:
         stage.close()
     except Exception as error:  # noqa: BLE001  it has failed already

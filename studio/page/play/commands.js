@@ -22,10 +22,10 @@ export function commandsOf(player, frame) {
   if (player.isSeated) {
     all.unshift(
       { codes: ["Escape", "Slash"], title: "Pause, and go on", run: () => when(player, ["running", "paused"], () => player.togglePause()) },
-      { codes: ["Enter"], title: "End the episode", run: () => when(player, ["running", "paused"], () => player.ask("cancel")) },
+      { codes: ["Enter"], title: "End the episode", run: () => when(player, ["running", "paused"], () => player.send("cancel")) },
     );
     const cameras = DIGITS.slice(0, welcome?.cameras.length ?? 0);
-    const choose = (code) => player.ask("camera", { n: DIGITS.indexOf(code) });
+    const choose = (code) => player.send("camera", { n: DIGITS.indexOf(code) });
     if (cameras.length > 1) all.push({ codes: cameras, title: "Cameras", run: choose });
   }
   if (welcome && !player.isSeated) {

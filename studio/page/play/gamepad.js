@@ -4,7 +4,7 @@ const REST = 0.05; // sticks never come back to 0 exactly
 
 /**
  * @param {{changed: (held: Record<string, number>) => void, isActive: () => boolean,
- *   plugged: (name: string | null) => void}} options `plugged`: told of the gamepad that is listened to, null: none
+ *   plugged: (name: string | null) => void}} options `plugged`: called with the gamepad that is used, null: none
  * @returns {() => void} stops listening
  */
 export function listen({ changed, isActive, plugged }) {

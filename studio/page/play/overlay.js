@@ -34,14 +34,14 @@ function ForPlayer({ player, state, last }) {
       const isNext = last !== undefined;
       const text = welcome.turn === "clock" ? "Time runs as soon as you start." : "Each step waits for you.";
       return html`<${Card} title=${isNext ? "Ready for the next one?" : "Ready?"} text=${text}>
-        <${FocusedButton} onClick=${() => player.ask("start")}>${isNext ? `Start episode ${state.episode + 1}` : "Start"}<//>
+        <${FocusedButton} onClick=${() => player.send("start")}>${isNext ? `Start episode ${state.episode + 1}` : "Start"}<//>
       <//>`;
     }
     case "countdown":
       return html`<${Countdown} key=${state.episode} seconds=${state.seconds ?? 0} />`;
     case "paused":
       return html`<${Card} title="Paused" text=${pauseText(state.reason, welcome.seat)}>
-        <${FocusedButton} onClick=${() => player.ask("resume")}>Continue<//>
+        <${FocusedButton} onClick=${() => player.send("resume")}>Continue<//>
       <//>`;
     case "ending":
     case "ended":

@@ -56,7 +56,7 @@ export function PlayerView({ player, study, environment, again, rejoin, leave })
     };
     if (isUnderWay) player.pauseAlone(); // while one reads
     if (isUnderWay && !(await confirmed(question))) return;
-    player.ask("leave");
+    player.send("leave");
     leave();
   };
   const title = known.welcome?.environment ?? study?.environments.find((each) => each.id === environment)?.name ?? "";

@@ -17,9 +17,9 @@ export function SaveDialog({ player, ask }) {
     const isByKey = event.detail === 0;
     if (!isByKey || performance.now() - sinceMs > HASTE_MS) answer();
   };
-  const save = () => player.ask("confirm", { save: true, completed: isCompleted });
-  const reject = () => player.ask("confirm", { save: false });
-  const playOn = () => player.ask("resume");
+  const save = () => player.send("confirm", { save: true, completed: isCompleted });
+  const reject = () => player.send("confirm", { save: false });
+  const playOn = () => player.send("resume");
   return html`
     <${Dialog} title=${ask.is_over ? "The episode is over" : "End this episode?"} onClose=${ask.is_over ? reject : playOn}>
       <dl class="outcome numbers" tabindex="-1" autofocus=${ask.is_over}>
