@@ -60,8 +60,7 @@ class Inspector:
         made = _as_made(await self._require(environment), environment)
         async with self._one_at_a_time:
             if environment not in self._schemas:
-                described: requests.Described = await self._pool.request(requests.Describe(made))
-                self._schemas[environment] = described.schema
+                self._schemas[environment] = await self._pool.request(requests.Describe(made))
         return self._schemas[environment]
 
     async def spec_of(self, environment: StudyEnvironment) -> EnvironmentSpec:
@@ -138,8 +137,7 @@ class Inspector:
         if not self._known:  # who wants to play does not wait while somebody tries a slow environment
             async with self._one_at_a_time:
                 if not self._known:  # by who came first
-                    catalogued: requests.Catalogued = await self._pool.request(self._request)
-                    self._known = catalogued.modules
+                    self._known = await self._pool.request(self._request)
         return self._known
 
 

@@ -159,15 +159,4 @@ def _select() -> "Select[Any]":
 
 
 def _session(row: Row[Any]) -> Session:
-    return Session(
-        id=row.id,
-        study_id=row.study_id,
-        study_owner_id=row.study_owner_id,
-        environment_id=row.environment_id,
-        user_id=row.user_id,
-        server=row.server,
-        agent_id=row.agent_id,
-        started_ns=row.started_ns,
-        ended_ns=row.ended_ns,
-        is_valid=row.is_valid,
-    )
+    return Session(**row._mapping)  # noqa: SLF001  its public name

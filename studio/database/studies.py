@@ -1,7 +1,7 @@
 """Studies: what people play, in which environments. Every change makes a new version."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from rlds_kit.base.extras import needs
@@ -243,30 +243,12 @@ def _environments(connection: Connection, studies: Sequence[str]) -> dict[str, t
 
 
 def _environment(row: Row[Any]) -> StudyEnvironment:
-    return StudyEnvironment(
-        id=row.id,
-        name=row.name,
-        instructions=row.instructions,
-        environment=row.environment,
-        interface=row.interface,
-        kwargs=row.kwargs,
-        turn=row.turn,
-        fps=row.fps,
-        max_steps=row.max_steps,
-        controls=row.controls,
-    )
+    return StudyEnvironment(**{each.name: getattr(row, each.name) for each in fields(StudyEnvironment)})
 
 
 def _study(row: Row[Any], environments: tuple[StudyEnvironment, ...]) -> Study:
     content = Content(
         name=row.name, description=row.description, instructions=row.instructions, environments=environments
     )
-    return Study(
-        id=row.id,
-        owner_id=row.owner_id,
-        version=row.version,
-        is_enabled=row.is_enabled,
-        created_ns=row.created_ns,
-        changed_ns=row.changed_ns,
-        content=content,
-    )
+    own = {each.name: getattr(row, each.name) for each in fields(Study) if each.name != "content"}
+    return Study(**own, content=content)

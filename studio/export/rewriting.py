@@ -3,7 +3,6 @@
 import dataclasses
 import time
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError
 from rlds_kit.base.origin import LOSSY, SOURCE
-from rlds_kit.base.step import REWARD, EpisodeEnd
+from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.convert.conversion import VERSION
 from rlds_kit.convert.episode_content import same
 from rlds_kit.episode.episode import Episode
@@ -31,6 +30,7 @@ from rlds_kit.studio.export.internal import is_personal, without_personal
 from rlds_kit.studio.export.plan import Plan
 from rlds_kit.studio.export.rules import RLDS_KIT, TAG, Planned
 from rlds_kit.studio.export.sources import Sources
+from rlds_kit.studio.replay.profile import episode_return
 from rlds_kit.tools.edit.acted import acted_fields_of
 from rlds_kit.tools.edit.output import Output
 from rlds_kit.tools.edit.rewrite import Rewrite, write_changed
@@ -149,7 +149,7 @@ class Rewriter:
             **planned.chosen.public,
             "episode_index": number,
             "num_steps": planned.rows - 1,
-            "total_reward": _total(episode[: planned.rows]),
+            "total_reward": episode_return(episode[: planned.rows - 1]),
             **{f"{TAG}{label}": label in planned.labels for label in self._plan.labels},
         }
 
@@ -187,33 +187,3 @@ def _cleaned(name: str, columns: list[Column]) -> list[Column]:
         for row, each in zip(column.rows.tolist(), restore.exact(column), strict=True):
             values.setdefault(row, {})[below] = each
     return row_columns(path, {row: without_personal(nest(values[row])) for row in sorted(values)})
-
-
-def _total(episode: Episode) -> float:
-    """The sum of the rewards of these steps, but of the last; of those that are numbers and finite."""
-    try:
-        rewards, defined = episode[REWARD], episode.mask(REWARD)
-    except KeyError:  # there is none
-        return 0.0
-    return _sum(rewards, defined & (np.arange(len(defined)) < len(defined) - 1))
-
-
-def _sum(rewards: Any, counts: np.ndarray) -> float:
-    if isinstance(rewards, dict):
-        return sum((_sum(each, counts) for each in rewards.values()), 0.0)
-    if not isinstance(rewards, np.ndarray):
-        return 0.0
-    if rewards.dtype == np.object_:
-        return sum((_amount(each) for each in rewards[counts]), 0.0)
-    if rewards.dtype.kind not in "biuf":
-        return 0.0
-    values = rewards[counts].astype(np.float64)
-    return float(values[np.isfinite(values)].sum())
-
-
-def _amount(value: Any) -> float:
-    """The sum of a reward that has no type in common with others: None, or those of the agents that are there."""
-    if isinstance(value, Mapping):
-        return sum((_amount(each) for each in value.values()), 0.0)
-    array = np.asarray(value)
-    return float(array[np.isfinite(array)].sum()) if array.dtype.kind in "biuf" else 0.0

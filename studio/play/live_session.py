@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from rlds_kit.studio.frames.header import NO_FLAGS, Flags
@@ -23,7 +24,7 @@ from rlds_kit.studio.play.welcome import welcome
 from rlds_kit.studio.play.window import Window
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import EnvironmentLostError, RequestFailedError
-from rlds_kit.trials import Phase, Trial, events, messages
+from rlds_kit.trials import Phase, Status, Trial, events, messages
 from rlds_kit.trials.config import SECOND
 
 log = logging.getLogger(__name__)
@@ -260,13 +261,14 @@ class LiveSession:
     async def _finish(self, finish: messages.Finish) -> None:
         await self._records.judgements.settle()
         facts = {**finish.facts, "frames": self.audience.frame_statistics()}
-        episode, begun, ended_ns = self.episode, self.episode.begun, time.time_ns()
+        begun = self.episode.begun
         if begun is None:
             return
-        metadata = final_metadata(episode, finish, ended_ns, facts)
-        await self._request(requests.Finish(metadata, is_kept=finish.is_kept))
-        loss = self._environment.loss
-        await self._records.finished(played_episode(self._id, episode, begun, finish, ended_ns, facts, loss))
+        played = played_episode(self._id, self.episode, begun, finish, facts)
+        await self._request(requests.Finish(final_metadata(played), is_kept=finish.is_kept))
+        if self._environment.is_lost:
+            played = replace(played, status=Status.ABANDONED, reason=self._environment.loss, is_whole=False)
+        await self._records.finished(played)
 
     async def _next(self, finish: messages.Finish) -> str | None:
         """Begins the next episode; returns why not, if the session is over."""

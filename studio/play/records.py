@@ -1,5 +1,6 @@
 """What is stored of a session: rewards that people give, and notes for the host on its episodes."""
 
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -12,7 +13,6 @@ from rlds_kit.studio.play.live_episode import LiveEpisode
 from rlds_kit.studio.play.to_browser import Error, Notice, Saved
 from rlds_kit.studio.play.trial_config import reward_fields
 from rlds_kit.studio.workers.requests import Begun, Opened
-from rlds_kit.trials import Status
 from rlds_kit.trials.events import RewardGiven
 from rlds_kit.trials.messages import Amended, Finish
 
@@ -91,34 +91,28 @@ class Records:
         self._audience.broadcast(Notice(code, reason))
 
 
-def final_metadata(episode: LiveEpisode, finish: Finish, ended_ns: int, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of an episode that are known only at its end."""
-    return {
-        "status": finish.status.value,
-        "reason": finish.reason,
-        "totals": finish.totals,
-        "started_ns": episode.started_ns,
-        "ended_ns": ended_ns,
-        **facts,
-    }
-
-
 def played_episode(
-    session: str, episode: LiveEpisode, begun: Begun, finish: Finish, ended_ns: int, facts: Mapping[str, Any], loss: str
+    session: str, episode: LiveEpisode, begun: Begun, finish: Finish, facts: Mapping[str, Any]
 ) -> PlayedEpisode:
-    """An episode that is over, for the host; `loss` is why its environment was lost, "" if it was not."""
+    """An episode that ends now, for the host."""
     return PlayedEpisode(
         session=session,
         number=episode.number,
         episode_id=begun.episode_id,
         seed=begun.seed,
-        status=Status.ABANDONED if loss else finish.status,
-        reason=loss or finish.reason,
+        status=finish.status,
+        reason=finish.reason,
         steps=finish.steps,
         totals=finish.totals,
         started_ns=episode.started_ns,
-        ended_ns=ended_ns,
+        ended_ns=time.time_ns(),
         is_kept=finish.is_kept,
-        is_whole=not loss,
+        is_whole=True,
         facts=facts,
     )
+
+
+def final_metadata(played: PlayedEpisode) -> dict[str, Any]:
+    """The metadata of an episode that are known only at its end."""
+    known = {name: getattr(played, name) for name in ("reason", "totals", "started_ns", "ended_ns")}
+    return {"status": played.status.value, **known, **played.facts}

@@ -7,7 +7,7 @@ Frames are sent as bytes, see `rlds_kit.studio.frames.header`.
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.frames.picture import Quality
@@ -19,22 +19,6 @@ with needs("studio"):
 VERSION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class KeyAction:
-    """Keys that are down together, and their action."""
-
-    keys: tuple[str, ...]
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Controls:
-    """How the person acts."""
-
-    chords: tuple[KeyAction, ...]
-    axes: tuple[tuple[tuple[str, float], ...], ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Welcome:
     """The person was admitted.
@@ -42,7 +26,7 @@ class Welcome:
     Attributes:
       seat: of the person; None for observers.
       policies: seats that a policy can drive.
-      controls: of the person's seat, or of the first.
+      controls: of the person's seat, or of the first: `chords` of keys with names, and `axes`.
       camera: number of the view.
       window: frames that may be sent without an `ack`.
     """
@@ -51,7 +35,7 @@ class Welcome:
     seat: str | None
     seats: tuple[str, ...]
     policies: tuple[str, ...]
-    controls: Controls
+    controls: Mapping[str, Any]
     instructions: str
     environment: str
     cameras: tuple[str, ...]

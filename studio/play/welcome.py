@@ -2,7 +2,7 @@
 
 from rlds_kit.studio.play.frames_out import WINDOW
 from rlds_kit.studio.play.host import Scene
-from rlds_kit.studio.play.to_browser import Controls, KeyAction, Welcome
+from rlds_kit.studio.play.to_browser import Welcome
 from rlds_kit.studio.play.trial_config import DEFAULT_FPS
 from rlds_kit.studio.workers.requests import Opened, View
 
@@ -15,10 +15,10 @@ def welcome(session: str, scene: Scene, opened: Opened, view: View, seat: str | 
         seat=seat,
         seats=opened.seats,
         policies=tuple(environment.policies),
-        controls=Controls(
-            tuple(KeyAction(keys, name) for keys, _, name in controls.actions),
-            tuple(keys for _, _, keys in controls.axes),
-        ),
+        controls={
+            "chords": [{"keys": keys, "name": name} for keys, _, name in controls.actions],
+            "axes": [keys for _, _, keys in controls.axes],
+        },
         instructions=scene.instructions,
         environment=environment.name or environment.id,
         cameras=opened.cameras,

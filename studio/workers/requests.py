@@ -144,11 +144,6 @@ class Sync:
 
 
 @dataclass(frozen=True, slots=True)
-class Synced:
-    """It is there."""
-
-
-@dataclass(frozen=True, slots=True)
 class Finish:
     """The episode is over.
 
@@ -162,24 +157,8 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """The recording of an episode is complete, and on the disk.
-
-    Attributes:
-      steps: how many were done.
-    """
-
-    steps: int
-
-
-@dataclass(frozen=True, slots=True)
 class Close:
     """Let the environment go; an open episode ends as INTERRUPTED."""
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """It is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,17 +173,6 @@ class Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogued:
-    """Environments can be made.
-
-    Attributes:
-      modules: by id, the module that registered it; "" for those that any worker knows.
-    """
-
-    modules: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Describe:
     """Say what can be set when an environment is made; needs none.
 
@@ -213,17 +181,6 @@ class Describe:
     """
 
     id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """What can be set when an environment is made.
-
-    Attributes:
-      schema: JSON schema of its keyword arguments.
-    """
-
-    schema: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,4 +197,5 @@ class Failed:
 
 
 Request = Open | Reset | Step | Show | Sync | Finish | Close | Catalogue | Describe
-Answer = Opened | Begun | Stepped | Encoded | Synced | Finished | Closed | Catalogued | Described | Failed
+Answer = Opened | Begun | Stepped | Encoded | Mapping[str, Any] | Failed | None
+"""None: it is done. A mapping: by id of an environment, its module; or a JSON schema."""

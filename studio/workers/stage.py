@@ -148,13 +148,12 @@ class Stage:
         drawn = self._drawn[view.camera] if view.camera in self._drawn else self._playable.picture(view.camera)
         return self._encoder.encode(drawn, view.quality)
 
-    def sync(self) -> requests.Synced:
+    def sync(self) -> None:
         """Puts what is recorded so far on the disk."""
         if self._recording is not None:
             self._recording.flush()
-        return requests.Synced()
 
-    def finish(self, request: requests.Finish) -> requests.Finished:
+    def finish(self, request: requests.Finish) -> None:
         """Completes the recording of the episode; returns when it is on the disk."""
         if self._episode is not None and self._recording is not None:
             episode, self._episode = self._episode, None
@@ -164,7 +163,6 @@ class Stage:
             else:
                 episode.discard()
             self._recording.flush()
-        return requests.Finished(self._steps)
 
     def _ending(self) -> tuple[EpisodeEnd, bool, bool]:
         """How the environment, or the limit of the study, ended the episode; else a person did."""

@@ -81,9 +81,9 @@ def _do(stages: dict[int, Stage], environment: int, request: requests.Request) -
         stages[environment] = Stage(request)
         return stages[environment].opened()
     if isinstance(request, requests.Catalogue):
-        return requests.Catalogued(catalogue(request.modules))
+        return catalogue(request.modules)
     if isinstance(request, requests.Describe):
-        return requests.Described(kwargs_schema(request.id))
+        return kwargs_schema(request.id)
     stage = stages[environment]
     match request:
         case requests.Reset():
@@ -93,9 +93,9 @@ def _do(stages: dict[int, Stage], environment: int, request: requests.Request) -
         case requests.Show(view):
             return stage.show(view)
         case requests.Sync():
-            return stage.sync()
+            stage.sync()
         case requests.Finish():
-            return stage.finish(request)
+            stage.finish(request)
         case requests.Close():
             stages.pop(environment).close()
-            return requests.Closed()
+    return None
