@@ -41,10 +41,14 @@ never has anything imported."""
 Token = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
-class Body(BaseModel):
-    """What every body has."""
+class Strict(BaseModel):
+    """Values of JSON: no value is converted, and no unknown field is allowed."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Body(Strict):
+    """What every body has."""
 
     v: Literal[1] = 1
 
@@ -102,19 +106,15 @@ def _chord(text: str) -> str:
 Chord = Annotated[str, StringConstraints(max_length=80), AfterValidator(_chord)]
 
 
-class ActionRow(BaseModel):
+class ActionRow(Strict):
     """A discrete action: its name, which participants see, and the keys that do it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: Annotated[Name, StringConstraints(max_length=80)]
     keys: Annotated[list[Chord], Field(max_length=8)]
 
 
-class ControlTable(BaseModel):
+class ControlTable(Strict):
     """Keys and names of all discrete actions in order, and the number of the one that is done without a key."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     actions: Annotated[list[ActionRow], Field(min_length=1, max_length=1000)]
     default: Annotated[int, Field(ge=0)]
@@ -138,10 +138,8 @@ class ControlTable(BaseModel):
         return self
 
 
-class Environment(BaseModel):
+class Environment(Strict):
     """An environment of a study."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     id: RowId | None = None
     name: Name

@@ -4,7 +4,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,14 +95,14 @@ def make(plan: Plan, destination: Path, *, progress: Progress | None = None) -> 
     make_directory(partial)
     try:
         with whole_directory.under_way(partial):
-            _export(plan, ours, progress and (lambda done, total: progress(done, 2 * total)))
+            made = _export(plan, ours, progress and (lambda done, total: progress(done, 2 * total)))
             reader, half = _Exported(ours, plan), progress and (lambda done, total: progress(total + done, 2 * total))
             wanted = formats.named(plan.rules.format)
             done = convert_opened(Source(ours, ORIGIN, reader), path, wanted, allow_loss=True, tell=half)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     losses = tuple({"field": each.field, "reason": each.reason, "values": each.values} for each in done.losses)
-    return _report(plan, done.episodes, done.steps, done.content_digest, losses=losses)
+    return replace(made, steps=done.steps, losses=losses, content_digest=done.content_digest)
 
 
 class _Exported(DatasetReader):
@@ -130,9 +130,16 @@ def _export(plan: Plan, destination: Path, progress: Progress | None) -> Report:
         joined.mkdir()
         join([part_path(directory, part.number) for part in parts], joined)
         whole_directory.put(joined, path)
-    content = digests.combine(each for note in notes for each in note.contents).hex()
-    steps = sum(note.steps for note in notes)
-    return _report(plan, len(weights), steps, content, episodes_kept=sum(len(note.contents) for note in finished))
+    return Report(
+        episodes=len(weights),
+        steps=sum(note.steps for note in notes),
+        left_out=plan.left_out,
+        fields_before=plan.fields_before,
+        fields_after=(*plan.fields_after, *(f"{TAG}{label}" for label in plan.columns)),
+        losses=(),
+        content_digest=digests.combine(each for note in notes for each in note.contents).hex(),
+        episodes_kept=sum(len(note.contents) for note in finished),
+    )
 
 
 def _make_part(rewriter: Rewriter, directory: Path, part: Part, meter: Meter) -> PartNote:
@@ -150,16 +157,3 @@ def _make_part(rewriter: Rewriter, directory: Path, part: Part, meter: Meter) ->
     making.rename(made)
     write_note(note_path(directory, part.number), note)
     return note
-
-
-def _report(
-    plan: Plan,
-    episodes: int,
-    steps: int,
-    content_digest: str,
-    *,
-    losses: tuple[Mapping[str, Any], ...] = (),
-    episodes_kept: int = 0,
-) -> Report:
-    after = (*plan.fields_after, *(f"{TAG}{label}" for label in plan.columns))
-    return Report(episodes, steps, plan.left_out, plan.fields_before, after, losses, content_digest, episodes_kept)

@@ -34,7 +34,7 @@ from rlds_kit.studio.replay.profile import episode_return
 from rlds_kit.tools.edit.acted import acted_fields_of
 from rlds_kit.tools.edit.output import Output
 from rlds_kit.tools.edit.rewrite import Rewrite, write_changed
-from rlds_kit.tools.upkeep.source import Shard, SourceEpisode
+from rlds_kit.tools.upkeep.source import SourceEpisode
 
 ORIGIN: Final = "episodes of a studio"
 """The format, and the name, that an export names as its source."""
@@ -57,7 +57,6 @@ class Rewriter:
         columns = {f"{TAG}{label}": specs.Array((), "bool") for label in plan.columns}
         self.spec = specs.Dict({**plan.spec.fields, **columns})
         self._environment = self._one_environment()
-        self._shards: dict[Shard, Shard] = {}
         self._writer: ShardWriter | None = None
         self._seen = SeenFields(to_message(self.spec))
         origin = {"export": plan.rules.as_json()}
@@ -112,13 +111,8 @@ class Rewriter:
             fields=frozenset(self._plan.fields_after),
             change=lambda writer, rows, columns: self._changed(planned, writer, rows, columns),
         )
-        write_changed(output, SourceEpisode(self._shard(source.shard), source.entry), made, self._choose)
-
-    def _shard(self, shard: Shard) -> Shard:
-        """A shard of a source that says of itself what the export does."""
-        if shard not in self._shards:
-            self._shards[shard] = dataclasses.replace(shard, header=self._header, amendments=())
-        return self._shards[shard]
+        shard = dataclasses.replace(source.shard, header=self._header, amendments=())
+        write_changed(output, SourceEpisode(shard, source.entry), made, self._choose)
 
     def _changed(self, planned: Planned, writer: ShardWriter, rows: range, columns: list[Column]) -> list[Column]:
         """The columns of a block in the export; the shard describes those that are not declared."""

@@ -69,17 +69,8 @@ class Records:
 
     def _stored(self, episode: PlayedEpisode) -> None:
         if episode.is_whole:
-            self._audience.saved(
-                Saved(
-                    episode=episode.number,
-                    id=episode.episode_id,
-                    status=episode.status,
-                    reason=episode.reason,
-                    steps=episode.steps,
-                    totals=episode.totals,
-                    is_kept=episode.is_kept,
-                )
-            )
+            same = {name: getattr(episode, name) for name in ("status", "reason", "steps", "totals", "is_kept")}
+            self._audience.saved(Saved(episode=episode.number, id=episode.episode_id, **same))
 
     def _not_judged(self, message: Amended, reason: str) -> None:
         """Notifies the person whose reward was not recorded."""

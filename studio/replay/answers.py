@@ -1,13 +1,13 @@
-"""What the replay's requests are answered with: JSON of version 1, and errors that say what to do."""
+"""Answers of the replay to errors of recordings."""
 
 import functools
-import json
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 from rlds_kit.base.errors import DamagedError, FormatError, NotADatasetError, RecordingError
 from rlds_kit.base.extras import needs
 from rlds_kit.riegeli import RiegeliError
+from rlds_kit.studio.api.answer import refusal
 from rlds_kit.studio.api.errors import ApiError
 
 with needs("studio"):
@@ -17,17 +17,6 @@ with needs("studio"):
 VERSION: Final = 1
 
 Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-def answer(content: dict[str, Any], status: int = 200) -> Response:
-    """An answer of JSON, which is not cached: annotations change, and episodes grow while they are recorded."""
-    body = json.dumps({"v": VERSION, **content}, allow_nan=False, separators=(",", ":"))
-    return Response(body, status, {"Cache-Control": "no-store"}, "application/json")
-
-
-def refusal(error: ApiError) -> Response:
-    """What an error is answered with."""
-    return answer(error.as_json(), error.status)
 
 
 def answered(endpoint: Endpoint) -> Endpoint:

@@ -71,9 +71,10 @@ from typing import Any, Final
 
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.extras import needs
+from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.replay import remarks, steps
-from rlds_kit.studio.replay.answers import answer, answered
+from rlds_kit.studio.replay.answers import answered
 from rlds_kit.studio.replay.bodies import json_of, whole_number
 from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.library import Admitted, Deed, Library

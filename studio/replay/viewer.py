@@ -11,9 +11,10 @@ from http import HTTPStatus
 from typing import Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.studio.api.answer import answer, refusal
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.page_files import page_routes
-from rlds_kit.studio.replay.answers import answer, answered, refusal
+from rlds_kit.studio.replay.answers import answered
 from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.library import Admitted, Deed

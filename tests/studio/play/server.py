@@ -304,10 +304,12 @@ class Client:
 
 
 @asynccontextmanager
-async def entered(url: str, person: str = "s:ann", **options: Any) -> AsyncIterator[Client]:
-    """A window that has said hello."""
-    async with connect(url, compression=None, max_size=None, open_timeout=PATIENCE) as connection:
-        client = Client(connection, **options)
+async def entered(
+    url: str, person: str = "s:ann", *, acknowledges: bool = True, **options: Any
+) -> AsyncIterator[Client]:
+    """A window that has said hello; `options` are of the connection."""
+    async with connect(url, compression=None, max_size=None, open_timeout=PATIENCE, **options) as connection:
+        client = Client(connection, acknowledges=acknowledges)
         try:
             await client.send("hello", token=person)
             yield client
