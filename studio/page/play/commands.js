@@ -3,7 +3,7 @@ import { codesOf } from "./codes.js";
 
 const DIGITS = ["Digit1", "Digit2", "Digit3", "Digit4", "Digit5", "Digit6", "Digit7", "Digit8", "Digit9"];
 
-/** Rewards of those who look on: by places on the keyboard, which are others in other countries, and by letters. */
+/** Rewards of observers: by places on the keyboard, which are others in other countries, and by letters. */
 export const JUDGED = [
   { codes: ["Minus", "NumpadSubtract", "KeyB"], value: -1, title: "Reward −1" },
   { codes: ["Equal", "NumpadAdd", "KeyG"], value: 1, title: "Reward +1" },
@@ -31,7 +31,7 @@ export function commandsOf(player, frame) {
   if (welcome && !player.isSeated) {
     all.unshift(...JUDGED.map(({ codes, value, title }) => ({ codes, title, run: (key) => player.judge(value, "keyboard", key) })));
   }
-  const taken = player.isSeated ? codesOf(welcome?.controls) : new Set(); // who looks on does not act
+  const taken = player.isSeated ? codesOf(welcome?.controls) : new Set(); // an observer does not act
   return all
     .map((each) => ({ ...each, codes: each.codes.filter((code) => !taken.has(code)) }))
     .filter(({ codes }) => codes.length > 0);

@@ -99,7 +99,7 @@ export class Player extends EventTarget {
     else if (this.phase === "paused") this.send("resume");
   }
 
-  /** Pauses because nobody looks. Where every step is a key, time stands still anyway. */
+  /** Pauses because the page is hidden. Where every step is a key, time stands still anyway. */
   pauseAlone() {
     this.held.clear();
     if (this.isPlaying && this.phase === "running" && this.known.welcome.turn === "clock") this.send("pause");

@@ -65,7 +65,7 @@ export function PlayerView({ player, study, environment, again, rejoin, leave })
       <div class="heading">
         ${study && html`<a class="crumb" href=${link("study", { id: study.id })}>← ${study.name}</a>`}
         <h1>${title}</h1>
-        ${known.welcome && !player.isSeated && html`<span class="chip accent">You look on</span>`}
+        ${known.welcome && !player.isSeated && html`<span class="chip accent">You are watching</span>`}
         <div class="actions"><button onClick=${end}>${player.isSeated ? "End session" : "Stop watching"}</button></div>
       </div>
       <div class="play-columns">
