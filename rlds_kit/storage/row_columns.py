@@ -14,12 +14,7 @@ _BUFFER_BYTES: Final = 1 << 30
 
 
 def row_columns(path: str, values: Mapping[int, Any], spec: specs.Spec | None = None) -> list[Column]:
-    """The columns of values.
-
-    Args:
-      path: of the field.
-      values: by row, in ascending order.
-      spec: declared for the path; None: nothing is declared.
+    """The columns of values by row, in ascending order; `spec` is None where nothing is declared for the path.
 
     >>> [(column.key.path, column.rows.tolist()) for column in row_columns("info", {3: {"a": 1}, 5: {"a": 2}})]
     [('info/a', [3, 5])]

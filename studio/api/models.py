@@ -9,15 +9,7 @@ from rlds_kit.studio.database.studies import Content, StudyEnvironment
 from rlds_kit.studio.environments.schema import RESERVED
 
 with needs("studio"):
-    from pydantic import (
-        AfterValidator,
-        BaseModel,
-        ConfigDict,
-        Field,
-        StringConstraints,
-        field_validator,
-        model_validator,
-    )
+    from pydantic import AfterValidator, BaseModel, Field, StringConstraints, field_validator, model_validator
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -44,7 +36,7 @@ Token = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 class Strict(BaseModel):
     """Values of JSON: no value is converted, and no unknown field is allowed."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = {"extra": "forbid", "strict": True, "frozen": True}
 
 
 class Body(Strict):
@@ -231,7 +223,7 @@ class NewSession(Body):
 class EpisodesWanted(BaseModel):
     """The query of the table of episodes; text, as it stands in a URL."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = {"extra": "forbid", "frozen": True}
 
     study: RowId | None = None
     session: RowId | None = None

@@ -62,19 +62,9 @@ def add(connection: Connection, study: str, environment: str, user: str, agent_i
       agent_id: of the person, in published data; see `accounts.anonymous`.
       server: that it is open on.
     """
-    made = tables.new_id()
-    connection.execute(
-        insert(tables.sessions).values(
-            id=made,
-            study_id=study,
-            environment_id=environment,
-            user_id=user,
-            server=server,
-            agent_id=agent_id,
-            started_ns=tables.now_ns(),
-            is_valid=True,
-        )
-    )
+    made, ids = tables.new_id(), {"study_id": study, "environment_id": environment, "user_id": user}
+    rest = {"server": server, "agent_id": agent_id, "started_ns": tables.now_ns(), "is_valid": True}
+    connection.execute(insert(tables.sessions).values(id=made, **ids, **rest))
     return get(connection, made)
 
 

@@ -93,7 +93,7 @@ def add(connection: Connection, owner: str, content: Content) -> Study:
     values = {"id": study, "owner_id": owner, "version": 1, "is_enabled": False, "created_ns": now, "changed_ns": now}
     connection.execute(insert(tables.studies).values(**values, **_texts(content)))
     _write_environments(connection, study, content, {})
-    return _kept(connection, study)
+    return _written(connection, study)
 
 
 def get(connection: Connection, study: str) -> Study:
@@ -151,7 +151,7 @@ def change(connection: Connection, study: str, version: int, content: Content) -
         raise StaleError(f"the study has version {found.version} by now, you changed version {version}; load it again")
     existing = {each.id: each for each in _environments(connection, [study])[study]}
     _write_environments(connection, study, content, existing)
-    return _kept(connection, study)
+    return _written(connection, study)
 
 
 def enable(connection: Connection, study: str, is_enabled: bool) -> Study:
@@ -187,7 +187,7 @@ def environment(connection: Connection, environment_id: str) -> StudyEnvironment
     return _environment(row)
 
 
-def _kept(connection: Connection, study: str) -> Study:
+def _written(connection: Connection, study: str) -> Study:
     """Reads a study that was changed, and remembers what this version was."""
     made = get(connection, study)
     values = {"version": made.version, "changed_ns": made.changed_ns, "content": asdict(made.content)}

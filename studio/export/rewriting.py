@@ -72,11 +72,7 @@ class Rewriter:
         directories.prepare(directory, "append", self.spec, {}, self._header)
 
     def write(self, output: Output, number: int) -> None:
-        """Writes an episode.
-
-        Args:
-          output: where to.
-          number: of the episode in the plan.
+        """Writes an episode of the plan, by its number.
 
         Raises:
           DamagedError: it is damaged, or gone.

@@ -16,16 +16,7 @@ from rlds_kit.studio.play.to_browser import Error
 from rlds_kit.trials import Driver, events
 
 with needs("studio"):
-    from pydantic import (
-        AfterValidator,
-        BaseModel,
-        ConfigDict,
-        Field,
-        StringConstraints,
-        TypeAdapter,
-        ValidationError,
-        create_model,
-    )
+    from pydantic import AfterValidator, BaseModel, Field, StringConstraints, TypeAdapter, ValidationError, create_model
 
 MOST_BYTES: Final = 16_384
 """Of a message from a browser."""
@@ -45,9 +36,9 @@ Count = Annotated[int, Field(ge=0, le=_I63)]
 class Received(BaseModel):
     """A message from a browser. Strict: no value is converted, and no unknown field is allowed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = {"extra": "forbid", "strict": True, "frozen": True}
 
-    v: Literal[1]  # VERSION
+    v: Literal[1]
     type: str
 
 
@@ -91,11 +82,7 @@ class EventMessage(Received):
     event: ClassVar[type[events.Event]]
 
     def to_event(self, **added: Any) -> events.Event:
-        """The event.
-
-        Args:
-          **added: the fields that the server adds.
-        """
+        """The event; `added` are the fields that the server adds."""
         sent = type(self).model_fields.keys() & {each.name for each in dataclasses.fields(self.event)}
         return self.event(**{**{name: getattr(self, name) for name in sent}, **added})
 
@@ -118,14 +105,7 @@ class RewardMessage(EventMessage):
 def _event_message(
     tag: str, event: type[events.Event], base: type[EventMessage] = EventMessage, **limits: Any
 ) -> type[EventMessage]:
-    """The class of messages that are an event: with the fields of the event that the server does not add.
-
-    Args:
-      tag: the "type" of the messages.
-      event: of the trial.
-      base: of the class.
-      **limits: by field, a type that is narrower than the event's.
-    """
+    """The class of messages that are an event, with the fields that the server does not add; `limits` narrow types."""
     types = {**typing.get_type_hints(event), **limits}
     fields: dict[str, Any] = {"type": (Literal[tag], ...)}
     fields |= {

@@ -11,7 +11,7 @@ from rlds_kit.studio.frames.header import NO_FLAGS, Flags
 from rlds_kit.studio.frames.picture import Encoded
 from rlds_kit.studio.play import to_browser, window
 from rlds_kit.studio.play.audience import Audience
-from rlds_kit.studio.play.clock import SteadyClock
+from rlds_kit.studio.play.clock import SteadyClock, WakeTimer
 from rlds_kit.studio.play.host import Host, Scene
 from rlds_kit.studio.play.judgements import Judgement
 from rlds_kit.studio.play.ledger import Ledger
@@ -19,7 +19,6 @@ from rlds_kit.studio.play.live_environment import LiveEnvironment, MakeEnvironme
 from rlds_kit.studio.play.live_episode import LiveEpisode
 from rlds_kit.studio.play.records import Records, final_metadata, played_episode
 from rlds_kit.studio.play.trial_config import play_facts, trial_config
-from rlds_kit.studio.play.wake_timer import WakeTimer
 from rlds_kit.studio.play.welcome import welcome
 from rlds_kit.studio.play.window import Window
 from rlds_kit.studio.workers import requests

@@ -155,12 +155,8 @@ class LiveSessions:
                 left = [name for name, live in self._live.items() if live.is_left]
                 if not left:
                     raise
-                await self._give_up(left[0])
-
-    async def _give_up(self, session: str) -> None:
-        """Ends a session whose environment another session needs."""
-        self.stop(session, "nobody was here, and somebody else needed the place")
-        await self.end_of(session)
+                self.stop(left[0], "nobody was here, and somebody else needed the place")
+                await self.end_of(left[0])
 
     async def _run(self, session: str, live: LiveSession) -> None:
         reason = "an error in the server"

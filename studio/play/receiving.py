@@ -11,13 +11,7 @@ from rlds_kit.trials import Driver, Phase, events
 
 
 def receive(session: LiveSession, source: Window, message: from_browser.Received) -> None:
-    """Executes a message, or answers it with an error.
-
-    Args:
-      session: of the window.
-      source: the window.
-      message: of its browser.
-    """
+    """Executes a message of a window, or answers it with an error."""
     error = _execute(session, source, message)
     if error is not None:
         source.send(error)

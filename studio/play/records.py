@@ -40,14 +40,7 @@ class Records:
         self.ledger = Ledger(lambda reason: self._warn("database", f"recorded, but not in the list yet: {reason}"))
 
     async def begun(self, number: int, begun: Begun, opened: Opened, sync: Callable[[], Awaitable[object]]) -> None:
-        """Notes that an episode has begun.
-
-        Args:
-          number: of the episode.
-          begun: the answer of the environment to the reset.
-          opened: the environment.
-          sync: puts what is recorded of the episode on the disk.
-        """
+        """Notes that an episode has begun; `sync` puts what is recorded of it on the disk."""
         if begun.episode_id:
             self.judgements.begin(uuid.UUID(begun.episode_id), sync, reward_fields(opened))
         await self._note(lambda: self._host.begun(self._session, number, begun.episode_id, begun.seed))
@@ -69,8 +62,7 @@ class Records:
 
     def _stored(self, episode: PlayedEpisode) -> None:
         if episode.is_whole:
-            same = {name: getattr(episode, name) for name in ("status", "reason", "steps", "totals", "is_kept")}
-            self._audience.saved(Saved(episode=episode.number, id=episode.episode_id, **same))
+            self._audience.saved(Saved(episode=episode.number, id=episode.episode_id, **_outcome(episode)))
 
     def _not_judged(self, message: Amended, reason: str) -> None:
         """Notifies the person whose reward was not recorded."""
@@ -91,15 +83,11 @@ def played_episode(
         number=episode.number,
         episode_id=begun.episode_id,
         seed=begun.seed,
-        status=finish.status,
-        reason=finish.reason,
-        steps=finish.steps,
-        totals=finish.totals,
         started_ns=episode.started_ns,
         ended_ns=time.time_ns(),
-        is_kept=finish.is_kept,
         is_whole=True,
         facts=facts,
+        **_outcome(finish),
     )
 
 
@@ -107,3 +95,7 @@ def final_metadata(played: PlayedEpisode) -> dict[str, Any]:
     """The metadata of an episode that are known only at its end."""
     known = {name: getattr(played, name) for name in ("reason", "totals", "started_ns", "ended_ns")}
     return {"status": played.status.value, **known, **played.facts}
+
+
+def _outcome(of: Finish | PlayedEpisode) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in ("status", "reason", "steps", "totals", "is_kept")}

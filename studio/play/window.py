@@ -3,11 +3,15 @@
 import asyncio
 import time
 from collections import deque
-from typing import Final, Protocol
+from typing import Final
 
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.play.frames_out import FramesOut, Shown
 from rlds_kit.studio.play.host import Admission
 from rlds_kit.studio.play.to_browser import ToBrowser, dump
+
+with needs("studio"):
+    from starlette.websockets import WebSocket
 
 ENDED: Final = 4000
 DISPLACED: Final = 4001
@@ -17,19 +21,6 @@ NO_HELLO: Final = 4009
 LEFT: Final = 1000
 MOST_WAITING: Final = 256
 """Messages in the queue of a window; a window that has more is closed."""
-
-
-class Socket(Protocol):
-    """The connection of a window."""
-
-    async def send_text(self, data: str) -> None:
-        """Sends text."""
-
-    async def send_bytes(self, data: bytes) -> None:
-        """Sends bytes."""
-
-    async def close(self, code: int = 1000, reason: str | None = None) -> None:
-        """Sends the reason, and closes."""
 
 
 class Window:
@@ -77,7 +68,7 @@ class Window:
         self._close = self._close or (code, reason)
         self._news.set()
 
-    async def send_all(self, socket: Socket) -> None:
+    async def send_all(self, socket: WebSocket) -> None:
         """Sends until the window is closed."""
         stuck = asyncio.ensure_future(self._is_stuck.wait())
         sending = asyncio.ensure_future(self._send(socket))
@@ -92,7 +83,7 @@ class Window:
         else:
             await socket.close(TOO_SLOW, "too many messages wait for this window")
 
-    async def _send(self, socket: Socket) -> None:
+    async def _send(self, socket: WebSocket) -> None:
         while True:
             await self._news.wait()
             self._news.clear()

@@ -88,7 +88,7 @@ with needs("studio"):
     from starlette.routing import BaseRoute, Route, WebSocketRoute
     from starlette.websockets import WebSocket
 
-_KEPT: Final = {"Cache-Control": "private, max-age=3600", "X-Content-Type-Options": "nosniff"}
+_CACHED: Final = {"Cache-Control": "private, max-age=3600", "X-Content-Type-Options": "nosniff"}
 """A recorded step never changes."""
 REFUSED: Final = 4403
 """Code with which a WebSocket is closed that may not be opened; no 4xxx code is registered (RFC 6455, 7.4.2)."""
@@ -149,19 +149,19 @@ class _Replay:
         found, episode = await self._open(request, Deed.SEE)
         place, frame = _place(request), whole_number(request.query_params, "frame", 0, 0, 10**6)
         png = await run_in_threadpool(steps.step_picture, found.collection, episode, _step(request), place, frame)
-        return Response(png, media_type="image/png", headers=_KEPT)
+        return Response(png, media_type="image/png", headers=_CACHED)
 
     async def drawn(self, request: Request) -> Response:
         found, episode = await self._open(request, Deed.SEE)
         directory = str(found.collection.dataset.path)
         png = await run_in_threadpool(self._drawings.picture, directory, episode, _step(request))
-        return Response(png, media_type="image/png", headers=_KEPT)
+        return Response(png, media_type="image/png", headers=_CACHED)
 
     async def array(self, request: Request) -> Response:
         found, episode = await self._open(request, Deed.SEE)
         data = await run_in_threadpool(steps.step_array, found.collection, episode, _step(request), _place(request))
         name = f"{episode.hex}-{_step(request)}.npy"
-        headers = {**_KEPT, "Content-Disposition": f'attachment; filename="{name}"'}
+        headers = {**_CACHED, "Content-Disposition": f'attachment; filename="{name}"'}
         return Response(data, media_type="application/octet-stream", headers=headers)
 
     async def annotations(self, request: Request) -> Response:

@@ -47,13 +47,7 @@ class Rewrite:
 
 
 def write_changed(output: Output, episode: SourceEpisode, made: Rewrite, choose: FilterChoice) -> None:
-    """Writes an episode with other content than its source's.
-
-    Args:
-      output: where to.
-      episode: the source.
-      made: how it is written.
-      choose: remembers filters.
+    """Writes an episode with other content than its source's; `choose` remembers filters.
 
     Raises:
       DamagedError: a column of these steps is damaged.
