@@ -14,9 +14,10 @@ from rlds_kit.studio.frames.picture import Quality
 from rlds_kit.trials import Status, Turn, messages
 
 with needs("studio"):
-    from pydantic_core import to_json
+    from pydantic import TypeAdapter
 
 VERSION: Final = 1
+_WRITER: Final[TypeAdapter[Any]] = TypeAdapter(Any)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,4 +149,4 @@ def dump(message: ToBrowser) -> str:
     '{"v":1,"type":"error","code":"json","message":"expected JSON","where":""}'
     """
     fields = {each.name: getattr(message, each.name) for each in dataclasses.fields(message)}
-    return to_json({"v": VERSION, "type": TAGS[type(message)], **fields}, inf_nan_mode="null").decode()
+    return _WRITER.dump_json({"v": VERSION, "type": TAGS[type(message)], **fields}).decode()
