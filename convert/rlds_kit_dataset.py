@@ -153,7 +153,7 @@ class DatasetWriter:
         self._recorder.close()
 
 
-def _join(parts: Sequence[Path], directory: Path) -> None:
+def join(parts: Sequence[Path], directory: Path) -> None:
     """Moves the shards of datasets into one, in order; what it says of itself is what the first one says."""
     (parts[0] / directories.DESCRIPTION).rename(directory / directories.DESCRIPTION)
     names = directories.shard_paths(directory)
@@ -179,5 +179,5 @@ FORMAT: Final = Format(
         seeds=True,
     ),
     create=DatasetWriter,
-    join=_join,
+    join=join,
 )

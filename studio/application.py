@@ -1,7 +1,7 @@
 """The studio as an ASGI application.
 
 `app.state` has, from start to end: `settings`; `secret`, and `signer` made of it; `database` (`database.Database`);
-`pool` (`workers.pool.WorkerPool`) and `plays` (`play.plays.Plays`) for what people play; `inspector`
+`pool` (`workers.pool.WorkerPool`); `live_sessions` (`play.live_sessions.LiveSessions`), which people play; `inspector`
 (`api.inspection.Inspector`), which says what a worker is to make for an environment of a study; and `logins`, the rate
 limit of these.
 """
@@ -39,7 +39,7 @@ from rlds_kit.studio.export.exports import Exports
 from rlds_kit.studio.export.routes import export_routes
 from rlds_kit.studio.hosting import DatabaseHost
 from rlds_kit.studio.page_files import page_routes
-from rlds_kit.studio.play.plays import Plays
+from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
 from rlds_kit.studio.rate_limit import RateLimiter
 from rlds_kit.studio.recordings import Recordings
@@ -108,7 +108,9 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
         state.inspector = Inspector(settings.modules, settings.answer_seconds)
         stack.push_async_callback(state.inspector.close)
         host = DatabaseHost(settings, state.database, state.signer, state.inspector, anonymous)
-        state.plays = Plays(state.pool, host, sessions_per_person=settings.sessions_per_person, guests=settings.guests)
+        state.live_sessions = LiveSessions(
+            state.pool, host, sessions_per_person=settings.sessions_per_person, guests=settings.guests
+        )
         stack.push_async_callback(_end, app, host)
         recordings, review = Recordings(settings.recordings, state.database), Review()
         stack.push_async_callback(recordings.close)
@@ -119,7 +121,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
             Exports(settings.exports, partial(deleted, state.database), limits=settings.exports_limits)
         )
         app.router.routes += [
-            play_route(state.plays, host, origins=settings.origins),
+            play_route(state.live_sessions, host, origins=settings.origins),
             *replay_routes(recordings, review, drawings),
             *export_routes(exports, state.database, settings.recordings),
         ]
@@ -128,7 +130,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
 
 async def _end(app: Starlette, host: DatabaseHost) -> None:
     """Ends what is being played, and then all sessions."""
-    await app.state.plays.close()
+    await app.state.live_sessions.close()
     try:
         await app.state.database.run(sessions.end_all, app.state.settings.name, host.unfinished)
     except DatabaseError:

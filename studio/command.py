@@ -31,7 +31,7 @@ _ROLES: Final = ("designer", "participant", "reviewer")
 @click.option("--layer", default="review", show_default=True, help="Where tags and notes go.")
 @click.option("--source", help="Who adds them; without it, your user name.")
 def view(dataset: str, *, port: int, no_browser: bool, layer: str, source: str | None) -> None:
-    """Look at the episodes of a dataset in a browser, step by step, and tag them.
+    """Show the episodes of a dataset in a browser, step by step, and tag them.
 
     Also while it is being recorded. Only this machine can open the link. Ctrl-C ends it.
 
@@ -40,7 +40,7 @@ def view(dataset: str, *, port: int, no_browser: bool, layer: str, source: str |
     rlds-kit view data/pong --port 8000 --no-browser
 
     Exit codes: 0 ended; 1 there is no dataset, or the port is taken.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  with the backspace click does not wrap
     opened = rlds_kit.open(dataset, include_open=True)
 
     from rlds_kit.studio.replay.collection import Collection
@@ -95,7 +95,7 @@ def studio(  # noqa: PLR0913  one for each option
     rlds-kit studio data/studio --host 0.0.0.0 --url https://studio.example.org --database postgresql://db/studio
 
     Exit codes: 0 ended; 1 the directory is in use, the port is taken, or the database cannot be opened.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  with the backspace click does not wrap
     import asyncio
 
     from rlds_kit.studio import demo as demos
@@ -148,7 +148,7 @@ def studio_users(ctx: click.Context, directory: Path, *, database: str | None, u
     rlds-kit studio-users rlds-studio links
 
     Exit codes: 0 done; 1 there is no such studio or account.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  with the backspace click does not wrap
     from rlds_kit.studio.people import People
 
     _require_origin(url)

@@ -1,4 +1,4 @@
-"""Takes deleted episodes out of recordings, when a studio starts and nobody records."""
+"""Removes deleted episodes from recordings, when a studio starts and nothing is recorded."""
 
 import asyncio
 import logging

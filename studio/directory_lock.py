@@ -17,7 +17,7 @@ def locked(directory: Path) -> Iterator[None]:
     """Holds the directory of a studio; the system lets it go when the process dies.
 
     Raises:
-      InUseError: another server has it, or nobody could tell whether one has.
+      InUseError: another server has it, or that cannot be determined.
     """
     path = directory / "lock"
     with path.open("ab") as file:

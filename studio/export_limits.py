@@ -9,10 +9,10 @@ class ExportLimits:
 
     Attributes:
       waiting: exports that are not over.
-      kept: exports, those that are over included; each takes as much of the disk as its episodes.
+      stored: exports, also those that are over; each takes as much of the disk as its episodes.
       days: after which one that is over is deleted.
     """
 
     waiting: int = 20
-    kept: int = 50
+    stored: int = 50
     days: float = 30.0

@@ -44,7 +44,7 @@ class _Played:
 class DatabaseHost:
     """What playing needs of the studio; see `play.host.Host`.
 
-    What the database does not take is raised, and told again by `play.ledger`: the recording has it meanwhile, and a
+    What the database does not store is raised, and sent again by `play.ledger`: the recording has it meanwhile, and a
     studio that is started again finds it there.
 
     Args:
@@ -63,8 +63,8 @@ class DatabaseHost:
     _played: dict[str, _Played] = field(default_factory=dict)
 
     async def admit(self, token: str) -> Admission:
-        """Who brings the token of a session: to play, or to look on."""
-        for kind, seat in ((Kind.PLAY, SEAT), (Kind.LOOK, None)):
+        """Admits the owner of the token of a session: to play, or to observe."""
+        for kind, seat in ((Kind.PLAY, SEAT), (Kind.OBSERVE, None)):
             try:
                 found, looker, account = (*self.signer.read(kind, token).split(" "), "", "")[:3]
                 session = await self.database.run(sessions.get, found)
@@ -76,7 +76,7 @@ class DatabaseHost:
                 raise NotAdmittedError("session", str(error)) from error
             self._require_open(session)
             if seat is None and session.id not in self._played:
-                raise NotAdmittedError("empty", "nobody plays in this session now; look again when somebody does")
+                raise NotAdmittedError("empty", "this session is not played now; try again when it is")
             return Admission(session.id, looker or session.agent_id, seat, account, user.is_guest)
         raise NotAdmittedError("token", "this is no token of a session of this studio; open the study again")
 

@@ -32,7 +32,7 @@ _NEVER_CHANGES: Final = {**_HEADERS, "Cache-Control": "public, max-age=31536000,
 def page_routes() -> Sequence[BaseRoute]:
     """Serves the page at `/` and its files at `/page/...`. None of it is secret.
 
-    The page names its files below a hash of all of them, so browsers ask for none twice, and for all after an update.
+    The page names its files below a hash of all of them, so browsers request none twice, and all after an update.
     """
     files = _files(resources.files("rlds_kit.studio") / "page", "")
     version = _digest(files)
@@ -79,7 +79,7 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 
 def _files(folder: Traversable, above: str) -> dict[str, bytes]:
-    """Every file below a folder, by its path: what is not listed here cannot be asked for."""
+    """Every file below a folder, by its path: what is not listed here cannot be requested."""
     found: dict[str, bytes] = {}
     for each in folder.iterdir():
         if each.is_dir():

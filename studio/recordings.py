@@ -22,12 +22,12 @@ with needs("studio"):
     from starlette.requests import HTTPConnection
 
 MOST_OPEN: Final = 64
-"""Datasets that are kept open; then the one that was not asked for longest is let go."""
+"""Datasets that are open at most; then the least recently used one is closed."""
 _ACTIONS: Final = {Deed.SEE: Action.EPISODE_SEE, Deed.ANNOTATE: Action.EPISODE_TAG}
 
 
 class Recordings:
-    """Finds the dataset of an episode, and says who may look; see `replay.library.Library`.
+    """Finds the dataset of an episode, and decides who may see it; see `replay.library.Library`.
 
     Args:
       directory: that all recordings are below.
@@ -43,7 +43,7 @@ class Recordings:
         """Lets somebody do something with an episode.
 
         Raises:
-          ApiError: nobody is logged in.
+          ApiError: the person is not logged in.
           NotFoundError: there is no such episode; or the login of a page that listens is over.
           ForbiddenError: they may not.
         """
@@ -55,7 +55,7 @@ class Recordings:
         relation = relation_to(account, found)
         return Admitted(
             await self.collection(found.directory),
-            # Nobody learns from a recording who a participant was.
+            # A recording does not show who a participant was.
             source=found.agent_id if relation is Relation.OWN else f"{account.role.value} {account.id[:8]}",
             can_annotate=is_allowed(account.role, Action.EPISODE_TAG, relation),
             can_retract_all=found.study_owner_id == account.id,

@@ -101,15 +101,15 @@ def _recorded(directory: Path, known: frozenset[str]) -> tuple[list[_Found], boo
 
 
 def _of(episode: Episode) -> _Found:
-    """An episode as its recording has it; without a status, nobody lived to say what became of it."""
-    said = episode.metadata
+    """An episode as its recording has it; without a status, the server ended before the episode did."""
+    metadata = episode.metadata
     return _Found(
         id=episode.id.hex,
-        session=str(said.get("session")),
-        number=said.get("number", 0),
-        version=said.get("study_version", 0),
-        status=Status(said.get("status", Status.ABANDONED.value)),
-        reason=said.get("reason", SERVER_LOST),
+        session=str(metadata.get("session")),
+        number=metadata.get("number", 0),
+        version=metadata.get("study_version", 0),
+        status=Status(metadata.get("status", Status.ABANDONED.value)),
+        reason=metadata.get("reason", SERVER_LOST),
         steps=max(0, episode.length - 1),
         total_reward=episode_return(episode),
     )

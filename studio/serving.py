@@ -1,4 +1,4 @@
-"""Serves a studio until Ctrl-C, or until it is told to end."""
+"""Serves a studio until Ctrl-C, or until it is stopped."""
 
 import contextlib
 import ipaddress
@@ -49,7 +49,7 @@ async def serve(settings: Settings, listening: socket.socket, ready: Ready) -> N
     app = create_application(settings)
     config = uvicorn.Config(
         app,
-        lifespan="off",  # it is entered here, so that its errors can be told
+        lifespan="off",  # it is entered here, so that its errors can be reported
         log_config=None,  # uvicorn's own closes all handlers of the program, and some of them close what they write to
         log_level="warning",
         access_log=False,

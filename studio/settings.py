@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from rlds_kit.studio.export_limits import ExportLimits
-from rlds_kit.studio.play.plays import Guests
+from rlds_kit.studio.play.live_sessions import Guests
 from rlds_kit.studio.rate_limit import Limit
 
 _LOGINS: Final = Limit(per_second=2, burst=100)

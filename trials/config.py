@@ -18,11 +18,11 @@ class Turn(Enum):
     """When a step is done."""
 
     CLOCK = "clock"
-    """At a fixed rate, with what is held then (asynchronous)."""
+    """At a fixed rate, with the keys that are down then (asynchronous)."""
     PRESS = "press"
-    """Whenever a key goes down that makes an action with those that are held (synchronous)."""
+    """Whenever a key goes down that makes an action with those that are down (synchronous)."""
     HOLD = "hold"
-    """While keys are held that make an action, at a fixed rate at most (turn-based)."""
+    """While keys are down that make an action, at a fixed rate at most (turn-based)."""
     RELEASE = "release"
     """Once, and again when all keys were up (turn-based)."""
 
@@ -73,10 +73,10 @@ class TrialConfig:
       seed: of the environment; None: the recorder draws one.
       options: of its reset.
       max_steps: after so many the episode is truncated.
-      is_confirmed: whether a person is asked if the episode is to be kept.
+      is_confirmed: whether a person decides at the end if the episode is saved.
       countdown_seconds: from when everybody is ready to the first step.
       idle_seconds: without a key going up or down, after which a running trial pauses itself; None: never.
-      held_seconds: the same where a key or a stick is held all the time, as in a race; not less than idle_seconds.
+      held_seconds: the same where a key or a stick is down all the time, as in a race; not less than idle_seconds.
       pause_seconds: after which a paused trial, or one that waits for an answer of its person, is abandoned.
       seats_seconds: for people to come, after which fallbacks act in place of those who are missing.
       grace_seconds: for a person whose connection was lost to come back.

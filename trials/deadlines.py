@@ -33,12 +33,12 @@ def deadlines(state: State) -> Iterator[tuple[int, Due]]:
 
 def _running(state: State) -> Iterator[tuple[int, Due]]:
     config = state.config
-    if state.asked_ns is not None:
-        yield state.asked_ns + _ns(config.answer_seconds), _unanswered
+    if state.requested_ns is not None:
+        yield state.requested_ns + _ns(config.answer_seconds), _unanswered
     elif not state.is_stepping and (config.pace.turn is Turn.CLOCK or stepping.is_handed_over(state)):
         yield state.next_step_ns, stepping.advance
-    elif not state.is_stepping and config.pace.turn is Turn.HOLD and state.looked_ns < state.next_step_ns:
-        yield state.next_step_ns, _look
+    elif not state.is_stepping and config.pace.turn is Turn.HOLD and state.checked_ns < state.next_step_ns:
+        yield state.next_step_ns, _check_held
     has_people = any(each.is_here for each in state.seats.values())
     if config.idle_seconds is not None and has_people and config.pace.turn is Turn.CLOCK:
         is_held = any(each.held for each in state.seats.values())
@@ -60,9 +60,9 @@ _MOST_AT_ONCE: Final = 64
 """More than can fall due together: no seat, no phase has two."""
 
 
-def _look(state: State) -> Messages:
-    """Whether keys are still held; if not, the next one to go down is looked at when it does."""
-    state.looked_ns = state.now_ns
+def _check_held(state: State) -> Messages:
+    """Checks whether keys are still down; if not, the next press is an event of its own."""
+    state.checked_ns = state.now_ns
     yield from stepping.advance(state)
 
 
@@ -83,7 +83,7 @@ def _unanswered(state: State) -> Messages:
         return
     for each in silent:
         yield people.drive(each, each.config.fallback or Driver.NOBODY)
-    state.asked_ns = None
+    state.requested_ns = None
     yield from stepping.advance(state)
 
 

@@ -1,7 +1,7 @@
 """How an episode ends: by itself, by a person, or because something failed."""
 
 from rlds_kit.trials.events import Cancel, Confirm, EnvironmentFailed, Stop
-from rlds_kit.trials.messages import AskConfirmation, Finish
+from rlds_kit.trials.messages import Finish, RequestConfirmation
 from rlds_kit.trials.phase import Phase, Status
 from rlds_kit.trials.state import Messages, Refusal, State, facts_of, move
 
@@ -14,24 +14,24 @@ def over(state: State) -> Messages:
         return
     if state.phase is not Phase.CONFIRMING:
         yield from move(state, Phase.CONFIRMING)
-    yield AskConfirmation(is_completed=True, is_over=True)
+    yield RequestConfirmation(is_completed=True, is_over=True)
 
 
 def cancel(state: State, event: Cancel) -> Messages:
-    """A person breaks off, and is asked what to do with what there is."""
+    """A person cancels, and decides what to do with the steps so far."""
     state.seat(event.seat)
     if not state.config.is_confirmed:
         yield from end(state, Status.CANCELLED, "")
         return
     yield from move(state, Phase.CONFIRMING)
-    yield AskConfirmation(is_completed=False, is_over=False)
+    yield RequestConfirmation(is_completed=False, is_over=False)
 
 
 def confirm(state: State, event: Confirm) -> Messages:
-    """A person decides: kept and done, kept but not done, or not wanted."""
+    """A person decides: saved and completed, saved but not completed, or rejected."""
     state.seat(event.seat)
-    kept = Status.COMPLETED if event.is_completed else Status.CANCELLED
-    yield from end(state, kept if event.save else Status.REJECTED, "")
+    saved = Status.COMPLETED if event.is_completed else Status.CANCELLED
+    yield from end(state, saved if event.save else Status.REJECTED, "")
 
 
 def environment_failed(state: State, event: EnvironmentFailed) -> Messages:
@@ -65,4 +65,4 @@ def ended_after_step(state: State) -> Messages:
 def _finish(state: State, status: Status, reason: str) -> Messages:
     yield from move(state, Phase.ENDED, reason)
     is_kept = state.step > 0 or status is not Status.ABANDONED
-    yield Finish(status, reason, state.step, is_kept, facts_of(state))
+    yield Finish(status, reason, state.step, dict(state.totals), is_kept, facts_of(state))

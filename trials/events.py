@@ -15,6 +15,17 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class SeatEvent(Event):
+    """Something that happened at a seat.
+
+    Attributes:
+      seat: its name.
+    """
+
+    seat: str
+
+
+@dataclass(frozen=True, slots=True)
 class Begin(Event):
     """The trial may begin."""
 
@@ -31,7 +42,7 @@ class EnvironmentReady(Event):
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentStepped(Event):
-    """It did the step that it was told to do.
+    """It did the step that was requested.
 
     Attributes:
       step: its number; the first is 1.
@@ -58,124 +69,94 @@ class EnvironmentFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class SeatTaken(Event):
+class SeatTaken(SeatEvent):
     """A person sits down, comes back after a lost connection, or opens a second window, which closes the first.
 
     Attributes:
-      seat: its name.
       holder: identifies the person.
       connection: identifies the window.
     """
 
-    seat: str
     holder: str
     connection: str
 
 
 @dataclass(frozen=True, slots=True)
-class SeatLeft(Event):
+class SeatLeft(SeatEvent):
     """A person is gone.
 
     Attributes:
-      seat: its name.
       connection: that is gone; if the person has another one by now, nothing happens.
       is_lost: whether the person may want to come back.
     """
 
-    seat: str
     connection: str
     is_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class DriverChanged(Event):
+class DriverChanged(SeatEvent):
     """Somebody else is to act from a seat, from the next step on.
 
     Attributes:
-      seat: its name.
       driver: who; HUMAN only if a person holds the seat.
     """
 
-    seat: str
     driver: Driver
 
 
 @dataclass(frozen=True, slots=True)
-class KeysChanged(Event):
+class KeysChanged(SeatEvent):
     """A person pressed or released something.
 
     Attributes:
-      seat: its name.
-      held: everything that is down now, by name with its analog value (1.0 for a key), -1 to 1.
+      held: all keys that are down now, by name with its analog value (1.0 for a key), -1 to 1.
       shown_frame: number of the frame that was on the screen; None: none yet.
       pressed_ns: the person's own clock.
     """
 
-    seat: str
     held: Mapping[str, float]
     shown_frame: int | None = None
     pressed_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ActionGiven(Event):
+class ActionGiven(SeatEvent):
     """An actor answers.
 
     Attributes:
-      seat: its name.
       action: for the environment.
-      step: the one it was asked for: how many steps were done before.
+      step: of the request: how many steps were done before.
     """
 
-    seat: str
     action: Any
     step: int
 
 
 @dataclass(frozen=True, slots=True)
-class Ready(Event):
-    """A person is ready to begin, or wants to go on.
-
-    Attributes:
-      seat: the person's.
-    """
-
-    seat: str
+class Ready(SeatEvent):
+    """A person is ready to begin, or wants to go on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pause(Event):
-    """A person wants a pause.
-
-    Attributes:
-      seat: the person's.
-    """
-
-    seat: str
+class Pause(SeatEvent):
+    """A person wants a pause."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel(Event):
-    """A person wants to break off.
-
-    Attributes:
-      seat: the person's.
-    """
-
-    seat: str
+class Cancel(SeatEvent):
+    """A person wants to break off."""
 
 
 @dataclass(frozen=True, slots=True)
-class Confirm(Event):
-    """A person says what to do with the episode.
+class Confirm(SeatEvent):
+    """A person decides what to do with the episode.
 
     Attributes:
-      seat: the person's.
-      save: whether to keep it.
+      save: whether to save it.
       is_completed: whether the task was done.
     """
 
-    seat: str
     save: bool
     is_completed: bool = False
 
@@ -201,7 +182,7 @@ class RewardGiven(Event):
       value: the reward.
       confidence: 0 to 1.
       step: the number of the step, from 1 to the latest; None: the latest.
-      note: anything to keep with it.
+      note: anything to record with it.
       details: anything to record with it: the frame that was shown, the key that was pressed.
     """
 
@@ -216,17 +197,17 @@ class RewardGiven(Event):
 
 @dataclass(frozen=True, slots=True)
 class MessageSent(Event):
-    """A seat tells others something; it is recorded with the next step.
+    """A seat sends text to others; the next step records it.
 
     Attributes:
       sender: name of the seat.
-      to: names of seats; empty: all others.
       content: text.
+      to: names of seats; empty: all others.
     """
 
     sender: str
-    to: tuple[str, ...]
     content: str
+    to: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

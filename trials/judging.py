@@ -1,14 +1,14 @@
-"""Rewards from people and programs, for steps of any age, and what seats tell each other."""
+"""Rewards from people and programs, for steps of any age, and messages between seats."""
 
 import math
 
 from rlds_kit.trials.events import MessageSent, RewardGiven
-from rlds_kit.trials.messages import Amended, Forward, Said
+from rlds_kit.trials.messages import Amended, DeliverText
 from rlds_kit.trials.state import Messages, Refusal, State
 
 
 def aggregate(judgements: list[tuple[float, float]]) -> float:
-    """The mean of values, weighted by their confidences; 0 if nobody is confident (Cogment).
+    """The mean of values, weighted by their confidences; 0 if all confidences are 0 (Cogment).
 
     Args:
       judgements: values and confidences.
@@ -42,12 +42,12 @@ def reward_given(state: State, event: RewardGiven) -> Messages:
 
 
 def message_sent(state: State, event: MessageSent) -> Messages:
-    """A seat tells others something."""
+    """A seat sends text to others."""
     for name in (event.sender, *event.to):
         state.seat(name)
-    if len(state.said) >= state.config.most_said:
-        raise Refusal(f"{len(state.said)} messages wait for the next step, as many as may; send more after it")
+    if len(state.texts) >= state.config.most_said:
+        raise Refusal(f"{len(state.texts)} messages wait for the next step, as many as may; send more after it")
     to = event.to or tuple(name for name in state.seats if name != event.sender)
-    said = Said(event.sender, to, event.content)
-    state.said.append(said)
-    yield Forward(said)
+    text = DeliverText(event.sender, to, event.content)
+    state.texts.append(text)
+    yield text

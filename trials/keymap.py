@@ -49,7 +49,7 @@ def digital(held: Mapping[str, float]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Chords:
-    """Actions for keys that are held together.
+    """Actions for keys that are down together.
 
     Of several that match, the one with the most keys counts, then the one whose keys went down last: a key too many is
     no reason to do nothing.
@@ -67,7 +67,7 @@ class Chords:
     actions: Mapping[frozenset[str], Any]
 
     def act(self, held: Mapping[str, float]) -> Any:
-        """The action for the keys that are held; None if there is none."""
+        """The action for the keys that are down; None if there is none."""
         place = {key: number for number, key in enumerate(digital(held))}
         matching = [chord for chord in self.actions if chord and chord <= place.keys()]
         if not matching:
@@ -84,7 +84,7 @@ class Axes:
       low: `[n]`, the smallest action.
       high: `[n]`, the largest.
       moves: by key, the dimension it moves and how far, as a share of what there is on that side of `rest`.
-      rest: `[n]`, where nothing is held.
+      rest: `[n]`, where no key is down.
       toggles: by key, a dimension that it switches between `low` and `high`, once a press.
     """
 
@@ -186,7 +186,7 @@ _NUMBERED: Final = (
     *(f"Digit{number}" for number in range(10)),
     *(f"Key{letter}" for letter in "QERTYUIOPGHJKLZXCVBNM"),
 )
-"""Keys for actions that nobody names; F, W, A, S and D mean something else."""
+"""Keys for actions without names; F, W, A, S and D mean something else."""
 
 
 def numbered(count: int) -> Chords:

@@ -1,4 +1,4 @@
-"""What a trial wants done. Whoever runs it does it, in this order, and answers with events."""
+"""What a trial requests from its host, which executes the messages in order and answers with events."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,8 +28,8 @@ class ResetEnvironment(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Said(Message):
-    """Something that one seat told others, as it is recorded.
+class DeliverText(Message):
+    """Deliver text from one seat to others; the next step records it too.
 
     Attributes:
       sender: name of the seat.
@@ -48,10 +48,10 @@ class SeatFacts:
 
     Attributes:
       driver: who acted.
-      keys: that were held or tapped, with their analog values.
+      keys: that were down or tapped, with their analog values.
       shown_frame: that the person saw when they last changed.
       pressed_ns: the person's own clock then.
-      is_default: whether the default action was done, because nobody gave one.
+      is_default: whether the default action was done, because no action was given.
     """
 
     driver: Driver
@@ -69,7 +69,7 @@ class StepEnvironment(Message):
       step: its number; the first is 1.
       actions: by seat, of all but those that a policy beside the environment drives.
       facts: by seat, to record.
-      said: to record.
+      texts: between seats since the step before, to record.
       is_last: whether the limit of steps is reached, so that the step is truncated.
       fps: steps a second, to record.
       is_late: whether a clock does it more than a period late, to record.
@@ -78,19 +78,19 @@ class StepEnvironment(Message):
     step: int
     actions: Mapping[str, Any]
     facts: Mapping[str, SeatFacts]
-    said: tuple[Said, ...] = ()
+    texts: tuple[DeliverText, ...] = ()
     is_last: bool = False
     fps: float = 0.0
     is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class AskActor(Message):
-    """Ask for an action, and answer with `ActionGiven`.
+class RequestAction(Message):
+    """Request an action from the actor of a seat, and answer with `ActionGiven`.
 
     Attributes:
       seat: its name.
-      step: how many steps were done before; to be given back.
+      step: how many steps were done before; for the answer.
     """
 
     seat: str
@@ -143,8 +143,8 @@ class ShowDriver(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class AskConfirmation(Message):
-    """Ask people whether to keep the episode; the answer is `Confirm`, or `Ready` to play on if it is not over.
+class RequestConfirmation(Message):
+    """Ask people whether to save the episode; the answer is `Confirm`, or `Ready` to play on if it is not over.
 
     Attributes:
       is_completed: what to suggest.
@@ -184,17 +184,6 @@ class Displaced(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Forward(Message):
-    """Hand on what a seat said.
-
-    Attributes:
-      said: with the names of those that it is for.
-    """
-
-    said: Said
-
-
-@dataclass(frozen=True, slots=True)
 class Refused(Message):
     """An event changed nothing.
 
@@ -215,6 +204,7 @@ class Finish(Message):
       status: what became of it.
       reason: why, if it was not a person who ended it.
       steps: how many were done.
+      totals: sum of the environment's rewards by seat.
       is_kept: False for one that was abandoned before the first step.
       facts: to record with the episode.
     """
@@ -222,5 +212,6 @@ class Finish(Message):
     status: Status
     reason: str
     steps: int
+    totals: Mapping[str, float]
     is_kept: bool
     facts: Mapping[str, Any]

@@ -5,7 +5,7 @@ import math
 from rlds_kit.trials import ending, stepping
 from rlds_kit.trials.config import SECOND
 from rlds_kit.trials.events import DriverChanged, KeysChanged, Pause, Ready, SeatLeft, SeatTaken
-from rlds_kit.trials.messages import AskConfirmation, Displaced, ShowDriver
+from rlds_kit.trials.messages import Displaced, RequestConfirmation, ShowDriver
 from rlds_kit.trials.phase import Phase, Status
 from rlds_kit.trials.seat import Driver, Seat, clear
 from rlds_kit.trials.state import Messages, Refusal, State, move, show
@@ -31,7 +31,7 @@ def seat_taken(state: State, event: SeatTaken) -> Messages:
         state.reason = ""  # it may have been this person who was missing
     yield show(state)
     if state.phase is Phase.CONFIRMING:
-        yield AskConfirmation(is_completed=state.is_over, is_over=state.is_over)
+        yield RequestConfirmation(is_completed=state.is_over, is_over=state.is_over)
 
 
 def seat_left(state: State, event: SeatLeft) -> Messages:
@@ -55,7 +55,7 @@ def seat_left(state: State, event: SeatLeft) -> Messages:
         state.waits_for.add(each.name)
         yield from move(state, Phase.PAUSED, f"the connection of {each.name} was lost")
     else:
-        yield from stepping.advance(state)  # nobody waits for this person any more
+        yield from stepping.advance(state)  # the trial does not wait for this person any more
 
 
 def lost_for_good(state: State, each: Seat) -> Messages:
@@ -70,12 +70,12 @@ def driver_changed(state: State, event: DriverChanged) -> Messages:
     """Somebody else acts, from the next step on."""
     each = state.seat(event.seat)
     if event.driver is Driver.HUMAN and each.holder is None:
-        raise Refusal(f"nobody sits at {each.name!r}")
+        raise Refusal(f"seat {each.name!r} has no person")
     if event.driver is each.driver:
         raise Refusal(f"seat {each.name!r} is driven by {each.driver.value} already")
     yield drive(each, event.driver)
     state.waits_for.discard(each.name)
-    state.asked_ns = None  # whoever acts now is asked anew
+    state.requested_ns = None  # the new driver gets a request of its own
     yield from stepping.advance(state)
 
 
@@ -90,13 +90,13 @@ def keys_changed(state: State, event: KeysChanged) -> Messages:
     """Everything that a person holds now."""
     each = state.seat(event.seat)
     if not each.is_here:
-        raise Refusal(f"nobody sits at {each.name!r}")
+        raise Refusal(f"seat {each.name!r} has no person")
     for name, value in event.held.items():
         if not math.isfinite(value) or not -1 <= value <= 1:
             raise Refusal(f"key {name!r}: expected a value of -1 to 1, got {value!r}")
     new = {name: value for name, value in event.held.items() if name not in each.held}
-    kept = {name: event.held[name] for name in each.held if name in event.held}
-    each.held = {**kept, **new}
+    before = {name: event.held[name] for name in each.held if name in event.held}
+    each.held = {**before, **new}
     each.shown_frame, each.pressed_ns = event.shown_frame, event.pressed_ns
     each.is_released = each.is_released or not each.held
     state.last_input_ns = state.now_ns
@@ -111,9 +111,9 @@ def ready(state: State, event: Ready) -> Messages:
     """A person is ready: when all are, the trial begins, or goes on."""
     each = state.seat(event.seat)
     if not each.is_here:
-        raise Refusal(f"nobody sits at {each.name!r}")
+        raise Refusal(f"seat {each.name!r} has no person")
     if state.phase is Phase.CONFIRMING and state.is_over:
-        raise Refusal("the episode is over; say whether to keep it")
+        raise Refusal("the episode is over; decide whether to save it")
     if state.waits_for:
         raise Refusal(f"the trial waits for {', '.join(sorted(state.waits_for))} to come back")
     each.is_ready = True
@@ -137,7 +137,7 @@ def begin_when_ready(state: State) -> Messages:
 
 
 def nobody_came(state: State) -> Messages:
-    """The time for people to come is over: fallbacks act for those who are missing, unless nobody came at all."""
+    """The time for people to come is over: fallbacks act for those who are missing, unless no person came."""
     missing = [each for each in state.seats.values() if each.is_awaited and not (each.is_here and each.is_ready)]
     without = [each.name for each in missing if each.config.fallback is None]
     if not any(each.is_here for each in state.seats.values()):
@@ -157,5 +157,5 @@ def pause(state: State, event: Pause) -> Messages:
 
 
 def idle(state: State) -> Messages:
-    """Nobody has touched a key for long."""
-    yield from move(state, Phase.PAUSED, "nobody pressed anything")
+    """No key was pressed or released for long."""
+    yield from move(state, Phase.PAUSED, "no key was pressed")

@@ -10,13 +10,13 @@ class Phase(Enum):
     INITIALIZING = "initializing"
     """The environment is being reset."""
     WAITING = "waiting"
-    """For people to take their seats and say that they are ready."""
+    """For people to take their seats and be ready."""
     COUNTDOWN = "countdown"
     """Everybody is there; it begins in some seconds."""
     RUNNING = "running"
     PAUSED = "paused"
     CONFIRMING = "confirming"
-    """Somebody is asked whether to keep the episode."""
+    """A person decides whether to save the episode."""
     ENDING = "ending"
     """It is decided how it ends, but a step is still being done."""
     ENDED = "ended"
@@ -27,11 +27,11 @@ class Status(Enum):
 
     COMPLETED = "completed"
     CANCELLED = "cancelled"
-    """A person broke it off and kept it."""
+    """A person ended it early and saved it."""
     REJECTED = "rejected"
     """A person did not want it."""
     ABANDONED = "abandoned"
-    """Nobody came, or came back; or the environment failed."""
+    """People did not come, or come back; or the environment failed."""
 
 
 MOVES: Final = {

@@ -1,4 +1,4 @@
-"""Seats: who acts for an agent of the environment, now and when nobody is there."""
+"""Seats: who acts for an agent of the environment, also while its person is missing."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,16 +13,16 @@ class Driver(Enum):
     """The default action is done."""
     HUMAN = "human"
     POLICY = "policy"
-    """A program beside the environment, asked by whoever steps it."""
+    """A program beside the environment, called by the host."""
     ACTOR = "actor"
-    """A program elsewhere, which is asked by a message before each step."""
+    """A program elsewhere, which gets a request before each step."""
 
 
 class Controller(Protocol):
-    """Makes actions from what a person holds; it may remember, as a gripper that a key opens and closes does."""
+    """Makes actions from the keys that are down; it may have a state, as a gripper that a key opens and closes does."""
 
     def act(self, held: Mapping[str, float]) -> Any:
-        """The action for the keys that are held, by name with their analog value; None if they stand for none."""
+        """The action for the keys that are down, by name with their analog value; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class SeatConfig:
       driver: who acts; HUMAN: a person that is to come.
       fallback: who acts in place of a person that does not come, or is lost; None: the trial waits for the person.
       is_required: whether the trial waits for this seat's person, and for its actor longer than `answer_seconds`.
-      default_action: done when nobody gives one.
+      default_action: done when no action is given.
       controller: makes the person's controller, a new one for each trial.
     """
 
@@ -47,7 +47,7 @@ class SeatConfig:
 
     def __post_init__(self) -> None:
         if self.fallback is Driver.HUMAN:
-            raise ValueError(f"seat {self.name!r}: expected a program, or nobody, as the fallback, got a person")
+            raise ValueError(f"seat {self.name!r}: expected POLICY, ACTOR or NOBODY as the fallback, got a person")
         if self.driver is Driver.HUMAN and self.controller is None:
             raise ValueError(f"seat {self.name!r}: expected a controller, for a person may sit there; got none")
 
@@ -79,7 +79,7 @@ class Seat:
       holder: the person whose seat it is, also while the connection is lost.
       connection: that the person speaks through; None while it is lost.
       lost_ns: since when it is.
-      is_ready: whether the person said so.
+      is_ready: whether the person is ready.
       controller: of the person.
       held: keys that are down, by name with their analog value, in the order in which they went down.
       tapped: keys that went down since the last step, so that short taps are not lost.
@@ -120,7 +120,7 @@ class Seat:
 
 
 def seat(config: SeatConfig) -> Seat:
-    """A seat that nobody has taken yet."""
+    """A seat that is free."""
     controller = None if config.controller is None else config.controller()
     return Seat(config, config.driver, controller=controller)
 

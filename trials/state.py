@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rlds_kit.trials.config import SECOND, TrialConfig
-from rlds_kit.trials.messages import Message, Said, ShowState
+from rlds_kit.trials.messages import DeliverText, Message, ShowState
 from rlds_kit.trials.phase import MOVES, Phase, Status
 from rlds_kit.trials.seat import Seat, seat
 
@@ -28,22 +28,22 @@ class State:
       fps: steps a second.
       step: how many were done.
       is_stepping: whether the environment is doing one.
-      is_begun: whether the environment was told to reset.
-      asked_ns: when actors were asked for the next step; None: they are not being asked.
+      is_begun: whether the reset of the environment was requested.
+      requested_ns: when actions were requested from actors; None: no request is pending.
       next_step_ns: when a step is due, at the earliest.
-      looked_ns: when it was last looked whether keys are still held.
+      checked_ns: when it was last checked whether keys are still down.
       last_input_ns: when a person last pressed or released something.
       is_over: whether the environment ended the episode.
       verdict: how it will have ended when the step that is being done is.
       seats: by name.
       totals: sums of the environment's rewards, by seat.
-      said: since the latest step.
+      texts: between seats since the latest step.
       judgements: by step and seat, values and confidences.
       judged: how many rewards were given.
       late_steps: how many came more than a period late.
-      waits_for: names of those the trial waits for in a pause that nobody asked for.
+      waits_for: names of those the trial waits for in a pause that no person requested.
       reason: why it paused, or waits.
-      until_ns: when the phase ends by itself, where people are told.
+      until_ns: when the phase ends by itself, where people see that.
     """
 
     config: TrialConfig
@@ -54,15 +54,15 @@ class State:
     step: int = 0
     is_stepping: bool = False
     is_begun: bool = False
-    asked_ns: int | None = None
+    requested_ns: int | None = None
     next_step_ns: int = 0
-    looked_ns: int = -1
+    checked_ns: int = -1
     last_input_ns: int = 0
     is_over: bool = False
     verdict: tuple[Status, str] | None = None
     seats: dict[str, Seat] = field(default_factory=dict)
     totals: dict[str, float] = field(default_factory=dict)
-    said: list[Said] = field(default_factory=list)
+    texts: list[DeliverText] = field(default_factory=list)
     judgements: dict[tuple[int, str], list[tuple[float, float]]] = field(default_factory=dict)
     judged: int = 0
     late_steps: int = 0
@@ -94,7 +94,7 @@ def new_state(config: TrialConfig) -> State:
 
 def move(state: State, phase: Phase, reason: str = "", until_ns: int | None = None) -> Messages:
     """Goes to another phase, and shows it."""
-    if phase not in MOVES[state.phase]:  # a defect of this room; no event may cause it
+    if phase not in MOVES[state.phase]:  # a defect of the engine; no event may cause it
         raise RuntimeError(f"a trial cannot go from {state.phase.value} to {phase.value}")
     state.phase, state.since_ns = phase, state.now_ns
     state.reason, state.until_ns = reason, until_ns

@@ -5,31 +5,31 @@ from dataclasses import replace
 from rlds_kit.trials import ending
 from rlds_kit.trials.config import Turn, require_fps
 from rlds_kit.trials.events import ActionGiven, EnvironmentStepped, RateChanged
-from rlds_kit.trials.messages import AskActor, SeatFacts, StepEnvironment
+from rlds_kit.trials.messages import RequestAction, SeatFacts, StepEnvironment
 from rlds_kit.trials.phase import Phase
 from rlds_kit.trials.seat import Driver, Given, Seat
 from rlds_kit.trials.state import Messages, Refusal, State, move, show
 
 
 def run(state: State) -> Messages:
-    """Begins, or goes on. What was pressed in a pause is forgotten, what is held counts."""
+    """Begins, or resumes. Keys that were pressed in a pause are forgotten; those that are down count."""
     yield from move(state, Phase.RUNNING)
     state.last_input_ns = state.next_step_ns = state.now_ns
     for each in state.seats.values():
         each.given, each.tapped = [], {}
-    state.asked_ns = None
+    state.requested_ns = None
     yield from advance(state)
 
 
 def advance(state: State) -> Messages:
-    """Does the next step if it is time for it and everybody has said what to do; asks those who are to be asked."""
+    """Does the next step if it is due and all actions are given; requests those of actors."""
     if state.phase is not Phase.RUNNING or state.is_stepping or not _is_due(state):
         return
     missing = [each for each in state.seats.values() if each.driver is Driver.ACTOR and not each.given]
-    if missing and state.asked_ns is None:
-        state.asked_ns = state.now_ns
+    if missing and state.requested_ns is None:
+        state.requested_ns = state.now_ns
         for each in missing:
-            yield AskActor(each.name, state.step)
+            yield RequestAction(each.name, state.step)
     elif not missing:
         yield _step(state)
 
@@ -82,12 +82,12 @@ def _step(state: State) -> StepEnvironment:
         if each.driver is not Driver.POLICY:
             actions[each.name] = each.config.default_action if given is None else given.action
         each.tapped = {}
-    said, state.said = tuple(state.said), []
-    state.is_stepping, state.asked_ns = True, None
+    texts, state.texts = tuple(state.texts), []
+    state.is_stepping, state.requested_ns = True, None
     is_late = _schedule(state)
     number = state.step + 1
     is_last = number == state.config.max_steps
-    return StepEnvironment(number, actions, facts, said, is_last=is_last, fps=state.fps, is_late=is_late)
+    return StepEnvironment(number, actions, facts, texts, is_last=is_last, fps=state.fps, is_late=is_late)
 
 
 def _next_given(state: State, each: Seat) -> Given | None:
@@ -121,7 +121,7 @@ def _schedule(state: State) -> bool:
 def stepped(state: State, event: EnvironmentStepped) -> Messages:
     """The environment did the step."""
     if not state.is_stepping or event.step != state.step + 1:
-        raise Refusal(f"expected step {state.step + 1} after it was asked for, got {event.step}")
+        raise Refusal(f"expected step {state.step + 1} after its request, got {event.step}")
     for name in event.rewards:
         state.seat(name)
     state.step, state.is_stepping = event.step, False
@@ -142,8 +142,8 @@ def action_given(state: State, event: ActionGiven) -> Messages:
     each = state.seat(event.seat)
     if each.driver is not Driver.ACTOR:
         raise Refusal(f"seat {each.name!r} is driven by {each.driver.value}, not by an actor")
-    if state.asked_ns is None or event.step != state.step or each.given:
-        raise Refusal(f"seat {each.name!r} was not asked for an action after step {event.step}")
+    if state.requested_ns is None or event.step != state.step or each.given:
+        raise Refusal(f"seat {each.name!r} has no request for an action after step {event.step}")
     each.given = [Given(event.action)]
     yield from advance(state)
 

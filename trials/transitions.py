@@ -24,7 +24,7 @@ def environment_ready(state: State, event: events.EnvironmentReady) -> Messages:
     """People may begin; programs do at once."""
     del event
     if not state.is_begun:
-        raise Refusal("the environment was not told to reset")
+        raise Refusal("no reset of the environment was requested")
     yield from move(state, Phase.WAITING)
     yield from people.begin_when_ready(state)
 

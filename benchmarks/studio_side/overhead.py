@@ -74,7 +74,7 @@ def _overhead(environment: str, sessions: int, rounds: int, rate: float | None) 
                 ]
             with _paced(period):
                 played += [_seconds(stage.step, _request(number % 3)) for stage in stages]
-        picture = stages[-1].show(requests.Look())
+        picture = stages[-1].show(requests.View())
         for stage in stages:
             stage.finish(requests.Finish({}))
             stage.close()
@@ -84,12 +84,12 @@ def _overhead(environment: str, sessions: int, rounds: int, rate: float | None) 
 
 def _stage(environment: str, folder: Path) -> Stage:
     stage = Stage(requests.Open(EnvironmentSpec(environment), str(folder)))
-    stage.reset(requests.Reset(requests.Look(), seed=1))
+    stage.reset(requests.Reset(requests.View(), seed=1))
     return stage
 
 
 def _request(action: int) -> requests.Step:
-    return requests.Step(requests.Look(), {SEAT: action}, PLAY)
+    return requests.Step(requests.View(), {SEAT: action}, PLAY)
 
 
 def _seconds(do: Callable[[Any], object], what: Any) -> float:

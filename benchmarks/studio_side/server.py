@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.play.host import Admission, PlayedEpisode, Scene
-from rlds_kit.studio.play.plays import Plays
+from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import WorkerPool
@@ -63,11 +63,11 @@ def serve(directory: Path) -> None:
     async def life(app: Starlette) -> AsyncIterator[None]:
         async with WorkerPool(environments_per_worker=32) as pool:
             host = Hosting(directory)
-            plays = Plays(pool, host)
-            app.router.routes.append(play_route(plays, host))
+            live_sessions = LiveSessions(pool, host)
+            app.router.routes.append(play_route(live_sessions, host))
             print(listening.getsockname()[1], flush=True)
             yield
-            await plays.close()
+            await live_sessions.close()
 
     with contextlib.suppress(KeyboardInterrupt):
         config = uvicorn.Config(Starlette(lifespan=life), log_level="error", ws="websockets-sansio")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from heapq import merge
 from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +19,12 @@ from rlds_kit.spec.message import from_message, to_message
 from rlds_kit.storage import leaf as leaves
 from rlds_kit.storage import restore
 from rlds_kit.storage.amendment import SeenFields, union
-from rlds_kit.storage.array_pool import ArrayPool
-from rlds_kit.storage.branch import Branch
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import EpisodeReader
 from rlds_kit.storage.leaf import ColumnKey
-from rlds_kit.storage.row_buffer import RowBuffer
+from rlds_kit.storage.row_columns import row_columns
 from rlds_kit.storage.stacking import spec_at
-
-_BUFFER_BYTES: Final = 1 << 30
 
 
 class Amended:
@@ -128,11 +124,7 @@ def _columns_of(path: str, steps: np.ndarray, values: Values, spec: specs.Spec |
     if isinstance(values, np.ndarray) and values.dtype != object:
         kind = pb.SCALAR if values.ndim == 1 else pb.ARRAY
         return [Column(ColumnKey(path, kind, values.dtype, values.ndim - 1), steps, values)]
-    buffer = RowBuffer(len(steps), _BUFFER_BYTES, ArrayPool(0))
-    branch = Branch(path, spec)
-    for step, value in zip(steps.tolist(), values, strict=True):
-        buffer.add(step, branch.leaves(value), leaves.Leaves([], []))
-    return buffer.seal()
+    return row_columns(path, dict(zip(steps.tolist(), values, strict=True)), spec)
 
 
 def _fitted(column: Column, spec: specs.Spec | None) -> Column:

@@ -1,4 +1,4 @@
-"""Who asks."""
+"""The account of a request."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 """Ids for published data that say nothing of who played.
 
 An id is the same whenever the same person plays in the same study, and another one in another study. Without the
-studio's secret nobody can compute the id of a known person.
+studio's secret the id of a known person cannot be computed.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Logging in: by a link of one's own, by an invitation, or by the link to a study that is enabled.
 
-An e-mail address alone logs nobody in: anybody may know it. Each function is for `Database.run`, and gives the token
-that the browser keeps; `revoke` of `database.tokens` logs out.
+An e-mail address alone is not enough to log in: anybody may know it. Each function is for `Database.run`, and returns
+the token that the browser stores; `revoke` of `database.tokens` logs out.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def identify(connection: Connection, token: str, kind: Kind = Kind.ACCESS) -> Ac
       kind: ACCESS or LINK.
 
     Raises:
-      NotFoundError: nobody's, or it is not valid any more.
+      NotFoundError: there is none, or it is not valid any more.
     """
     found = tokens.get(connection, kind, token)
     user = users.get(connection, found.user_id)
@@ -80,7 +80,7 @@ def by_study(connection: Connection, study: str, name: str, participant: str | N
       connection: to the database.
       study: that the link leads to.
       name: of the person; "" if they do not say.
-      participant: by which another service knows the person; None: it does not. Whoever comes with it again gets
+      participant: by which another service knows the person; None: it does not. A person who comes with it again gets
         another account, for others may know it, too; but the same id in published data.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Who may do what: one table of action, role and relation. Everything that reads or changes a row asks here."""
+"""Who may do what: one table of action, role and relation. All code that reads or changes a row uses it."""
 
 from collections.abc import Mapping
 from enum import Enum

@@ -53,7 +53,7 @@ def _read(path: Path) -> bytes:
 
 
 def derived(secret: bytes, purpose: str) -> bytes:
-    """A key for one purpose, which tells nothing of the keys of others.
+    """A key for one purpose, which reveals nothing of the keys of others.
 
     >>> derived(b"secret", "cookies") == derived(b"secret", "anonymous ids")
     False

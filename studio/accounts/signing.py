@@ -1,4 +1,4 @@
-"""Signs the ids of tokens, so that nobody can make one up."""
+"""Signs the ids of tokens, so that they cannot be forged."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ class Signer:
         key = derived(secret, "tokens")
         self._serializers = {kind: URLSafeSerializer(key, salt=kind.value) for kind in Kind}
         self.cookie: Final = f"rlds_kit_{derived(secret, 'cookie name').hex()[:8]}"
-        """Of the login. Browsers do not tell ports of a host apart, so each studio has a name of its own."""
+        """Of the login. Browsers do not distinguish ports of a host, so each studio has a name of its own."""
 
     def sign(self, kind: Kind, token: str) -> str:
         """The text of a token, for links and cookies."""

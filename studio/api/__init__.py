@@ -14,7 +14,7 @@
 | GET /api/environments/{id}/schema | JSON schema of the keyword arguments |
 | POST /api/environments/check | {"environments"} -> whether one study can have them, and if not, why |
 | POST /api/sessions | {"study", "environment"} -> an open session, and the token for /ws/play |
-| POST /api/sessions/{id}/look | the token to look on |
+| POST /api/sessions/{id}/look | the token to observe |
 | GET /api/sessions/{id}, POST /api/sessions/{id}/end | a session |
 | GET /api/episodes | ?study&session&status&user&tag&page&size&sort |
 | GET, DELETE /api/episodes/{id} | an episode |
@@ -23,6 +23,7 @@ Bodies and answers have `"v": 1`. Errors are {"v": 1, "error": {"code", "message
 a login as `Authorization: Bearer TOKEN`; browsers have it in a cookie and must send their Origin with what changes
 something. So does a WebSocket, which needs a login, too.
 
-For modules of other routes: `guard.account_of(connection)` says who asks, also of a WebSocket; `body.read` and
-`answer.answer` read and write JSON; `errors.ApiError` is what to raise; `accounts.permissions.require` decides.
+For modules of other routes: `guard.account_of(connection)` gives the account of a request, also of a WebSocket;
+`body.read` and `answer.answer` read and write JSON; `errors.ApiError` is what to raise; `accounts.permissions.require`
+decides.
 """

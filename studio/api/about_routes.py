@@ -1,4 +1,4 @@
-"""What a page asks first."""
+"""The first request of a page."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ with needs("studio"):
 
 
 async def about(request: Request) -> Response:
-    """What serves the page; nobody need be logged in."""
+    """What serves the page; no login is needed."""
     del request
     return answer({"mode": "studio", "version": rlds_kit.__version__})
 

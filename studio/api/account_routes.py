@@ -31,7 +31,7 @@ async def log_in(request: Request) -> Response:
     given = await read(request, models.Login)
     kind, token = (None, "") if given.token is None else _read_token(request, given.token)
     limiter: RateLimiter = request.app.state.logins
-    # What this studio has signed is nobody's guess: others at the same address do not shut its owner out.
+    # What this studio has signed cannot be guessed: others at the same address do not shut its owner out.
     if seconds := limiter.wait(f"token {token}" if token else address_of(request)):
         message = f"too many logins from your address; try again in {seconds:.0f} seconds"
         raise ApiError(429, "too_many", message, retry_seconds=seconds)
@@ -71,7 +71,7 @@ async def _log_in(request: Request, given: models.Login, kind: Kind | None, toke
 
 
 def _require_same(request: Request, wanted: Account) -> None:
-    """Refuses a link of somebody else: following one, people would record in the account of whoever sent it."""
+    """Refuses a link of somebody else: following one, people would record in the account of its sender."""
     present: Account | None = request.scope.get("account")
     if present is not None and present.id != wanted.id:
         name = present.name or f"a {present.role.value}"
@@ -106,7 +106,7 @@ async def invite(request: Request) -> Response:
 
 
 async def list_tokens(request: Request) -> Response:
-    """One's own links, logins and invitations that are valid; their ids alone log nobody in."""
+    """One's own links, logins and invitations that are valid; their ids alone are not enough to log in."""
     account = account_of(request)
     found = await request.app.state.database.run(tokens.valid, account.id)
     return answer({"tokens": [_shown_token(each, account) for each in found]})

@@ -56,7 +56,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 def as_api_error(error: Exception) -> ApiError:
-    """What a client is told of an error."""
+    """The answer to a client after an error."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, HTTPException):

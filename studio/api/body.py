@@ -40,10 +40,10 @@ def checked(values: Any, model: type[M]) -> M:
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False)
         places = [".".join(str(part) for part in each["loc"]) for each in found]
-        said = [f"{where or 'the body'}: {each['msg']}" for where, each in zip(places, found, strict=True)]
-        if len(said) > _MOST_NAMED:
-            said[_MOST_NAMED:] = [f"and {len(said) - _MOST_NAMED} more"]
-        raise ApiError(400, "invalid", "; ".join(said), places[0]) from error
+        problems = [f"{where or 'the body'}: {each['msg']}" for where, each in zip(places, found, strict=True)]
+        if len(problems) > _MOST_NAMED:
+            problems[_MOST_NAMED:] = [f"and {len(problems) - _MOST_NAMED} more"]
+        raise ApiError(400, "invalid", "; ".join(problems), places[0]) from error
 
 
 async def _json(request: Request) -> Any:

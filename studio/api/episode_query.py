@@ -1,4 +1,4 @@
-"""Which episodes somebody may have of those that they ask for."""
+"""Which of the requested episodes an account may have."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -13,7 +13,7 @@ ME: Final = "me"
 
 
 class Wanted(Protocol):
-    """What a table or an export asks for."""
+    """What a table or an export requests."""
 
     @property
     def study(self) -> str | None:

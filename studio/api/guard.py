@@ -1,4 +1,4 @@
-"""What stands before all routes: who asks, from where, and how often.
+"""The middleware before all routes: whose request it is, from where, and how often.
 
 It refuses names of the server that it does not have (or a page elsewhere could let its own name mean this server),
 changes that pages of others send, and too many requests. It finds the account of each request and WebSocket, which
@@ -27,14 +27,14 @@ _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_ACCOUNTS: Final = ("/api/", "/ws/")
 _OPEN: Final = frozenset({"/api/about", "/api/login"})
 _OPEN_BELOW: Final = "/api/open-studies/"
-"""What nobody need be logged in for."""
+"""What needs no login."""
 
 
 def account_of(connection: HTTPConnection) -> Account:
-    """Who asks.
+    """The account of a request.
 
     Raises:
-      ApiError: nobody is logged in.
+      ApiError: the person is not logged in.
     """
     found: Account | None = connection.scope.get("account")
     if found is None:
@@ -78,7 +78,7 @@ class Guard:
         self._check_host(connection)
         path: str = connection.scope["path"]
         if "\0" in path or b"%00" in connection.scope["query_string"]:
-            raise ApiError(400, "invalid", "an address has no character 0; not every database can look for it")
+            raise ApiError(400, "invalid", "an address has no character 0; not every database can search for it")
         if not path.startswith(_WITH_ACCOUNTS):
             return  # the files of the page: many at once, for a whole class behind one address
         try:
@@ -86,7 +86,7 @@ class Guard:
         except BadTokenError:
             _count(self._requests, address_of(connection))
             raise
-        # Whoever was invited has a limit of their own: others at the same address cannot shut them out.
+        # People who were invited have limits of their own: others at the same address cannot shut them out.
         is_invited = account is not None and not account.is_guest
         _count(self._requests, f"account {account.id}" if account and is_invited else address_of(connection))
         is_change = connection.scope["type"] == "websocket" or connection.scope["method"] not in _READING
@@ -118,7 +118,7 @@ class Guard:
             )
 
     async def _account(self, connection: HTTPConnection) -> Account | None:
-        """Who asks: by the header, which must be right, or by the cookie."""
+        """The account of a request: by the header, which must be valid, or by the cookie."""
         state = connection.app.state
         scheme, _, bearer = connection.headers.get("authorization", "").partition(" ")
         if scheme:

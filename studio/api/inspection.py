@@ -29,9 +29,9 @@ class Misfit:
 
 
 class Inspector:
-    """Makes environments to look at them, one after another, in a process of its own.
+    """Makes environments to inspect them, one after another, in a process of its own.
 
-    Each is reset and drawn once: Gymnasium imports what it draws with only then, and whoever plays first would meet
+    Each is reset and drawn once: Gymnasium imports what it draws with only then, and the first player would meet
     that.
 
     Args:
@@ -41,7 +41,7 @@ class Inspector:
 
     def __init__(self, modules: tuple[str, ...], answer_seconds: float) -> None:
         self._pool = WorkerPool(1, answer_seconds=answer_seconds)
-        self._asked = requests.Catalogue(modules)
+        self._request = requests.Catalogue(modules)
         self._one_at_a_time = asyncio.Lock()
         self._known: Mapping[str, str] = {}
         self._schemas: dict[str, Mapping[str, Any]] = {}
@@ -51,7 +51,7 @@ class Inspector:
         return list(await self._modules())
 
     async def schema(self, environment: str) -> Mapping[str, Any]:
-        """JSON schema of the keyword arguments of an environment; what is known is not asked for again.
+        """JSON schema of the keyword arguments of an environment; what is known is not requested again.
 
         Raises:
           ApiError: there is no such environment.
@@ -60,8 +60,7 @@ class Inspector:
         made = _as_made(await self._require(environment), environment)
         async with self._one_at_a_time:
             if environment not in self._schemas:
-                described: requests.Described = await self._pool.ask(requests.Describe(made))
-                self._schemas[environment] = described.schema
+                self._schemas[environment] = await self._pool.request(requests.Describe(made))
         return self._schemas[environment]
 
     async def spec_of(self, environment: StudyEnvironment) -> EnvironmentSpec:
@@ -116,7 +115,7 @@ class Inspector:
         async with self._one_at_a_time:
             environment = await self._pool.open(requests.Open(spec, None))
             try:
-                await environment.ask(requests.Reset(requests.Look()))
+                await environment.request(requests.Reset(requests.View()))
             finally:
                 await environment.close()
         return environment.opened
@@ -138,8 +137,7 @@ class Inspector:
         if not self._known:  # who wants to play does not wait while somebody tries a slow environment
             async with self._one_at_a_time:
                 if not self._known:  # by who came first
-                    catalogued: requests.Catalogued = await self._pool.ask(self._asked)
-                    self._known = catalogued.modules
+                    self._known = await self._pool.request(self._request)
         return self._known
 
 

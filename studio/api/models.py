@@ -9,15 +9,7 @@ from rlds_kit.studio.database.studies import Content, StudyEnvironment
 from rlds_kit.studio.environments.schema import RESERVED
 
 with needs("studio"):
-    from pydantic import (
-        AfterValidator,
-        BaseModel,
-        ConfigDict,
-        Field,
-        StringConstraints,
-        field_validator,
-        model_validator,
-    )
+    from pydantic import AfterValidator, BaseModel, Field, StringConstraints, field_validator, model_validator
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -41,10 +33,14 @@ never has anything imported."""
 Token = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
-class Body(BaseModel):
-    """What every body has."""
+class Strict(BaseModel):
+    """Values of JSON: no value is converted, and no unknown field is allowed."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = {"extra": "forbid", "strict": True, "frozen": True}
+
+
+class Body(Strict):
+    """What every body has."""
 
     v: Literal[1] = 1
 
@@ -90,7 +86,7 @@ _CHORD: Final = re.compile(rf"(?:{_KEYS})(?:\+(?:{_KEYS})){{0,3}}")
 
 
 def _chord(text: str) -> str:
-    """Keys that are held together, as "ArrowUp+Space"."""
+    """Keys that are down together, as "ArrowUp+Space"."""
     if not _CHORD.fullmatch(text) or len(set(text.split("+"))) < len(text.split("+")):
         raise ValueError(
             "expected names of keys, at most four with + between them, such as ArrowLeft, KeyJ or ArrowUp+Space; "
@@ -102,19 +98,15 @@ def _chord(text: str) -> str:
 Chord = Annotated[str, StringConstraints(max_length=80), AfterValidator(_chord)]
 
 
-class ActionRow(BaseModel):
+class ActionRow(Strict):
     """A discrete action: its name, which participants see, and the keys that do it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: Annotated[Name, StringConstraints(max_length=80)]
     keys: Annotated[list[Chord], Field(max_length=8)]
 
 
-class ControlTable(BaseModel):
+class ControlTable(Strict):
     """Keys and names of all discrete actions in order, and the number of the one that is done without a key."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     actions: Annotated[list[ActionRow], Field(min_length=1, max_length=1000)]
     default: Annotated[int, Field(ge=0)]
@@ -127,8 +119,8 @@ class ControlTable(BaseModel):
             for chord in row.keys:
                 rows.setdefault(chord, []).append(number)
         if twice := {chord: numbers for chord, numbers in rows.items() if len(numbers) > 1}:
-            said = "; ".join(f"{chord} for the actions {', '.join(map(str, of))}" for chord, of in twice.items())
-            raise ValueError(f"expected each key for one action, got {said}")
+            listed = "; ".join(f"{chord} for the actions {', '.join(map(str, of))}" for chord, of in twice.items())
+            raise ValueError(f"expected each key for one action, got {listed}")
         return actions
 
     @model_validator(mode="after")
@@ -138,10 +130,8 @@ class ControlTable(BaseModel):
         return self
 
 
-class Environment(BaseModel):
+class Environment(Strict):
     """An environment of a study."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     id: RowId | None = None
     name: Name
@@ -233,7 +223,7 @@ class NewSession(Body):
 class EpisodesWanted(BaseModel):
     """The query of the table of episodes; text, as it stands in a URL."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = {"extra": "forbid", "frozen": True}
 
     study: RowId | None = None
     session: RowId | None = None

@@ -35,18 +35,19 @@ async def open_session(request: Request) -> Response:
     return answer({"session": shown(made), "environment": asdict(environment), "token": token}, 201)
 
 
-async def look_on(request: Request) -> Response:
-    """Lets somebody look on in a session, and judge what is done there under their own anonymous id."""
+async def observe(request: Request) -> Response:
+    """Lets a person observe a session, and give rewards there under their own anonymous id."""
     account, state = account_of(request), request.app.state
     secret = derived(state.secret, PURPOSE)
-    found, agent = await state.database.run(_looked_at, account, request.path_params["session"], secret)
-    return answer({"session": shown(found), "token": state.signer.sign(Kind.LOOK, f"{found.id} {agent} {account.id}")})
+    found, agent = await state.database.run(_observed, account, request.path_params["session"], secret)
+    token = state.signer.sign(Kind.OBSERVE, f"{found.id} {agent} {account.id}")
+    return answer({"session": shown(found), "token": token})
 
 
 async def being_played(request: Request) -> Response:
-    """The sessions of a study that are being played here now, of those that the account may look on in."""
+    """The sessions of a study that are played here now, of those that the account may observe."""
     account, state = account_of(request), request.app.state
-    study, now = request.path_params["study"], state.plays.sessions
+    study, now = request.path_params["study"], state.live_sessions.sessions
     found = await state.database.run(_seen_of, account, study, now)
     return answer({"sessions": [shown(each) for each in found]})
 
@@ -62,7 +63,7 @@ async def end_session(request: Request) -> Response:
     """Ends a session, and what is played in it; once more changes nothing."""
     state = request.app.state
     ended = await state.database.run(_end, account_of(request), request.path_params["session"])
-    state.plays.stop(ended.id, "its person ended the session")
+    state.live_sessions.stop(ended.id, "its person ended the session")
     return answer({"session": shown(ended)})
 
 
@@ -103,7 +104,7 @@ def _seen_of(connection: Connection, account: Account, study: str, among: Collec
     return [each for each in found if is_allowed(account.role, Action.SESSION_SEE, relation_to(account, each))]
 
 
-def _looked_at(connection: Connection, account: Account, session: str, secret: bytes) -> tuple[Session, str]:
+def _observed(connection: Connection, account: Account, session: str, secret: bytes) -> tuple[Session, str]:
     found = _allowed(connection, account, session, Action.SESSION_SEE)
     return found, agent_id(secret, found.study_id, users.get(connection, account.id).person)
 
@@ -117,6 +118,6 @@ ROUTES: Final = [
     Route("/api/sessions", open_session, methods=["POST"]),
     Route("/api/studies/{study}/sessions", being_played, methods=["GET"]),
     Route("/api/sessions/{session}", get_session, methods=["GET"]),
-    Route("/api/sessions/{session}/look", look_on, methods=["POST"]),
+    Route("/api/sessions/{session}/look", observe, methods=["POST"]),
     Route("/api/sessions/{session}/end", end_session, methods=["POST"]),
 ]

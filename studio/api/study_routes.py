@@ -58,7 +58,7 @@ async def get_study(request: Request) -> Response:
 
 
 async def get_open_study(request: Request) -> Response:
-    """What a study is called that is open, for whoever has its link and is not logged in yet."""
+    """The name of a study that is open, for visitors who have its link and are not logged in yet."""
     found = await request.app.state.database.run(studies.get, request.path_params["study"])
     require(Account("", Role.PARTICIPANT, ""), Action.STUDY_PLAY, found)
     return answer({"study": {"id": found.id, "name": found.content.name, "description": found.content.description}})
@@ -111,7 +111,7 @@ def _others(study: Relation) -> Relation:
 
 def _seen(connection: Connection, account: Account, study: str) -> Study:
     found = studies.get(connection, study)
-    # Whoever may not play because the study is not enabled is told so: that is what a link to it leads to.
+    # A person who may not play because the study is not enabled gets this as an error: a link leads to the study.
     if not is_allowed(account.role, Action.STUDY_SEE, relation_to(account, found)):
         require(account, Action.STUDY_PLAY, found)
     require(account, Action.STUDY_SEE, found)

@@ -103,7 +103,7 @@ def _opened(url: str | URL) -> Engine:
 
 
 def _identity(file: Path | None) -> tuple[int, int] | None:
-    """What tells a file from another one of the same name; (0, 0): it is not there."""
+    """Identifies a file, also among others of the same name; (0, 0): it is not there."""
     if file is None:
         return None
     try:

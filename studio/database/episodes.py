@@ -1,4 +1,4 @@
-"""Episodes: one row for each that was kept, or is being played. The steps are in the recording."""
+"""Episodes: one row for each that was stored, or is being played. The steps are in the recording."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -88,7 +88,7 @@ class Query:
     """Which episodes are wanted.
 
     Attributes:
-      viewer: the account that looks.
+      viewer: the account that sees it.
       relations: that it must have to an episode; `accounts.permissions` says which.
       study: id of a study.
       session: id of a session.
@@ -163,7 +163,7 @@ def finish(connection: Connection, episode: str, status: Status, reason: str, st
     """Says what became of an episode.
 
     Returns:
-      Whether it is kept: one that was abandoned before its first step is not.
+      Whether it is stored: one that was abandoned before its first step is not.
 
     Raises:
       StaleError: it has ended already, or there is no such episode.

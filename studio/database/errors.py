@@ -8,7 +8,7 @@ class DatabaseError(RldsKitError, RuntimeError):
 
 
 class DatabaseGoneError(DatabaseError):
-    """The database did not do what it was asked; nothing was changed."""
+    """The database did not do the request; nothing was changed."""
 
 
 class DatabaseTooNewError(DatabaseError):

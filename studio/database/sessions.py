@@ -62,19 +62,9 @@ def add(connection: Connection, study: str, environment: str, user: str, agent_i
       agent_id: of the person, in published data; see `accounts.anonymous`.
       server: that it is open on.
     """
-    made = tables.new_id()
-    connection.execute(
-        insert(tables.sessions).values(
-            id=made,
-            study_id=study,
-            environment_id=environment,
-            user_id=user,
-            server=server,
-            agent_id=agent_id,
-            started_ns=tables.now_ns(),
-            is_valid=True,
-        )
-    )
+    made, ids = tables.new_id(), {"study_id": study, "environment_id": environment, "user_id": user}
+    rest = {"server": server, "agent_id": agent_id, "started_ns": tables.now_ns(), "is_valid": True}
+    connection.execute(insert(tables.sessions).values(id=made, **ids, **rest))
     return get(connection, made)
 
 
@@ -118,7 +108,7 @@ def end_all(connection: Connection, server: str, but: Collection[str] = ()) -> N
     Args:
       connection: to the database.
       server: its name.
-      but: sessions of which something was not written: the next start looks for it.
+      but: sessions of which something was not written: the next start finds it.
     """
     rows = tables.sessions.c
     left = update(tables.sessions).where(rows.server == server, rows.ended_ns.is_(None), rows.id.not_in(but))
@@ -159,15 +149,4 @@ def _select() -> "Select[Any]":
 
 
 def _session(row: Row[Any]) -> Session:
-    return Session(
-        id=row.id,
-        study_id=row.study_id,
-        study_owner_id=row.study_owner_id,
-        environment_id=row.environment_id,
-        user_id=row.user_id,
-        server=row.server,
-        agent_id=row.agent_id,
-        started_ns=row.started_ns,
-        ended_ns=row.ended_ns,
-        is_valid=row.is_valid,
-    )
+    return Session(**row._mapping)  # noqa: SLF001  its public name

@@ -1,7 +1,7 @@
-"""Studies: what people are asked to play, in which environments. Every change makes a new version."""
+"""Studies: what people play, in which environments. Every change makes a new version."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from rlds_kit.base.extras import needs
@@ -93,7 +93,7 @@ def add(connection: Connection, owner: str, content: Content) -> Study:
     values = {"id": study, "owner_id": owner, "version": 1, "is_enabled": False, "created_ns": now, "changed_ns": now}
     connection.execute(insert(tables.studies).values(**values, **_texts(content)))
     _write_environments(connection, study, content, {})
-    return _kept(connection, study)
+    return _written(connection, study)
 
 
 def get(connection: Connection, study: str) -> Study:
@@ -151,7 +151,7 @@ def change(connection: Connection, study: str, version: int, content: Content) -
         raise StaleError(f"the study has version {found.version} by now, you changed version {version}; load it again")
     existing = {each.id: each for each in _environments(connection, [study])[study]}
     _write_environments(connection, study, content, existing)
-    return _kept(connection, study)
+    return _written(connection, study)
 
 
 def enable(connection: Connection, study: str, is_enabled: bool) -> Study:
@@ -187,7 +187,7 @@ def environment(connection: Connection, environment_id: str) -> StudyEnvironment
     return _environment(row)
 
 
-def _kept(connection: Connection, study: str) -> Study:
+def _written(connection: Connection, study: str) -> Study:
     """Reads a study that was changed, and remembers what this version was."""
     made = get(connection, study)
     values = {"version": made.version, "changed_ns": made.changed_ns, "content": asdict(made.content)}
@@ -243,30 +243,12 @@ def _environments(connection: Connection, studies: Sequence[str]) -> dict[str, t
 
 
 def _environment(row: Row[Any]) -> StudyEnvironment:
-    return StudyEnvironment(
-        id=row.id,
-        name=row.name,
-        instructions=row.instructions,
-        environment=row.environment,
-        interface=row.interface,
-        kwargs=row.kwargs,
-        turn=row.turn,
-        fps=row.fps,
-        max_steps=row.max_steps,
-        controls=row.controls,
-    )
+    return StudyEnvironment(**{each.name: getattr(row, each.name) for each in fields(StudyEnvironment)})
 
 
 def _study(row: Row[Any], environments: tuple[StudyEnvironment, ...]) -> Study:
     content = Content(
         name=row.name, description=row.description, instructions=row.instructions, environments=environments
     )
-    return Study(
-        id=row.id,
-        owner_id=row.owner_id,
-        version=row.version,
-        is_enabled=row.is_enabled,
-        created_ns=row.created_ns,
-        changed_ns=row.changed_ns,
-        content=content,
-    )
+    own = {each.name: getattr(row, each.name) for each in fields(Study) if each.name != "content"}
+    return Study(**own, content=content)

@@ -41,7 +41,7 @@ METADATA: Final = MetaData(
 
 
 def new_id() -> str:
-    """An id that nobody can guess."""
+    """An id that cannot be guessed."""
     return secrets.token_hex(16)
 
 

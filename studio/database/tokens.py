@@ -24,7 +24,7 @@ class Kind(StrEnum):
     """Makes accounts."""
     PLAY = "play"
     """Plays in one session: it is the id of the session that is signed, there is no row."""
-    LOOK = "look"
+    OBSERVE = "look"
     """Looks on in one session, likewise."""
 
 

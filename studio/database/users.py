@@ -103,7 +103,7 @@ def everybody(connection: Connection) -> list[User]:
 
 
 def forget(connection: Connection, user: str) -> None:
-    """Deletes what says who somebody is, and their logins; what they played stays, and is nobody's.
+    """Deletes what identifies a person, and their logins; what they played stays, without an owner.
 
     Raises:
       NotFoundError: there is no such account.

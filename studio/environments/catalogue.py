@@ -11,7 +11,7 @@ import gymnasium
 from rlds_kit.studio.environments.makers import makers
 
 _OF_OTHERS: Final = frozenset({"GymV21Environment-v0", "GymV26Environment-v0"})
-"""They make what an argument names, and import its module: whoever makes a study could name any."""
+"""They make what an argument names, and import its module: the maker of a study could name any."""
 
 
 def catalogue(modules: Iterable[str] = ()) -> dict[str, str]:

@@ -24,7 +24,7 @@ class Controls:
     """Of one seat; JSON can hold it.
 
     Attributes:
-      actions: for keys that are held together: keys, action, and its name.
+      actions: for keys that are down together: keys, action, and its name.
       names: of all discrete actions in order, also of those without keys.
       first: number of the first discrete action.
       axes: for continuous actions: low, high, and by key or stick the dimension and how far it moves it.
@@ -91,14 +91,14 @@ def controls_of(env: Any, space: gymnasium.Space[Any] | None = None) -> Controls
 
     Discrete actions have the keys of `known_actions`, else those that the environment itself says
     (`get_keys_to_action`), else those of their names (`get_action_meanings`), else digits and letters. Actions that
-    nobody names are called by their numbers. A box of up to seven numbers is moved by pairs of keys and by sticks.
+    have no names are called by their numbers. A box of up to seven numbers is moved by pairs of keys and by sticks.
 
     Args:
       env: the environment.
       space: of the actions; None: the environment's.
 
     Raises:
-      ValueError: nobody could play this.
+      ValueError: people cannot play this.
 
     >>> controls_of(gymnasium.make("MountainCar-v0")).actions[0]
     (('ArrowLeft',), 0, 'left')

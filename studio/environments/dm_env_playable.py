@@ -27,14 +27,14 @@ _SEED: Final = "seed"
 class DmEnvPlayable:
     """A dm_env environment, recorded as `EnvLogger` does.
 
-    dm_env cannot be told a seed when it is reset. If the function that makes the environment takes `seed`, each episode
+    dm_env takes no seed when it is reset. If the function that makes the environment takes `seed`, each episode
     is played in one that is made anew with its seed; else the seed is unknown.
 
     Args:
       spec: which: "module:function" that makes it.
 
     Raises:
-      ValueError: nobody could play it.
+      ValueError: people cannot play it.
       SpecError: a spec of it cannot be recorded.
       Whatever making it raises.
     """
@@ -101,7 +101,7 @@ class DmEnvPlayable:
         return list(self._views.values())[camera]()
 
     def _render(self) -> Picture:
-        """What it draws, which dm_env does not ask for; else what it observes, in numbers."""
+        """What it draws, which dm_env does not define; else what it observes, in numbers."""
         if hasattr(self._env, "render"):
             drawn: Picture = self._env.render()
             return drawn

@@ -29,7 +29,7 @@ class GymnasiumPlayable:
 
     Raises:
       gymnasium.error.Error: there is no such environment, or it cannot be made like this.
-      ValueError: nobody could play it.
+      ValueError: people cannot play it.
       SpecError: a space cannot be recorded.
     """
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 _LEFT, _RIGHT, _UP, _DOWN = (f"Arrow{side}" for side in ("Left", "Right", "Up", "Down"))
 _LEFT_NOTHING_RIGHT: Final = ((_LEFT,), (_DOWN,), (_RIGHT,))
 NOTHING: Final = "nothing"
-"""The name of the action that is done while no key is held, where there is one."""
+"""The name of the action that is done while no key is down, where there is one."""
 
 _KNOWN: Final[Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]]] = {
     "CartPole": (("left", "right"), ((_LEFT,), (_RIGHT,))),

@@ -12,7 +12,7 @@ def makers(module: str) -> dict[str, Callable[..., Any]]:
     """The functions of a module that say that they make environments, by "module:function".
 
     Only public functions that the module itself has, and whose annotation says that they return a `dm_env.Environment`:
-    whoever makes a study can call them, with any arguments, and nothing else.
+    the maker of a study can call them, with any arguments, and nothing else.
 
     Args:
       module: is imported.

@@ -6,7 +6,7 @@ from rlds_kit.studio.environments.views import View
 from rlds_kit.studio.frames.picture import Picture
 
 
-def mujoco_views(env: Any) -> dict[str, View]:  # any environment; those of MuJoCo have what is looked for
+def mujoco_views(env: Any) -> dict[str, View]:  # any environment; those of MuJoCo have these attributes
     """Views from the cameras of a model by name; none, if there is no model.
 
     Which camera draws changes nothing of the simulation, and afterwards it is again the one that was chosen when the

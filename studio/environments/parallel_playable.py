@@ -23,13 +23,13 @@ INTERFACE: Final = "pettingzoo.parallel"
 class ParallelPlayable:
     """A PettingZoo environment with a seat for each of its possible agents; recorded as `ParallelLogger` does.
 
-    An agent that is gone does nothing more; whoever sits there sees the rest.
+    An agent that is gone does nothing more; the person in its seat sees the rest.
 
     Args:
       spec: which: a name for `pettingzoo.make`, as "classic/rps-v2", or "module:function" that makes it.
 
     Raises:
-      ValueError: nobody could play it, or it does not name its agents.
+      ValueError: people cannot play it, or it does not name its agents.
       SpecError: a space cannot be recorded.
       Whatever making it raises.
     """

@@ -29,7 +29,7 @@ def kwargs_schema(environment: str) -> dict[str, Any]:
 
     Returns:
       JSON schema (2020-12) of an object. What JSON cannot hold has no default; what is not annotated, and has no
-      default to tell by, has no type.
+      default that shows it, has no type.
 
     Raises:
       gymnasium.error.Error: there is no such environment.

@@ -1,6 +1,6 @@
 """What there is to see of an environment besides what it draws: the images that it observes.
 
-Nothing here draws: an image that is observed is shown as it is, so looking costs nothing and changes nothing.
+Nothing here draws: an image that is observed is shown as it is, so a view costs nothing and changes nothing.
 """
 
 from collections.abc import Callable, Iterator

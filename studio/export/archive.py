@@ -10,13 +10,13 @@ from rlds_kit.base.whole_file import whole_file
 _TOGETHER: Final = 1 << 20
 
 
-def archive(directory: Path, destination: Path, tell: Callable[[int], None] = lambda _: None) -> None:
+def archive(directory: Path, destination: Path, progress: Callable[[int], None] = lambda _: None) -> None:
     """Writes the files below a directory to a ZIP, which is there whole or not at all.
 
     Args:
       directory: whose name the paths in the archive begin with.
       destination: of the archive; replaced if it is there.
-      tell: called with bytes that were copied.
+      progress: called with bytes that were copied.
 
     Raises:
       OSError: something cannot be read or written.
@@ -28,12 +28,12 @@ def archive(directory: Path, destination: Path, tell: Callable[[int], None] = la
         zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as made,
     ):
         for path in sorted(each for each in directory.rglob("*") if each.is_file()):
-            _add(made, path, f"{directory.name}/{path.relative_to(directory).as_posix()}", tell)
+            _add(made, path, f"{directory.name}/{path.relative_to(directory).as_posix()}", progress)
 
 
-def _add(made: zipfile.ZipFile, path: Path, name: str, tell: Callable[[int], None]) -> None:
+def _add(made: zipfile.ZipFile, path: Path, name: str, progress: Callable[[int], None]) -> None:
     about = zipfile.ZipInfo.from_file(path, name)
     with path.open("rb") as file, made.open(about, "w") as copy:
         while data := file.read(_TOGETHER):
             copy.write(data)
-            tell(len(data))
+            progress(len(data))

@@ -15,7 +15,7 @@ from rlds_kit.studio.database import episodes
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.episodes import Episode, Query
 from rlds_kit.studio.database.sessions import RECORDING
-from rlds_kit.studio.export.asked import Filter
+from rlds_kit.studio.export.request import Filter
 from rlds_kit.studio.export.rules import Chosen
 from rlds_kit.trials.phase import Status
 
@@ -73,7 +73,7 @@ async def filtered(database: Database, account: Account, recordings: Path, wante
 
 
 async def deleted(database: Database, ids: Sequence[str]) -> frozenset[str]:
-    """Those of some episodes, as `Chosen` names them, that nobody may export any more."""
+    """Those of some episodes, as `Chosen` names them, that may not be exported any more."""
     rows = {uuid.UUID(each).hex: each for each in ids}
     return frozenset(rows[each] for each in await database.run(episodes.missing, list(rows)))
 

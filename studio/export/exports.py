@@ -1,4 +1,4 @@
-"""The exports of a server: made one after the other in processes of their own, followed, cancelled, taken up again."""
+"""The exports of a server: made one after the other in processes of their own; they can be cancelled and resumed."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from rlds_kit.studio.export_limits import ExportLimits
 
 log = logging.getLogger(__name__)
 _EXPIRE_SECONDS: Final = 3600.0
-"""How often exports that have expired are looked for."""
+"""Between two searches for exports that have expired."""
 _DAY_NS: Final = 86400 * 10**9
 _LINE_BYTES: Final = 64 << 20
 """A report names every episode that was left out."""
@@ -32,11 +32,11 @@ Deleted = Callable[[Sequence[str]], Awaitable[Collection[str]]]
 
 
 class Exports:
-    """Makes exports. Use it in an `async with` statement: then those that a dead server left are taken up.
+    """Makes exports. Use it in an `async with` statement: then those that a dead server left are resumed.
 
     Args:
       directory: for exports; each has a directory of its own there.
-      deleted: says which of some episodes were deleted since they were chosen; it is asked before an export is made,
+      deleted: says which of some episodes were deleted since they were chosen; it is called before an export is made,
         and again before anybody can have it.
       limits: for each person.
       clock: in nanoseconds since 1970.
@@ -96,8 +96,8 @@ class Exports:
         most = self._limits
         if sum(not each.state.is_over for each in self.of(owner)) >= most.waiting:
             raise ApiError(429, "too_many", f"{most.waiting} exports of yours are not done yet; wait, or cancel some")
-        if len(self.of(owner)) >= most.kept:
-            raise ApiError(429, "too_many", f"you have {most.kept} exports, as many as one may have; delete some first")
+        if len(self.of(owner)) >= most.stored:
+            raise ApiError(429, "too_many", f"you have {most.stored} exports, the most allowed; delete some first")
         job = Job(
             id=new_id(),
             owner=owner,
@@ -112,7 +112,7 @@ class Exports:
         return job
 
     async def expire(self) -> None:
-        """Deletes what is over for longer than it may be kept."""
+        """Deletes exports that are over and have expired."""
         for job in list(self._jobs.values()):
             if job.state.is_over and self.expires_ns(job) <= self._clock():
                 await self.remove(job)
@@ -126,7 +126,7 @@ class Exports:
         self._is_waiting.set()
 
     def _dequeue(self) -> str | None:
-        """The export of whoever waits for longest for a turn: many of one person hold up nobody else."""
+        """The export of the account that waits longest: many exports of one account do not delay the others."""
         self._waiting = [
             each for each in self._waiting if each in self._jobs and self._jobs[each].state is State.WAITING
         ]
@@ -171,13 +171,13 @@ class Exports:
         return cancelled
 
     async def again(self, job: Job) -> Job:
-        """Takes an export up that failed; what is done of it is kept, if the episodes are still those that were there.
+        """Resumes an export that failed; what is done of it stays, if the episodes are still those that were there.
 
         Raises:
           ApiError: it did not fail.
         """
         if job.state is not State.FAILED:
-            raise ApiError(409, "stale", f"the export is {job.state.value}; only one that failed can be taken up again")
+            raise ApiError(409, "stale", f"the export is {job.state.value}; only one that failed can be resumed")
         if job.is_final:
             raise ApiError(409, "final", f"the export would fail again: {job.error}")
         (self._directory / job.id / PLAN).unlink(missing_ok=True)
@@ -251,11 +251,11 @@ class Exports:
         try:
             assert self._process.stdout is not None  # noqa: S101  it is a pipe
             async for line in self._process.stdout:
-                told = _told(line)
-                if "progress" not in told:
-                    ending = told
+                parsed = _parsed(line)
+                if "progress" not in parsed:
+                    ending = parsed
                 elif self._is_running(export):
-                    self._jobs[export] = replace(self._jobs[export], progress=float(told["progress"]))
+                    self._jobs[export] = replace(self._jobs[export], progress=float(parsed["progress"]))
             code = await self._process.wait()
         finally:
             await _killed(self._process)
@@ -272,7 +272,7 @@ class Exports:
             await self._set(export, state=State.FAILED, error=error, is_final=bool(ending.get("is_final")))
 
     async def _leave_out_deleted(self, export: str) -> bool:
-        """Takes out of an export what was deleted since it was asked for; whether there was such."""
+        """Removes from an export what was deleted since its request; returns whether there was any."""
         directory = self._directory / export
         out = await self._deleted(await asyncio.to_thread(wanted, directory))
         if out:
@@ -300,7 +300,7 @@ async def _killed(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def _told(line: bytes) -> dict[str, Any]:
+def _parsed(line: bytes) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except ValueError:

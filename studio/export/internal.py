@@ -1,4 +1,4 @@
-"""What stays at home: fields and metadata that an export leaves out, by name."""
+"""Fields and metadata that an export leaves out, by name."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,9 +6,9 @@ from typing import Any, Final
 INTERNAL_FIELDS: Final = ("play", "picture", "info", "time_ns", "keys", "image", "shown_frame")
 """Fields of steps that are left out where an export is stripped.
 
-"play" has keys, shown frames, who acted and what was said; "picture" is what there was to see; "info" is what an
-environment tells beside the observation; "time_ns" says how fast a person was. RLDS Creator's own recordings call them
-"keys", "image" and "info".
+"play" has keys, shown frames, who acted and the messages between seats; "picture" is what was shown; "info" is what
+an environment returns beside the observation; "time_ns" says how fast a person was. RLDS Creator's own recordings call
+them "keys", "image" and "info".
 """
 PERSONAL: Final = frozenset(
     """user user_id user_name username account account_id person participant participant_id worker worker_id holder

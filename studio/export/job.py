@@ -1,4 +1,4 @@
-"""An export as the server knows it, and keeps it: a file beside what is made, so that it outlives the server."""
+"""An export as the server stores it: a file beside what is made, so that it outlives the server."""
 
 import dataclasses
 import json
@@ -37,13 +37,13 @@ class Job:
     """An export.
 
     Attributes:
-      id: that nobody can guess.
+      id: that cannot be guessed.
       owner: the account that it is made for.
       name: of what is made, without ".zip".
       is_archive: whether it is one file.
       episodes: that were chosen.
       rules: as `Rules.as_json` gives them.
-      created_ns: when it was asked for, nanoseconds since 1970.
+      created_ns: when it was requested, nanoseconds since 1970.
       state: where it stands.
       progress: from 0 to 1.
       error: why it failed; "" if it did not.
@@ -68,12 +68,12 @@ class Job:
 
 
 def new_id() -> str:
-    """An id that nobody can guess."""
+    """An id that cannot be guessed."""
     return secrets.token_hex(16)
 
 
 def write_job(directory: Path, job: Job) -> None:
-    """Keeps a job, durably.
+    """Writes a job, durably.
 
     Args:
       directory: of all exports; each has one of its own there.
@@ -86,7 +86,7 @@ def write_job(directory: Path, job: Job) -> None:
 
 
 def read_jobs(directory: Path) -> list[Job]:
-    """All jobs that were kept, the oldest first; what is none is passed over."""
+    """All jobs that were written, the oldest first; other files are ignored."""
     found = [_read(each) for each in directory.iterdir() if _ID.fullmatch(each.name)] if directory.is_dir() else []
     return sorted((each for each in found if each is not None), key=lambda each: each.created_ns)
 

@@ -1,4 +1,4 @@
-"""Decides once what an export has, before anything is written: an export that is taken up again makes the same."""
+"""Decides once what an export has, before anything is written: an export that is resumed makes the same."""
 
 import dataclasses
 import json
@@ -25,12 +25,12 @@ class Plan:
     """An export before it is made.
 
     Attributes:
-      rules: as they were asked for.
+      rules: as they were requested.
       episodes: in their order.
       left_out: public ids of those that are not on the disk, or have no step.
       spec: the declared fields, without those of tags.
       fields_before: names of all fields that the episodes may have.
-      fields_after: names of those that are kept, without those of tags.
+      fields_after: names of those in the export, without those of tags.
     """
 
     rules: Rules
@@ -52,7 +52,7 @@ class Plan:
 
 
 def make_plan(chosen: Sequence[Chosen], rules: Rules) -> Plan:
-    """Looks at the episodes and at what was said of them, but not at their steps.
+    """Reads the episodes and their annotations, but not their steps.
 
     Args:
       chosen: the episodes.
@@ -83,7 +83,7 @@ def make_plan(chosen: Sequence[Chosen], rules: Rules) -> Plan:
 
 
 def write_plan(path: Path, plan: Plan) -> None:
-    """Keeps a plan; it is there whole or not at all."""
+    """Writes a plan, atomically."""
     content = {
         "rules": plan.rules.as_json(),
         "episodes": [dataclasses.asdict(each) for each in plan.episodes],
@@ -95,10 +95,10 @@ def write_plan(path: Path, plan: Plan) -> None:
 
 
 def read_plan(path: Path) -> Plan:
-    """What `write_plan` kept.
+    """Reads what `write_plan` wrote.
 
     Raises:
-      FileNotFoundError: nothing was.
+      FileNotFoundError: there is none.
     """
     content = json.loads(path.read_text("utf-8"))
     spec = specs.from_json(content["spec"])
@@ -126,9 +126,9 @@ def _planned(chosen: Chosen, sources: Sources, rules: Rules) -> Planned | None:
         elif each.kind is Kind.TAG:
             labels.add(str(each.value))
     rows = min([episode.length, *(first + 1 for label in rules.end_tags for first, _ in tags.get(label, ()))])
-    kept = {label: spans for label, spans in tags.items() if any(first < rows for first, _ in spans)}
+    tagged = {label: spans for label, spans in tags.items() if any(first < rows for first, _ in spans)}
     weight = round(sources.step_bytes(chosen.directory) * rows)
-    return Planned(chosen, rows, rows < episode.length, kept, sorted(labels), weight)
+    return Planned(chosen, rows, rows < episode.length, tagged, sorted(labels), weight)
 
 
 def together(directories: Iterable[str], names: Mapping[str, str]) -> specs.Dict:
@@ -152,14 +152,14 @@ def together(directories: Iterable[str], names: Mapping[str, str]) -> specs.Dict
                 groups.append([each])
             else:
                 group.append(each)
-        said = "; ".join(
+        groups_text = "; ".join(
             ", ".join(str(found[each].description.get("name") or names.get(each) or Path(each).name) for each in group)
             for group in groups
         )
         places = _differing(found[groups[0][0]], found[groups[-1][0]])
         raise ConversionError(
-            f"no dataset can hold all of these episodes, for their spaces differ{places}: {said}. Choose one study, "
-            "and export the others by themselves"
+            f"no dataset can hold all of these episodes, for their spaces differ{places}: {groups_text}. Choose one "
+            "study, and export the others by themselves"
         ) from error
 
 
@@ -183,11 +183,11 @@ def _differing(one: Source, other: Source) -> str:
     return f" ({', '.join(both)})" if both else ""
 
 
-def _spec(directories: Sequence[str], kept: Sequence[str]) -> specs.Dict:
-    """The declared fields that are kept: those of the recording that can hold the steps of all others.
+def _spec(directories: Sequence[str], names: Sequence[str]) -> specs.Dict:
+    """The declared fields of the export: those of the recording that can hold the steps of all others.
 
     Raises:
       ConversionError: there is none; says what differs.
     """
     fields = together(directories, {}).fields
-    return specs.Dict({name: spec for name, spec in fields.items() if name in kept})
+    return specs.Dict({name: spec for name, spec in fields.items() if name in names})

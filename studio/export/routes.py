@@ -6,8 +6,8 @@
 | GET /api/exports | `{"exports": [...]}`: one's own, the newest first |
 | GET /api/exports/{id} | `{"export": {...}}`: how far it is |
 | DELETE /api/exports/{id} | cancels it; one that is over is deleted with all that was made |
-| POST /api/exports/{id}/again | takes one up that failed; what is done of it is kept |
-| GET /api/exports/{id}/file | the archive; `Range` and `If-Range` are understood, so a download can be taken up again |
+| POST /api/exports/{id}/again | resumes one that failed |
+| GET /api/exports/{id}/file | the archive; `Range` and `If-Range` are understood, so a download can be resumed |
 | GET /api/exports/{id}/files | `{"files": [{"name", "bytes"}]}`: what was made, also of an export to a folder |
 | GET /api/exports/{id}/files/{name} | one of these |
 
@@ -44,11 +44,11 @@ from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.guard import account_of
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.roles import Role
-from rlds_kit.studio.export.asked import NewExport
 from rlds_kit.studio.export.choosing import filtered, picked
 from rlds_kit.studio.export.exports import Exports
 from rlds_kit.studio.export.job import Job, State
 from rlds_kit.studio.export.plan import together
+from rlds_kit.studio.export.request import NewExport
 from rlds_kit.studio.export.rules import Chosen
 
 with needs("studio"):
@@ -89,15 +89,15 @@ class _Routes:
 
     async def add(self, request: Request) -> Response:
         account = account_of(request)
-        asked = await read(request, NewExport)
-        if not asked.archive:
+        wanted = await read(request, NewExport)
+        if not wanted.archive:
             require(account, Action.EXPORT_FOLDER)
-        if asked.filter is not None:
-            chosen = await filtered(self.database, account, self.recordings, asked.filter)
+        if wanted.filter is not None:
+            chosen = await filtered(self.database, account, self.recordings, wanted.filter)
         else:
-            chosen = await picked(self.database, account, self.recordings, asked.episodes or [])
-        await asyncio.to_thread(_require_together, chosen, "episodes" if asked.filter is None else "filter")
-        job = await self.exports.add(account.id, asked.name, chosen, asked.rules(), is_archive=asked.archive)
+            chosen = await picked(self.database, account, self.recordings, wanted.episodes or [])
+        await asyncio.to_thread(_require_together, chosen, "episodes" if wanted.filter is None else "filter")
+        job = await self.exports.add(account.id, wanted.name, chosen, wanted.rules(), is_archive=wanted.archive)
         return answer({"export": self._shown(account, job)}, 202)
 
     async def list(self, request: Request) -> Response:
@@ -120,7 +120,7 @@ class _Routes:
     async def file(self, request: Request) -> Response:
         _, job = self._job(request)
         if not job.is_archive:
-            raise ApiError(404, "not_found", "this export is a folder; ask for its files", "export")
+            raise ApiError(404, "not_found", "this export is a folder; request its files", "export")
         files = await asyncio.to_thread(self.exports.files, job)
         return _sent(files, next(iter(files), ""))
 
@@ -138,7 +138,7 @@ class _Routes:
         return account, self.exports.get(account.id, request.path_params["export"])
 
     def _shown(self, account: Account, job: Job) -> dict[str, Any]:
-        is_told = account.role is Role.DESIGNER and not job.is_archive
+        is_shown = account.role is Role.DESIGNER and not job.is_archive
         return {
             "id": job.id,
             "name": job.name,
@@ -149,7 +149,7 @@ class _Routes:
             "state": job.state.value,
             "progress": job.progress,
             "error": job.error.replace(f"{self.recordings}{os.sep}", ""),
-            "path": str(self.exports.place(job)) if is_told else None,
+            "path": str(self.exports.place(job)) if is_shown else None,
             "report": job.report,
             "can_retry": job.state is State.FAILED and not job.is_final,
             "expires_ns": self.exports.expires_ns(job) if job.state.is_over else None,

@@ -1,7 +1,7 @@
 """What is exported, and how."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 RLDS_KIT: Final = "rlds_kit"
@@ -29,12 +29,7 @@ class Rules:
 
     def as_json(self) -> dict[str, Any]:
         """For `of_json`."""
-        return {
-            "strip": self.strip,
-            "end_tags": list(self.end_tags),
-            "tag_columns": self.tag_columns,
-            "format": self.format,
-        }
+        return {**asdict(self), "end_tags": list(self.end_tags)}
 
     @classmethod
     def of_json(cls, given: Mapping[str, Any]) -> "Rules":
@@ -63,7 +58,7 @@ class Planned:
 
     Attributes:
       chosen: which.
-      rows: how many of its steps are kept.
+      rows: how many of its steps are exported.
       is_cut: whether it has more.
       tags: of its steps, by label the spans `[first, end]`.
       labels: of the whole episode.

@@ -1,12 +1,13 @@
 """The datasets that exported episodes come from."""
 
+import functools
 import uuid
-from collections.abc import Sequence
 
 from rlds_kit.base.errors import NotADatasetError
 from rlds_kit.dataset.dataset import Dataset, open_dataset
 from rlds_kit.episode.episode import Episode
 from rlds_kit.storage import directory as directories
+from rlds_kit.tools.upkeep.source import SourceEpisode, read_source
 
 
 class Sources:
@@ -15,21 +16,21 @@ class Sources:
     def __init__(self) -> None:
         self._open: dict[str, _Source | None] = {}
 
-    def episode(self, directory: str, wanted: str, fields: Sequence[str] | None = None) -> Episode | None:
+    def episode(self, directory: str, wanted: str) -> Episode | None:
         """An episode that is complete; None if it is not there.
 
         Args:
           directory: of its dataset.
           wanted: its id.
-          fields: that are wanted of its steps; others need not be read. None: all.
         """
         source = self._source(directory)
         number = None if source is None else source.numbers.get(uuid.UUID(wanted))
-        if source is None or number is None:
-            return None
-        is_selectable = fields is not None and not any("/" in name for name in fields)  # that would be a path
-        dataset = source.dataset.select(*fields) if is_selectable and fields else source.dataset
-        return dataset.episodes[number]
+        return None if source is None or number is None else source.dataset.episodes[number]
+
+    def stored(self, directory: str, wanted: str) -> SourceEpisode | None:
+        """The shard of an episode, and its place in it; None if it is not there."""
+        source = self._source(directory)
+        return None if source is None else source.stored.get(uuid.UUID(wanted))
 
     def dataset(self, directory: str) -> Dataset:
         """A dataset.
@@ -58,8 +59,13 @@ class Sources:
 
 
 class _Source:
-    """A dataset, and where in it episodes are."""
+    """A dataset, and the places of its episodes."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
         self.numbers = {episode.id: number for number, episode in enumerate(dataset.episodes)}
+
+    @functools.cached_property
+    def stored(self) -> dict[uuid.UUID, SourceEpisode]:
+        """The episodes in their shards, by id."""
+        return {episode.id: episode for episode in read_source(str(self.dataset.path)).episodes}

@@ -1,17 +1,17 @@
 """Makes an export in a process of its own: `python -m rlds_kit.studio.export.work DIRECTORY`.
 
-So games that are played meanwhile are not held up, it can be cancelled at any time, and whatever happens to it
+So games that are played meanwhile are not delayed, it can be cancelled at any time, and whatever happens to it
 happens to nothing else. The directory has
 
     request.json      what is wanted: written by the server
-    plan.json         which episodes, and what is kept of them: decided once
+    plan.json         which episodes, and how many steps of each: decided once
     <name>/           the export, when it is complete; where it is to be an archive, until that is
     <name>.zip        the archive
     report.json       what is in it
 
-and a hidden directory with the parts that are done. What is killed is taken up there. The process tells how far it is,
-and how it ended, by lines of JSON: {"progress": 0.5}, {"report": {...}}, or {"error": "..."}. It ends when its input
-does: then the server is gone.
+and a hidden directory with the parts that are done. A process that was killed is resumed there. The process reports its
+progress, and how it ended, by lines of JSON: {"progress": 0.5}, {"report": {...}}, or {"error": "..."}. It ends when
+its input does: then the server is gone.
 """
 
 import dataclasses
@@ -42,9 +42,9 @@ REPORT: Final = "report.json"
 _NICE: Final = 10
 _MADE: Final = 0.9
 """So far it is when the dataset is there, but not the archive."""
-_TELL_SECONDS: Final = 0.2
+_PROGRESS_SECONDS: Final = 0.2
 _WAIT_SECONDS: Final = 30.0
-Tell = Callable[[float], None]
+Progress = Callable[[float], None]
 
 
 def write_request(directory: Path, name: str, chosen: Sequence[Chosen], rules: Rules, *, is_archive: bool) -> None:
@@ -64,8 +64,8 @@ def write_request(directory: Path, name: str, chosen: Sequence[Chosen], rules: R
 
 def wanted(directory: Path) -> list[str]:
     """The ids of the episodes that an export is to have."""
-    asked = json.loads((directory / REQUEST).read_text("utf-8"))
-    return [each["id"] for each in asked["episodes"]]
+    request = json.loads((directory / REQUEST).read_text("utf-8"))
+    return [each["id"] for each in request["episodes"]]
 
 
 def leave_out(directory: Path, out: Collection[str]) -> None:
@@ -78,27 +78,27 @@ def leave_out(directory: Path, out: Collection[str]) -> None:
     Raises:
       OSError: a file cannot be read or written.
     """
-    asked = json.loads((directory / REQUEST).read_text("utf-8"))
-    episodes = asked["episodes"]
-    asked["episodes"] = [each for each in episodes if each["id"] not in out]
-    asked["left_out"] += [each["public"].get("public_id", each["id"]) for each in episodes if each["id"] in out]
-    write_json(directory / REQUEST, asked)
+    request = json.loads((directory / REQUEST).read_text("utf-8"))
+    episodes = request["episodes"]
+    request["episodes"] = [each for each in episodes if each["id"] not in out]
+    request["left_out"] += [each["public"].get("public_id", each["id"]) for each in episodes if each["id"] in out]
+    write_json(directory / REQUEST, request)
     clear(directory, REQUEST, JOB)
 
 
-def clear(directory: Path, *kept: str) -> None:
+def clear(directory: Path, *names: str) -> None:
     """Deletes everything but some files."""
     for each in directory.iterdir() if directory.is_dir() else ():
-        if each.name not in kept:
+        if each.name not in names:
             shutil.rmtree(each, ignore_errors=True) if each.is_dir() else each.unlink(missing_ok=True)
 
 
-def work(directory: Path, tell: Tell = lambda _: None) -> dict[str, Any]:
+def work(directory: Path, progress: Progress = lambda _: None) -> dict[str, Any]:
     """Makes the export, or what is missing of it.
 
     Args:
       directory: of the export.
-      tell: called with how far it is, from 0 to 1.
+      progress: called with how far it is, from 0 to 1.
 
     Returns:
       The report: that of `exporting.Report`, with `name` and `bytes` of what was made.
@@ -107,46 +107,46 @@ def work(directory: Path, tell: Tell = lambda _: None) -> dict[str, Any]:
       RldsKitError: it cannot be made.
       OSError: a file cannot be read or written.
     """
-    asked = json.loads((directory / REQUEST).read_text("utf-8"))
-    data, is_archive = directory / asked["name"], bool(asked["archive"])
-    report = _dataset(directory, asked, data, lambda done: tell(done * (_MADE if is_archive else 1)))
+    request = json.loads((directory / REQUEST).read_text("utf-8"))
+    data, is_archive = directory / request["name"], bool(request["archive"])
+    report = _dataset(directory, request, data, lambda done: progress(done * (_MADE if is_archive else 1)))
     made = data
     if is_archive:
-        made = directory / f"{asked['name']}.zip"
+        made = directory / f"{request['name']}.zip"
         if data.exists() or not made.exists():
-            _archive(data, made, tell)
+            _archive(data, made, progress)
         shutil.rmtree(data, ignore_errors=True)
-    tell(1)
+    progress(1)
     return {**report, "name": made.name, "bytes": _size(made)}
 
 
-def _dataset(directory: Path, asked: dict[str, Any], data: Path, tell: Tell) -> dict[str, Any]:
+def _dataset(directory: Path, request: dict[str, Any], data: Path, progress: Progress) -> dict[str, Any]:
     path = directory / REPORT
     if not path.exists():
-        _make(directory, asked, data, tell)
+        _make(directory, request, data, progress)
     report: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return report
 
 
-def _make(directory: Path, asked: dict[str, Any], data: Path, tell: Tell) -> None:
+def _make(directory: Path, request: dict[str, Any], data: Path, progress: Progress) -> None:
     _wait_for_others(data)
     shutil.rmtree(data, ignore_errors=True)  # it was killed before it could say what this is
     if not (directory / PLAN).exists():
-        chosen = [Chosen(**each) for each in asked["episodes"]]
-        plan = make_plan(chosen, Rules.of_json(asked["rules"]))
-        plan = dataclasses.replace(plan, left_out=(*asked["left_out"], *plan.left_out))
+        chosen = [Chosen(**each) for each in request["episodes"]]
+        plan = make_plan(chosen, Rules.of_json(request["rules"]))
+        plan = dataclasses.replace(plan, left_out=(*request["left_out"], *plan.left_out))
         write_plan(directory / PLAN, plan)
-    made = make(read_plan(directory / PLAN), data, progress=lambda done, total: tell(done / max(1, total)))
+    made = make(read_plan(directory / PLAN), data, progress=lambda done, total: progress(done / max(1, total)))
     write_json(directory / REPORT, dataclasses.asdict(made))
 
 
-def _archive(data: Path, made: Path, tell: Tell) -> None:
+def _archive(data: Path, made: Path, progress: Progress) -> None:
     size, done = max(1, _size(data)), 0
 
     def count(copied: int) -> None:
         nonlocal done
         done += copied
-        tell(_MADE + (1 - _MADE) * done / size)
+        progress(_MADE + (1 - _MADE) * done / size)
 
     archive(data, made, count)
 
@@ -164,7 +164,7 @@ def _size(path: Path) -> int:
 
 
 class _Lines:
-    """What the server is told, but not too often."""
+    """The messages to the server, not too often."""
 
     def __init__(self, out: TextIO) -> None:
         self._out, self._next = out, 0.0
@@ -172,10 +172,10 @@ class _Lines:
     def progress(self, done: float) -> None:
         """How far it is."""
         if time.monotonic() >= self._next:
-            self._next = time.monotonic() + _TELL_SECONDS
-            self.say({"progress": done})
+            self._next = time.monotonic() + _PROGRESS_SECONDS
+            self.write({"progress": done})
 
-    def say(self, content: dict[str, Any]) -> None:
+    def write(self, content: dict[str, Any]) -> None:
         """One line."""
         self._out.write(f"{json.dumps(content)}\n")
         self._out.flush()
@@ -183,7 +183,7 @@ class _Lines:
 
 def _end_with_server() -> None:
     """What the server says is nothing; that it says nothing more is all."""
-    while os.read(0, 1):  # not by a buffered file, whose lock would be held at the end
+    while os.read(0, 1):  # not by a buffered file, whose lock would be locked at the end
         pass
     os._exit(1)
 
@@ -195,13 +195,13 @@ def main(directory: Path) -> None:
     if hasattr(os, "nice"):
         os.nice(_NICE)
     try:
-        lines.say({"report": work(directory, lines.progress)})
+        lines.write({"report": work(directory, lines.progress)})
     except ConversionError as error:
-        lines.say({"error": str(error), "is_final": True})  # the episodes are what they are
+        lines.write({"error": str(error), "is_final": True})  # the episodes are what they are
     except (RldsKitError, RiegeliError, OSError) as error:
-        lines.say({"error": str(error)})
+        lines.write({"error": str(error)})
     except Exception as error:
-        lines.say({"error": f"{type(error).__name__}: {error}"})
+        lines.write({"error": f"{type(error).__name__}: {error}"})
         raise
 
 

@@ -41,7 +41,7 @@ _FLAT_SHARE: Final = 8
 _LOOK_EVERY: Final = 30
 """Pictures are of the same kind for so long, unless their size says otherwise."""
 _SAMPLE: Final = 7, 3
-"""One row and one column of so many are looked at."""
+"""One row and one column of so many are checked."""
 
 
 class Encoded(NamedTuple):
@@ -59,7 +59,7 @@ class Encoded(NamedTuple):
 class Encoder:
     """Encodes what an environment shows: flat pictures, as most games draw them, without loss, others as JPEG.
 
-    Whether pictures are flat is looked at now and then: that takes as long as encoding one.
+    Whether pictures are flat is checked now and then: that takes as long as encoding one.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Encoder:
           ValueError: it is no picture.
         """
         is_tried = bool(self._is_flat and self._left)
-        if is_tried:  # as games nearly always are, and then nothing but C looks at the picture
+        if is_tried:  # as games nearly always are, and then only C reads the picture
             data = encode_palette(picture, self._shape[0], self._shape[1])
             if data is not None:
                 return self._flat(data)

@@ -3,16 +3,17 @@
 The server's socket takes data also for a link that is choked, so only what the browser acknowledges counts.
 """
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
 from rlds_kit.studio.frames.header import NO_FLAGS, Flags, Header, pack
 from rlds_kit.studio.frames.picture import Encoded
-from rlds_kit.studio.play.latency import Latencies
 
 WINDOW: Final = 4
 """Frames under way at most."""
+_MOST_LATENCIES: Final = 4096
 _REMEMBERED: Final = 64
 """Frames of which it is known what they showed, when a person presses a key."""
 
@@ -34,6 +35,31 @@ class Shown:
     step: int
     total: float
     flags: Flags = NO_FLAGS
+
+
+@dataclass(slots=True)
+class Latencies:
+    """The latest thousands of latencies.
+
+    >>> latencies = Latencies()
+    >>> for milliseconds in range(1, 101):
+    ...     latencies.add(milliseconds * 1_000_000)
+    >>> latencies.percentile(50), latencies.percentile(95)
+    (50.0, 95.0)
+    """
+
+    _latest: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_LATENCIES))
+
+    def add(self, nanoseconds: int) -> None:
+        """Adds one."""
+        self._latest.append(nanoseconds)
+
+    def percentile(self, percent: float) -> float | None:
+        """So many percent took at most this, in milliseconds; None if there is nothing yet."""
+        ordered = sorted(self._latest)
+        if not ordered:
+            return None
+        return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)] / 1e6
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from rlds_kit.studio.frames.picture import Quality
 from rlds_kit.studio.workers import requests
 from rlds_kit.trials import Driver, Status, Turn
 
-UNPLAYABLE: Final = "the environment failed; tell whoever invited you, the studio's log says why"
+UNPLAYABLE: Final = "the environment failed; inform the person who invited you, the studio's log says why"
 """What participants see instead of tracebacks and advice on installations."""
 
 
@@ -26,7 +26,7 @@ class NotAdmittedError(Exception):
 
 
 class NotNotedError(Exception):
-    """The host will never note something down, whenever it is told; whatever else it raises is tried again."""
+    """The host will never store something; after any other error it is notified again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Admission:
     Attributes:
       session: in which is played; names a `Play`.
       holder: the person, as recordings know it: never a name or an address.
-      seat: to act from; None: the person only looks.
+      seat: to act from; None: the person is an observer.
       account: the only one that may bring the token; None: the host has no accounts.
       is_guest: whether the person came by the link of a study: guests leave places to those who were invited.
     """
@@ -130,15 +130,15 @@ class Host(Protocol):
 
     `begun`, `finished` and `ended` come in this order for each session, one after another. One that raises is called
     again later with the same arguments, also if it had already done its work: doing it twice must change nothing.
-    A game does not wait for them for long. What the host could not be told before the server ends stands in the
-    recordings: their metadata say session, number, status and the rest.
+    A game does not wait for them for long. What the host did not store before the server ends is in the recordings:
+    their metadata have session, number, status and the rest.
     """
 
     async def admit(self, token: str) -> Admission:
         """Who brings a token, and what for.
 
         Raises:
-          NotAdmittedError: nobody who may.
+          NotAdmittedError: the person may not.
         """
 
     async def scene(self, session: str) -> Scene:
@@ -149,22 +149,22 @@ class Host(Protocol):
         """
 
     async def begun(self, session: str, number: int, episode_id: str, seed: int | None) -> None:
-        """An episode has begun; what dies before `finished` is looked for by its id.
+        """An episode has begun; if the server dies before `finished`, the next start finds it by its id.
 
         Raises:
-          NotNotedError: the host does not want to know this.
+          NotNotedError: the host will never store this.
         """
 
     async def finished(self, episode: PlayedEpisode) -> None:
         """An episode is over and on the disk. What is shown as saved has been here before.
 
         Raises:
-          NotNotedError: the host does not want to know this.
+          NotNotedError: the host will never store this.
         """
 
     async def ended(self, session: str, reason: str) -> None:
-        """Nothing more is played in a session, until `scene` is asked for again.
+        """Nothing more is played in a session, until `scene` is called again.
 
         Raises:
-          NotNotedError: the host does not want to know this.
+          NotNotedError: the host will never store this.
         """

@@ -80,7 +80,7 @@ class Judgements:
             self._task = asyncio.create_task(self._write_all(self._directory))
 
     async def settle(self) -> None:
-        """Returns when nothing waits any more."""
+        """Returns when all rewards are written."""
         if self._task is not None:
             await asyncio.shield(self._task)
 
@@ -120,11 +120,11 @@ class Judgements:
         try:
             self._writer.add_all(drafts)
         except OSError:
-            self._writer = None  # it closed its file; what it would write again, the judge is told is lost
+            self._writer = None  # it closed its file; the person is notified that the reward is lost
             raise
 
     def _drafts(self, judgement: Judgement) -> list[Draft]:
-        """The reward of a step, and what was said with it. Step n of a game is the action of row n - 1."""
+        """The reward of a step, and its note. Step n of a game is the action of row n - 1."""
         amended, done = judgement
         given, row = amended.judgement, amended.step - 1
         assert isinstance(given, RewardGiven)  # noqa: S101  nothing else amends

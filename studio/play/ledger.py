@@ -1,4 +1,4 @@
-"""What the host is to note down of a session: in order, and again until it has."""
+"""Notifies the host of what happens in a session: in order, and again until the host has stored it."""
 
 import asyncio
 import logging
@@ -12,46 +12,46 @@ log = logging.getLogger(__name__)
 FIRST_SECONDS: Final = 0.25
 MOST_SECONDS: Final = 10.0
 
-Telling = Callable[[], Awaitable[None]]
+Notify = Callable[[], Awaitable[None]]
 
 
 class Ledger:
-    """Tells the host one thing after another, while the game goes on.
+    """Sends notes to the host one after another, while the game goes on.
 
     A database that is gone for a while makes rows late, and loses none.
 
     Args:
       warn: called once for each time that the host begins to fail.
-      first_seconds: until a host that failed is told again; then twice as long, and so on.
+      first_seconds: until a host that failed is notified again; then twice as long, and so on.
     """
 
     def __init__(self, warn: Callable[[str], None], first_seconds: float = FIRST_SECONDS) -> None:
         self._warn, self._first_seconds = warn, first_seconds
-        self._waiting: deque[tuple[Telling, Callable[[], None]]] = deque()
+        self._waiting: deque[tuple[Notify, Callable[[], None]]] = deque()
         self._task: asyncio.Task[None] | None = None
         self._is_failing = asyncio.Event()
 
     @property
     def is_settled(self) -> bool:
-        """Whether the host has noted everything."""
+        """Whether the host has stored everything."""
         return self._task is None
 
-    def note(self, telling: Telling, then: Callable[[], None] = lambda: None) -> None:
-        """Has something told.
+    def note(self, notify: Notify, then: Callable[[], None] = lambda: None) -> None:
+        """Adds a note.
 
         Args:
-          telling: calls the host; called again if it raises.
-          then: called when the host has noted it.
+          notify: calls the host; it is called again if it raises.
+          then: called when the host has stored it.
         """
-        self._waiting.append((telling, then))
+        self._waiting.append((notify, then))
         if self._task is None:
-            self._task = asyncio.create_task(self._tell_all())
+            self._task = asyncio.create_task(self._send_all())
 
     async def settle(self, seconds: float) -> bool:
         """Waits for the host, but not for one that fails.
 
         Returns:
-          Whether it has noted everything.
+          Whether it has stored everything.
         """
         if self._task is not None:
             failing = asyncio.create_task(self._is_failing.wait())
@@ -60,7 +60,7 @@ class Ledger:
         return self.is_settled
 
     async def close(self, seconds: float) -> int:
-        """Tries a last time, for so long; returns how many things the host was not told."""
+        """Tries a last time, for so long; returns how many notes the host did not store."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -70,21 +70,21 @@ class Ledger:
                     await self._waiting[0][0]()
                     self._waiting.popleft()
         except Exception:
-            log.exception("the host is not told again")
+            log.exception("the host is not notified again")
         return len(self._waiting)
 
-    async def _tell_all(self) -> None:
+    async def _send_all(self) -> None:
         wait = self._first_seconds
         while self._waiting:
-            telling, then = self._waiting[0]
+            notify, then = self._waiting[0]
             try:
-                await telling()
+                await notify()
             except NotNotedError as error:
-                log.exception("the host does not note this down")
+                log.exception("the host does not store this")
                 self._warn(str(error))
             except Exception as error:  # a database that may come back
                 if not self._is_failing.is_set():
-                    log.exception("the host is told again until it notes this down")
+                    log.exception("the host is notified again until it stores this")
                     self._warn(str(error))
                 self._is_failing.set()
                 await asyncio.sleep(wait)

@@ -1,4 +1,4 @@
-"""The WebSocket of a window that plays, or looks on: `/ws/play`."""
+"""The WebSocket of a window, of a player or an observer: `/ws/play`."""
 
 import asyncio
 import contextlib
@@ -9,10 +9,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from rlds_kit.base.extras import needs
-from rlds_kit.studio.play import protocol, window
+from rlds_kit.studio.play import from_browser, window
 from rlds_kit.studio.play.host import Admission, Host, NotAdmittedError
-from rlds_kit.studio.play.play import Play
-from rlds_kit.studio.play.plays import Plays
+from rlds_kit.studio.play.live_session import LiveSession
+from rlds_kit.studio.play.live_sessions import LiveSessions
+from rlds_kit.studio.play.receiving import receive
+from rlds_kit.studio.play.to_browser import Error, dump
 from rlds_kit.studio.play.window import Window
 from rlds_kit.studio.rate_limit import Limit, RateLimiter
 
@@ -26,7 +28,7 @@ MESSAGES_PER_SECOND: Final = 500.0
 
 
 def play_route(
-    plays: Plays,
+    sessions: LiveSessions,
     host: Host,
     *,
     origins: Collection[str] = (),
@@ -35,7 +37,7 @@ def play_route(
     """The route of the socket.
 
     Args:
-      plays: that it leads to.
+      sessions: that it leads to.
       host: who says who may come in.
       origins: pages of other origins that may connect, such as "https://example.org"; the server's own always may.
       messages_per_second: that a window may send.
@@ -47,7 +49,7 @@ def play_route(
             return
         await socket.accept()
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # what Starlette raises for a socket that is gone
-            entered = await _enter(socket, plays, host)
+            entered = await _enter(socket, sessions, host)
             if entered is not None:
                 await _serve(
                     socket, *entered, RateLimiter(Limit(messages_per_second, burst=math.ceil(2 * messages_per_second)))
@@ -62,28 +64,28 @@ def _is_allowed(socket: WebSocket, origins: Collection[str]) -> bool:
     return origin is None or origin in origins or urlsplit(origin).netloc == socket.headers.get("host")
 
 
-async def _enter(socket: WebSocket, plays: Plays, host: Host) -> tuple[Play, Window] | None:
+async def _enter(socket: WebSocket, sessions: LiveSessions, host: Host) -> tuple[LiveSession, Window] | None:
     """Takes the first message; None if it gives no right to play."""
     try:
         async with asyncio.timeout(HELLO_SECONDS):
-            hello = protocol.read(await _receive(socket))
+            hello = from_browser.read(await _receive(socket))
     except TimeoutError:
         await socket.close(window.NO_HELLO, "no hello came")
         return None
-    except protocol.NotUnderstoodError as error:
+    except from_browser.InvalidMessageError as error:
         await _refuse(socket, error.error)
         return None
-    if not isinstance(hello, protocol.Hello):
-        await _refuse(socket, protocol.Error(code="hello", message="expected hello first", where="type"))
+    if not isinstance(hello, from_browser.Hello):
+        await _refuse(socket, Error("hello", "expected hello first", "type"))
         return None
     try:
         admission = await host.admit(hello.token)
         _require_own(socket, admission)
-        play = await plays.of(admission.session, admission.holder, is_guest=admission.is_guest)
+        session = await sessions.of(admission.session, admission.holder, is_guest=admission.is_guest)
     except NotAdmittedError as error:
-        await _refuse(socket, protocol.Error(code=error.code, message=str(error)))
+        await _refuse(socket, Error(error.code, str(error)))
         return None
-    return play, Window(secrets.token_hex(8), admission)
+    return session, Window(secrets.token_hex(8), admission)
 
 
 def _require_own(socket: WebSocket, admission: Admission) -> None:
@@ -97,8 +99,8 @@ def _require_own(socket: WebSocket, admission: Admission) -> None:
         raise NotAdmittedError("account", "this session is somebody else's; open the study yourself to play")
 
 
-async def _refuse(socket: WebSocket, error: protocol.Error) -> None:
-    await socket.send_text(error.model_dump_json())
+async def _refuse(socket: WebSocket, error: Error) -> None:
+    await socket.send_text(dump(error))
     await socket.close(window.NOT_ADMITTED, error.code)
 
 
@@ -110,17 +112,17 @@ async def _receive(socket: WebSocket) -> str | bytes:
     return message["bytes"] if text is None else text
 
 
-async def _serve(socket: WebSocket, play: Play, entering: Window, limiter: RateLimiter) -> None:
+async def _serve(socket: WebSocket, session: LiveSession, entering: Window, limiter: RateLimiter) -> None:
     """Reads and writes until one of both is over; a person whose socket is gone may come back."""
-    play.enter(entering)
+    session.enter(entering)
     tasks = {
-        asyncio.create_task(_read(socket, play, entering, limiter)),
+        asyncio.create_task(_read(socket, session, entering, limiter)),
         asyncio.create_task(entering.send_all(socket)),
     }
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        play.leave(entering, is_lost=True)
+        session.leave(entering, is_lost=True)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -128,17 +130,17 @@ async def _serve(socket: WebSocket, play: Play, entering: Window, limiter: RateL
         task.result()
 
 
-async def _read(socket: WebSocket, play: Play, entering: Window, limiter: RateLimiter) -> None:
+async def _read(socket: WebSocket, session: LiveSession, entering: Window, limiter: RateLimiter) -> None:
     while True:
         data = await _receive(socket)
         await limiter.pause("messages")
         await asyncio.sleep(0)  # what was answered is sent first: many messages at once come here without a pause
         try:
-            message = protocol.read(data)
-        except protocol.NotUnderstoodError as error:
-            entering.tell(error.error)
+            message = from_browser.read(data)
+        except from_browser.InvalidMessageError as error:
+            entering.send(error.error)
             continue
-        if isinstance(message, protocol.Hello):
-            entering.tell(protocol.Error(code="hello", message="you are in already", where="type"))
+        if isinstance(message, from_browser.Hello):
+            entering.send(Error("hello", "you were admitted already", "type"))
         else:
-            play.take(entering, message)
+            receive(session, entering, message)

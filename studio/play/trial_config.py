@@ -55,11 +55,11 @@ def reward_fields(opened: Opened) -> dict[str, str]:
 
 
 def play_facts(step: StepEnvironment) -> dict[str, Any]:
-    """What is recorded of people with a step: by seat who acted and how, the pace, and what was said before it."""
+    """What is recorded of people with a step: by seat who acted and how, the pace, and the messages before it."""
     seats = {name: _facts(each) for name, each in step.facts.items()}
     facts: dict[str, Any] = {"seats": seats, "fps": step.fps, "is_late": step.is_late}
-    if step.said:
-        facts["said"] = [{"sender": each.sender, "to": list(each.to), "content": each.content} for each in step.said]
+    if step.texts:
+        facts["said"] = [{"sender": each.sender, "to": list(each.to), "content": each.content} for each in step.texts]
     return facts
 
 

@@ -1,13 +1,17 @@
-"""One window of a person: what is on its way to it."""
+"""One window of a person, and the queue of what it is sent."""
 
 import asyncio
 import time
 from collections import deque
-from typing import Final, Protocol
+from typing import Final
 
+from rlds_kit.base.extras import needs
 from rlds_kit.studio.play.frames_out import FramesOut, Shown
 from rlds_kit.studio.play.host import Admission
-from rlds_kit.studio.play.protocol import ToBrowser
+from rlds_kit.studio.play.to_browser import ToBrowser, dump
+
+with needs("studio"):
+    from starlette.websockets import WebSocket
 
 ENDED: Final = 4000
 DISPLACED: Final = 4001
@@ -16,20 +20,7 @@ TOO_SLOW: Final = 4008
 NO_HELLO: Final = 4009
 LEFT: Final = 1000
 MOST_WAITING: Final = 256
-"""Messages for a window that takes none; then it is closed."""
-
-
-class Socket(Protocol):
-    """What a window is sent through."""
-
-    async def send_text(self, data: str) -> None:
-        """Sends text."""
-
-    async def send_bytes(self, data: bytes) -> None:
-        """Sends bytes."""
-
-    async def close(self, code: int = 1000, reason: str | None = None) -> None:
-        """Says why, and closes."""
+"""Messages in the queue of a window; a window that has more is closed."""
 
 
 class Window:
@@ -53,12 +44,12 @@ class Window:
         """From which its person acts."""
         return self.admission.seat
 
-    def tell(self, message: ToBrowser) -> None:
+    def send(self, message: ToBrowser) -> None:
         """Sends a message, in order."""
         if len(self._texts) >= MOST_WAITING:
             self._is_stuck.set()
             return
-        self._texts.append(message.model_dump_json())
+        self._texts.append(dump(message))
         self._news.set()
 
     def show(self, shown: Shown) -> None:
@@ -73,11 +64,11 @@ class Window:
         return is_known
 
     def close(self, code: int, reason: str) -> None:
-        """Closes the connection after what was told."""
+        """Closes the connection after the messages in the queue."""
         self._close = self._close or (code, reason)
         self._news.set()
 
-    async def send_all(self, socket: Socket) -> None:
+    async def send_all(self, socket: WebSocket) -> None:
         """Sends until the window is closed."""
         stuck = asyncio.ensure_future(self._is_stuck.wait())
         sending = asyncio.ensure_future(self._send(socket))
@@ -88,11 +79,11 @@ class Window:
             is_over = sending.done()
             sending.cancel()
         if is_over:
-            sending.result()  # what went wrong
+            sending.result()  # raises what it raised
         else:
             await socket.close(TOO_SLOW, "too many messages wait for this window")
 
-    async def _send(self, socket: Socket) -> None:
+    async def _send(self, socket: WebSocket) -> None:
         while True:
             await self._news.wait()
             self._news.clear()

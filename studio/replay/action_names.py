@@ -15,7 +15,7 @@ _ATARI: Final = "ale_py.env.AtariEnv"
 
 
 def action_names(episode: Episode) -> tuple[str, ...]:
-    """The names of an episode's discrete actions, in the order of their numbers; empty where nobody knows.
+    """The names of an episode's discrete actions, in the order of their numbers; empty where they are unknown.
 
     Those that the player saw, where the episode was played in a studio.
 

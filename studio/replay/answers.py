@@ -1,13 +1,13 @@
-"""What the replay's requests are answered with: JSON of version 1, and errors that say what to do."""
+"""Answers of the replay to errors of recordings."""
 
 import functools
-import json
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 from rlds_kit.base.errors import DamagedError, FormatError, NotADatasetError, RecordingError
 from rlds_kit.base.extras import needs
 from rlds_kit.riegeli import RiegeliError
+from rlds_kit.studio.api.answer import refusal
 from rlds_kit.studio.api.errors import ApiError
 
 with needs("studio"):
@@ -19,19 +19,8 @@ VERSION: Final = 1
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def answer(content: dict[str, Any], status: int = 200) -> Response:
-    """An answer of JSON, which nobody keeps: annotations change, and episodes grow while they are recorded."""
-    body = json.dumps({"v": VERSION, **content}, allow_nan=False, separators=(",", ":"))
-    return Response(body, status, {"Cache-Control": "no-store"}, "application/json")
-
-
-def refusal(error: ApiError) -> Response:
-    """What an error is answered with."""
-    return answer(error.as_json(), error.status)
-
-
 def answered(endpoint: Endpoint) -> Endpoint:
-    """Turns errors of an endpoint into answers; those that nobody expected are left to the server.
+    """Turns errors of an endpoint into answers; unexpected ones are left to the server.
 
     So are errors of accounts and of the database, which a server that has these answers.
     """

@@ -16,7 +16,7 @@ from rlds_kit.remote.path import RemotePath
 from rlds_kit.studio.api.errors import ApiError
 
 LOOK_SECONDS: Final = 0.25
-"""After so long the names, sizes and times of the files are looked at again."""
+"""After so long the names, sizes and times of the files are read again."""
 REFRESH_SECONDS: Final = 10.0
 """After so long the files are, even if these are the same: the process that wrote one may have died."""
 SHARDS: Final = ".riegeli"
@@ -25,7 +25,7 @@ WRITERS: Final = 32
 
 
 class Collection:
-    """A dataset that follows what is recorded and said of it. Safe to use from several threads.
+    """A dataset that follows its recording and its annotations. Safe to use from several threads.
 
     Args:
       dataset: as `rlds_kit.open(path, include_open=True)` gives it.
@@ -33,7 +33,7 @@ class Collection:
 
     Attributes:
       layer: as given.
-      annotating: held while somebody looks what is said and then says something.
+      annotating: locked while annotations are read and others are written after that.
     """
 
     def __init__(self, dataset: Dataset, layer: str = "review") -> None:

@@ -23,7 +23,7 @@ from rlds_kit.studio.workers.worker import watch_parent
 from rlds_kit.tools.replay.drawn import NotDrawnError, drawn
 
 MOST_EPISODES: Final = 8
-"""Whose pictures are in memory; then those of the one that was asked for longest ago are let go."""
+"""Whose pictures are in memory; then those of the least recently used one are dropped."""
 MOST_BYTES: Final = 128 << 20
 """Of the pictures of an episode; what comes after is not drawn."""
 AT_ONCE: Final = 2
@@ -115,7 +115,7 @@ class _Drawing:
 
     def stop(self) -> None:
         """Has the process ended soon."""
-        self._end("others are looked at; look again")
+        self._end("others are shown; request it again")
 
     def join(self) -> None:
         """Returns when the process has ended."""
@@ -188,6 +188,6 @@ def draw(pipe: "Connection[Any, Any]", directory: str, episode: str, modules: Se
     except (RldsKitError, StopIteration) as error:
         pipe.send(f"the episode cannot be read: {error}")
     except OSError:
-        return  # nobody listens any more
+        return  # the page is gone
     except Exception as error:  # noqa: BLE001  an environment may raise anything
         pipe.send(f"{type(error).__name__}: {error}")

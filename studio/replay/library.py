@@ -1,4 +1,4 @@
-"""Where episodes are, and who may see and annotate them. Whoever serves the replay says so."""
+"""Where episodes are, and who may see and annotate them: the server of the replay implements it."""
 
 import enum
 import uuid
@@ -28,7 +28,7 @@ class Admitted:
       collection: that has it.
       source: who it is, as annotations say: never a name or an address that others may not know.
       can_annotate: whether they may annotate it.
-      can_retract_all: whether they may take back what others said of it, too.
+      can_retract_all: whether they may take back annotations of others, too.
       is_listed: whether they may see the other episodes of the collection.
     """
 

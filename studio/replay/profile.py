@@ -22,7 +22,7 @@ Series = dict[str, np.ndarray]
 def series(episode: Episode) -> Series:
     """The rewards of each step; of several agents, or of a reward of several numbers, one series each.
 
-    A reward that is None, undefined, or no number counts as 0; NaN and infinity are kept.
+    A reward that is None, undefined, or no number counts as 0; NaN and infinity stay.
     """
     found: Series = {}
     if episode.length:

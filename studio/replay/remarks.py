@@ -30,25 +30,25 @@ def remarks(collection: Collection, episode: uuid.UUID) -> dict[str, Any]:
     return {"annotations": shown, "problems": problems}
 
 
-def labels_of(said: Mapping[str, Any]) -> list[str]:
+def labels_of(found: Mapping[str, Any]) -> list[str]:
     """The labels among what `remarks` gives."""
-    return sorted({each["value"] for each in said["annotations"] if each["kind"] == Kind.TAG.value})
+    return sorted({each["value"] for each in found["annotations"] if each["kind"] == Kind.TAG.value})
 
 
-def add(admitted: Admitted, episode: uuid.UUID, asked: Any) -> None:
+def add(admitted: Admitted, episode: uuid.UUID, body: Any) -> None:
     """Adds an annotation, and takes back the one that it replaces.
 
     Args:
       admitted: who says so, and where the episode is.
       episode: what it is about.
-      asked: the body of the request, see `routes`.
+      body: the body of the request, see `routes`.
 
     Raises:
       ApiError: that makes no sense, the tag is there already, or the one that it replaces is somebody else's.
     """
     collection = admitted.collection
     about = collection.episode(episode)
-    draft, replaced = _draft(about, asked), asked.get("replaces")
+    draft, replaced = _draft(about, body), body.get("replaces")
     with collection.annotating:
         found, _ = _said(collection, about)
         gone = None if replaced is None else _own(admitted, found, replaced)
@@ -131,25 +131,25 @@ def _is_shown(annotation: Annotation) -> bool:
     return is_plain or (annotation.kind is Kind.FIELD and annotation.field == REWARD)
 
 
-def _draft(episode: Episode, asked: Any) -> Draft:
-    if not isinstance(asked, dict) or not asked.keys() <= _KEYS:
+def _draft(episode: Episode, body: Any) -> Draft:
+    if not isinstance(body, dict) or not body.keys() <= _KEYS:
         raise _bad(f"expected an object with some of {', '.join(sorted(_KEYS))}", "")
-    steps, sure = _steps(episode, asked.get("steps")), _confidence(asked.get("confidence"))
-    match asked.get("kind"):
+    steps, sure = _steps(episode, body.get("steps")), _confidence(body.get("confidence"))
+    match body.get("kind"):
         case "tag":
-            return layers.tag(episode, checked_label(asked.get("text")), steps, confidence=sure)
+            return layers.tag(episode, checked_label(body.get("text")), steps, confidence=sure)
         case "note":
-            text = _text(asked.get("text"))
+            text = _text(body.get("text"))
             if len(text) > MOST_NOTE:
                 raise _bad(f"expected at most {MOST_NOTE} characters, got {len(text)}", "text")
             return layers.note(episode, text, steps, confidence=sure)
         case "reward":
-            return layers.reward(episode, _value(asked), _acted(episode, steps), confidence=sure)
+            return layers.reward(episode, _value(body), _acted(episode, steps), confidence=sure)
         case "return":
             if steps is not None:
                 raise _bad("a return is of the whole episode; expected null", "steps")
-            return layers.episode_return(episode, _value(asked), confidence=sure)
-    raise _bad(f'expected "tag", "note", "reward" or "return", got {str(asked.get("kind"))[:40]!r}', "kind")
+            return layers.episode_return(episode, _value(body), confidence=sure)
+    raise _bad(f'expected "tag", "note", "reward" or "return", got {str(body.get("kind"))[:40]!r}', "kind")
 
 
 def _text(given: Any) -> str:
@@ -160,8 +160,8 @@ def _text(given: Any) -> str:
     return given
 
 
-def _value(asked: Mapping[str, Any]) -> float:
-    given = asked.get("value")
+def _value(body: Mapping[str, Any]) -> float:
+    given = body.get("value")
     try:
         value = float(given) if isinstance(given, int | float) and not isinstance(given, bool) else math.nan
     except OverflowError:
@@ -217,10 +217,10 @@ def _about(steps: range | None) -> str:
     return f"step {steps.start} has" if len(steps) == 1 else f"steps {steps.start} to {steps.stop - 1} have"
 
 
-def _covers(there: range | None, asked: range | None) -> bool:
-    if there is None or asked is None:
-        return there is asked
-    return there.start <= asked.start and asked.stop <= there.stop
+def _covers(there: range | None, wanted: range | None) -> bool:
+    if there is None or wanted is None:
+        return there is wanted
+    return there.start <= wanted.start and wanted.stop <= there.stop
 
 
 def _own(
@@ -231,7 +231,7 @@ def _own(
         if str(each.id) == annotation:
             if each.source == admitted.source or admitted.can_retract_all:
                 return each, layer
-            message = f"{each.source} said so; only they, or who made the study, can take it back"
+            message = f"{each.source} wrote this; only they, or the maker of the study, can take it back"
             raise ApiError(403, "forbidden", message, "annotation")
     message = f"there is no annotation {str(annotation)[:40]}; somebody may have taken it back"
     raise ApiError(404, "no_annotation", message, "annotation")

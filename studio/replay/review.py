@@ -1,4 +1,4 @@
-"""Tells everybody who looks at an episode what others say of it, at once, and how long it has grown."""
+"""Notifies the open pages of an episode when its annotations or its length change."""
 
 import asyncio
 import contextlib
@@ -22,10 +22,10 @@ with needs("studio"):
     from starlette.websockets import WebSocket, WebSocketDisconnect
 
 log = logging.getLogger(__name__)
-LOOK_SECONDS: Final = 1.0
-"""What this server did is told at once; what other processes record and say is seen after so long."""
+UPDATE_SECONDS: Final = 1.0
+"""Changes by this server are sent at once; those by other processes after so long."""
 SEND_SECONDS: Final = 10.0
-"""A page that takes no message for so long is let go; it comes back and gets the latest."""
+"""A page that takes no message for so long is closed; it connects again and gets the latest."""
 
 Admit = Callable[[], Awaitable[object]]
 
@@ -36,21 +36,21 @@ class _Page:
 
     socket: WebSocket
     admit: Admit
-    told: dict[str, str] = field(default_factory=dict)
+    sent: dict[str, str] = field(default_factory=dict)
 
-    async def tell(self, messages: dict[str, str]) -> None:
+    async def send(self, messages: dict[str, str]) -> None:
         """Sends what is new, if its person may still see it."""
-        news = {kind: text for kind, text in messages.items() if self.told.get(kind) != text}
+        news = {kind: text for kind, text in messages.items() if self.sent.get(kind) != text}
         if news:
             await self.admit()
         for kind, text in news.items():
-            self.told[kind] = text
+            self.sent[kind] = text
             await asyncio.wait_for(self.socket.send_text(text), SEND_SECONDS)
 
 
 @dataclass(eq=False, slots=True)
-class _Room:
-    """Those who look at an episode."""
+class _Group:
+    """The open pages of an episode."""
 
     collection: Collection
     episode: uuid.UUID
@@ -58,27 +58,27 @@ class _Room:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     task: asyncio.Task[None] | None = None
 
-    async def look(self) -> None:
-        """Tells all pages what has changed; one that does not listen is closed."""
+    async def update(self) -> None:
+        """Sends all pages what has changed; one that takes no messages is closed."""
         async with self.lock:
             messages = await run_in_threadpool(_messages, self.collection, self.episode)
-            await asyncio.gather(*(self._tell(page, messages) for page in list(self.pages)))
+            await asyncio.gather(*(self._send(page, messages) for page in list(self.pages)))
 
-    async def _tell(self, page: _Page, messages: dict[str, str]) -> None:
+    async def _send(self, page: _Page, messages: dict[str, str]) -> None:
         try:
-            await page.tell(messages)
+            await page.send(messages)
         except (RldsKitError, WebSocketDisconnect, RuntimeError, TimeoutError, OSError):
             self.pages.discard(page)
             with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
                 await page.socket.close()
 
     async def watch(self) -> None:
-        """Looks again and again."""
+        """Updates the pages again and again."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(UPDATE_SECONDS)
             try:
-                await self.look()
-            except (RldsKitError, RiegeliError, OSError) as error:  # the dataset may be deleted, or mended
+                await self.update()
+            except (RldsKitError, RiegeliError, OSError) as error:  # the dataset may be deleted, or repaired
                 log.warning("episode %s: %s", self.episode, error)
 
 
@@ -86,53 +86,53 @@ class Review:
     """The open pages, by episode."""
 
     def __init__(self) -> None:
-        self._rooms: dict[uuid.UUID, _Room] = {}
+        self._groups: dict[uuid.UUID, _Group] = {}
 
     async def attend(self, socket: WebSocket, collection: Collection, episode: uuid.UUID, admit: Admit) -> None:
-        """Keeps a page informed until it goes; what it says is not listened to.
+        """Notifies a page until it is closed; its own messages are ignored.
 
         Args:
           socket: accepted.
           collection: that has the episode.
           episode: which.
-          admit: called before the page is told something new; raises if its person may not see it any more.
+          admit: called before the page is sent something new; raises if its person may not see it any more.
         """
-        room = self._rooms.setdefault(episode, _Room(collection, episode))
+        group = self._groups.setdefault(episode, _Group(collection, episode))
         page = _Page(socket, admit)
-        room.pages.add(page)
-        if room.task is None:
-            room.task = asyncio.create_task(room.watch())
+        group.pages.add(page)
+        if group.task is None:
+            group.task = asyncio.create_task(group.watch())
         try:
-            await room.look()
+            await group.update()
             while (await socket.receive())["type"] != "websocket.disconnect":
                 pass
         except (WebSocketDisconnect, RuntimeError):
             return  # gone
         finally:
-            room.pages.discard(page)
-            if not room.pages and self._rooms.get(episode) is room:
-                del self._rooms[episode]
-                room.task.cancel()
+            group.pages.discard(page)
+            if not group.pages and self._groups.get(episode) is group:
+                del self._groups[episode]
+                group.task.cancel()
 
-    async def tell(self, episode: uuid.UUID) -> None:
-        """Tells every page of an episode what has changed."""
-        room = self._rooms.get(episode)
-        if room is not None:
-            await room.look()
+    async def notify(self, episode: uuid.UUID) -> None:
+        """Sends every page of an episode what has changed."""
+        group = self._groups.get(episode)
+        if group is not None:
+            await group.update()
 
     async def close(self) -> None:
-        """Lets all pages go."""
-        rooms, self._rooms = list(self._rooms.values()), {}
-        for room in rooms:
-            if room.task is not None:
-                room.task.cancel()
-            for page in list(room.pages):
+        """Closes all pages."""
+        groups, self._groups = list(self._groups.values()), {}
+        for group in groups:
+            if group.task is not None:
+                group.task.cancel()
+            for page in list(group.pages):
                 with contextlib.suppress(WebSocketDisconnect, RuntimeError, OSError):
                     await page.socket.close()
 
 
 def _messages(collection: Collection, number: uuid.UUID) -> dict[str, str]:
-    """All that a page is told, so that a lost message does no harm."""
+    """All messages for a page; each has the whole state, so that a lost one does no harm."""
     episode = collection.episode(number)
     parts = {
         "length": {"length": episode.length, "end": ending(episode)},

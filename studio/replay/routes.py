@@ -15,14 +15,14 @@ UUID, with or without hyphens. Steps count from 0; a span of steps is `[first, e
 | POST /api/replay/{episode}/annotations | adds one; 201, and all of them |
 | DELETE /api/replay/{episode}/annotations/{id} | takes one back; all that are left |
 | POST /api/annotations | `{"episodes": [id, ...], "text"}`: a tag for many episodes; `{"added": 3, "had": 1}` |
-| WebSocket /ws/review?episode={episode} | what is said of the episode, and how long it is, as it changes |
+| WebSocket /ws/review?episode={episode} | the annotations and the length of the episode, as they change |
 
 **An episode**: `id`, `number` and `count` (in the dataset; null in the studio), `before` and `after` (ids of
 neighbours or null), `length`, `end` ("terminated", "truncated", "interrupted", "incomplete", "open", "damaged"),
 `started` (ISO 8601), `rate` (steps a second), `fields` (`[{"name", "kind"}]`, kinds as of values), `spec`, `about`
 (values of `metadata`, `run_metadata`, `provenance`, `seed`, `options`), `action_names` (of discrete actions, or
 empty), `profile`, `annotations`, `problems` (texts: what could not be read), `source` (who one is), `can_annotate`,
-`can_retract_all` (else what one has said oneself),
+`can_retract_all` (else only one's own annotations),
 `can_be_drawn` (whether pictures can be drawn again, as far as that is known before).
 
 **A profile**: `{"first", "end", "is_exact", "steps": [...], "series": [{"name", "rewards": [...], "sums": [...],
@@ -59,7 +59,7 @@ Numbers that a browser cannot hold exactly, infinity and NaN are text.
 is there already is refused with code "duplicate" (409).
 
 **The socket** sends `{"v": 1, "type": "annotations", "annotations", "problems"}` and `{"v": 1, "type": "length",
-"length", "end"}`, each at once and then when it changes. What it is told it does not listen to. It is closed with code
+"length", "end"}`, each at once and then when it changes. Its own messages are ignored. It is closed with code
 4403 where it may not be opened.
 """
 
@@ -71,9 +71,10 @@ from typing import Any, Final
 
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.extras import needs
+from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.replay import remarks, steps
-from rlds_kit.studio.replay.answers import answer, answered
+from rlds_kit.studio.replay.answers import answered
 from rlds_kit.studio.replay.bodies import json_of, whole_number
 from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.library import Admitted, Deed, Library
@@ -87,7 +88,7 @@ with needs("studio"):
     from starlette.routing import BaseRoute, Route, WebSocketRoute
     from starlette.websockets import WebSocket
 
-_KEPT: Final = {"Cache-Control": "private, max-age=3600", "X-Content-Type-Options": "nosniff"}
+_CACHED: Final = {"Cache-Control": "private, max-age=3600", "X-Content-Type-Options": "nosniff"}
 """A recorded step never changes."""
 REFUSED: Final = 4403
 """Code with which a WebSocket is closed that may not be opened; no 4xxx code is registered (RFC 6455, 7.4.2)."""
@@ -100,7 +101,7 @@ def replay_routes(library: Library, review: Review, drawings: Drawings) -> Seque
 
     Args:
       library: where episodes are, and who may see and annotate them.
-      review: which pages are told of annotations; whoever serves them calls its `close` at the end.
+      review: pages that are notified of annotations; the server calls its `close` at the end.
       drawings: what is drawn again; likewise.
     """
     replay = _Replay(library, review, drawings)
@@ -125,7 +126,7 @@ class _Replay:
 
     def __init__(self, library: Library, review: Review, drawings: Drawings) -> None:
         self._library, self._review, self._drawings = library, review, drawings
-        self._noting = asyncio.Lock()  # or the library could be told something older last
+        self._noting = asyncio.Lock()  # or the library could be notified of an older state last
 
     async def facts(self, request: Request) -> Response:
         found, episode = await self._open(request, Deed.SEE)
@@ -148,19 +149,19 @@ class _Replay:
         found, episode = await self._open(request, Deed.SEE)
         place, frame = _place(request), whole_number(request.query_params, "frame", 0, 0, 10**6)
         png = await run_in_threadpool(steps.step_picture, found.collection, episode, _step(request), place, frame)
-        return Response(png, media_type="image/png", headers=_KEPT)
+        return Response(png, media_type="image/png", headers=_CACHED)
 
     async def drawn(self, request: Request) -> Response:
         found, episode = await self._open(request, Deed.SEE)
         directory = str(found.collection.dataset.path)
         png = await run_in_threadpool(self._drawings.picture, directory, episode, _step(request))
-        return Response(png, media_type="image/png", headers=_KEPT)
+        return Response(png, media_type="image/png", headers=_CACHED)
 
     async def array(self, request: Request) -> Response:
         found, episode = await self._open(request, Deed.SEE)
         data = await run_in_threadpool(steps.step_array, found.collection, episode, _step(request), _place(request))
         name = f"{episode.hex}-{_step(request)}.npy"
-        headers = {**_KEPT, "Content-Disposition": f'attachment; filename="{name}"'}
+        headers = {**_CACHED, "Content-Disposition": f'attachment; filename="{name}"'}
         return Response(data, media_type="application/octet-stream", headers=headers)
 
     async def annotations(self, request: Request) -> Response:
@@ -170,12 +171,12 @@ class _Replay:
     async def annotate(self, request: Request) -> Response:
         found, episode = await self._open(request, Deed.ANNOTATE)
         await run_in_threadpool(remarks.add, found, episode, await json_of(request))
-        return await self._tell(found, episode, 201)
+        return await self._notify(found, episode, 201)
 
     async def retract(self, request: Request) -> Response:
         found, episode = await self._open(request, Deed.ANNOTATE)
         await run_in_threadpool(remarks.take_back, found, episode, request.path_params["annotation"])
-        return await self._tell(found, episode, 200)
+        return await self._notify(found, episode, 200)
 
     async def tag_many(self, request: Request) -> Response:
         wanted, label = _many(await json_of(request))
@@ -183,7 +184,7 @@ class _Replay:
         tagged = await run_in_threadpool(remarks.tag_all, admitted, label)
         for found, episode in admitted:
             if episode in tagged:
-                await self._tell(found, episode, 201)
+                await self._notify(found, episode, 201)
         return answer({"added": len(tagged), "had": len(wanted) - len(tagged)}, 201)
 
     async def review(self, socket: WebSocket) -> None:
@@ -202,13 +203,13 @@ class _Replay:
         wanted: uuid.UUID = request.path_params["episode"]
         return await self._library.admit(request, deed, wanted), wanted
 
-    async def _tell(self, found: Admitted, episode: uuid.UUID, status: int) -> Response:
-        """Tells all pages, and the library, what is said of an episode now."""
+    async def _notify(self, found: Admitted, episode: uuid.UUID, status: int) -> Response:
+        """Notifies all pages, and the library, of the annotations of an episode."""
         async with self._noting:
-            said: dict[str, Any] = await run_in_threadpool(remarks.remarks, found.collection, episode)
-            await self._library.annotated(episode, remarks.labels_of(said))
-        await self._review.tell(episode)
-        return answer(said, status)
+            found_remarks: dict[str, Any] = await run_in_threadpool(remarks.remarks, found.collection, episode)
+            await self._library.annotated(episode, remarks.labels_of(found_remarks))
+        await self._review.notify(episode)
+        return answer(found_remarks, status)
 
 
 def _step(request: Request) -> int:
@@ -220,11 +221,11 @@ def _place(request: Request) -> str:
     return request.query_params.get("field", "observation")
 
 
-def _many(asked: Any) -> tuple[list[uuid.UUID], str]:
+def _many(body: Any) -> tuple[list[uuid.UUID], str]:
     """The episodes and the label of a request that tags many."""
-    if not isinstance(asked, dict) or not asked.keys() <= {"v", "episodes", "text"}:
+    if not isinstance(body, dict) or not body.keys() <= {"v", "episodes", "text"}:
         raise ApiError(400, "malformed", "expected an object of episodes and text")
-    ids, text = asked.get("episodes"), asked.get("text")
+    ids, text = body.get("episodes"), body.get("text")
     if not isinstance(ids, list) or not 0 < len(ids) <= MOST_AT_ONCE:
         raise ApiError(400, "malformed", f"expected 1 to {MOST_AT_ONCE} ids of episodes", "episodes")
     try:

@@ -1,4 +1,4 @@
-"""What the table of episodes shows of each: made once, and read only as far as it is asked for."""
+"""What the table of episodes shows of each: made once, and read only as far as it is needed."""
 
 import threading
 import uuid
@@ -16,7 +16,7 @@ from rlds_kit.studio.json_numbers import number as json_number
 from rlds_kit.studio.replay.profile import episode_return
 
 KNOWN: Final = 200_000
-"""Of so many episodes it is kept; then it is read anew."""
+"""It is cached for so many episodes; then it is read anew."""
 T = TypeVar("T")
 
 
@@ -39,19 +39,19 @@ class Rows:
 
     def origin(self, episode: Episode) -> Origin:
         """Where it comes from."""
-        return self._kept(self._origins, episode.id, lambda: _origin(episode))
+        return self._cached(self._origins, episode.id, lambda: _origin(episode))
 
     def total(self, episode: Episode) -> float:
         """The sum of its rewards by now; 0 where they are damaged."""
         key = episode.id, episode.length
-        return self._kept(self._returns, key, lambda: _unless_damaged(lambda: episode_return(episode), 0.0))
+        return self._cached(self._returns, key, lambda: _unless_damaged(lambda: episode_return(episode), 0.0))
 
     def seconds(self, episode: Episode) -> float | None:
         """How long it took by now; None where that is damaged or not known."""
         key = episode.id, episode.length
-        return self._kept(self._seconds, key, lambda: (_unless_damaged(lambda: duration(episode), None),))[0]
+        return self._cached(self._seconds, key, lambda: (_unless_damaged(lambda: duration(episode), None),))[0]
 
-    def _kept(self, known: dict[Any, T], key: Any, read: Callable[[], T]) -> T:
+    def _cached(self, known: dict[Any, T], key: Any, read: Callable[[], T]) -> T:
         found = known.get(key)
         if found is None:
             found = read()

@@ -1,4 +1,4 @@
-"""What a page asks of an episode: what it is, one step, one picture, one array."""
+"""What a page requests of an episode: a summary, one step, one picture, one array."""
 
 import io
 import uuid
@@ -40,7 +40,7 @@ def episode_facts(admitted: Admitted, wanted: uuid.UUID) -> dict[str, Any]:
     """
     collection = admitted.collection
     episode, problems = collection.episode(wanted), list[str]()
-    said = remarks(collection, wanted)
+    found = remarks(collection, wanted)
     return {
         "id": str(episode.id),
         **_neighbours(collection, wanted, is_listed=admitted.is_listed),
@@ -55,8 +55,8 @@ def episode_facts(admitted: Admitted, wanted: uuid.UUID) -> dict[str, Any]:
         },
         "action_names": list(_tried(lambda: action_names(episode), (), problems)),
         "profile": _tried(lambda: profile(episode), None, problems),
-        "annotations": said["annotations"],
-        "problems": list(dict.fromkeys([*problems, *said["problems"]])),
+        "annotations": found["annotations"],
+        "problems": list(dict.fromkeys([*problems, *found["problems"]])),
         "source": admitted.source,
         "can_annotate": admitted.can_annotate,
         "can_retract_all": admitted.can_retract_all,
@@ -173,7 +173,7 @@ def _neighbours(collection: Collection, wanted: uuid.UUID, *, is_listed: bool) -
 
 
 def _tried(read: Any, default: Any, problems: list[str]) -> Any:
-    """What can be read; damage is told, and hides nothing else."""
+    """What can be read; damage is reported, and hides nothing else."""
     try:
         return read()
     except (DamagedError, RiegeliError) as error:

@@ -1,6 +1,6 @@
 """Recorded values as JSON that a page can show: exact, and with their types.
 
-Every value is an object with a "kind", which `routes` lists. Images are asked for by their place, a JSON Pointer (RFC
+Every value is an object with a "kind", which `routes` lists. Images are requested by their place, a JSON Pointer (RFC
 6901) without the first "/"; numbers are those of `numbers`.
 """
 
@@ -30,7 +30,7 @@ def shown(value: Any, place: str | None = "") -> dict[str, Any]:
 
     Args:
       value: as it was recorded.
-      place: where it stands; None where nobody can ask for it, and then no image is made of it.
+      place: where it stands; None where it cannot be requested, and then no image is made of it.
 
     >>> shown(np.float32(0.5))
     {'kind': 'number', 'type': 'float32', 'value': 0.5}

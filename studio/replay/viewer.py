@@ -11,9 +11,10 @@ from http import HTTPStatus
 from typing import Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.studio.api.answer import answer, refusal
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.page_files import page_routes
-from rlds_kit.studio.replay.answers import answer, answered, refusal
+from rlds_kit.studio.replay.answers import answered
 from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.library import Admitted, Deed
@@ -99,7 +100,7 @@ class Local:
 
 
 class OneDataset:
-    """A library of one collection, in which whoever is let in may do everything. A `Library`."""
+    """A library of one collection, in which everybody who is admitted may do everything. A `Library`."""
 
     def __init__(self, collection: Collection, source: str) -> None:
         self._admitted = Admitted(collection, source, can_retract_all=True, is_listed=True)
@@ -119,7 +120,7 @@ def application(collection: Collection, source: str, token: str, port: int) -> S
     and `GET /api/episodes`: see `Table.page`.
 
     Args:
-      collection: what is looked at.
+      collection: that is shown.
       source: whose annotations are made.
       token: who has it may see and annotate everything.
       port: where it will listen.
@@ -163,7 +164,7 @@ class Viewer:
     """Serves a collection on this machine.
 
     Args:
-      collection: what is looked at.
+      collection: that is shown.
       source: whose annotations are made.
       port: where to listen; 0: any free one.
 

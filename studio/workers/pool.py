@@ -65,14 +65,14 @@ class WorkerPool:
         environment = Environment(worker, next(self._numbers))
         worker.environments.append(environment)
         try:
-            opened = await environment.ask(request)
+            opened = await environment.request(request)
         except BaseException:
             worker.forget(environment)
             raise
         environment.opened = opened
         return environment
 
-    async def ask(self, request: requests.Catalogue | requests.Describe) -> Any:  # the answer that belongs to it
+    async def request(self, request: requests.Catalogue | requests.Describe) -> Any:  # the answer that belongs to it
         """Has any worker do a request that needs no environment.
 
         Raises:
@@ -80,7 +80,7 @@ class WorkerPool:
           PoolFullError: the processes have as many environments as they may.
           EnvironmentLostError: doing it crashed or hangs.
         """
-        return await Environment(self._least_loaded(), next(self._numbers)).ask(request)
+        return await Environment(self._least_loaded(), next(self._numbers)).request(request)
 
     def _least_loaded(self) -> "_Worker":
         self._workers = [worker for worker in self._workers if worker.is_alive]
@@ -122,7 +122,7 @@ class Environment:
 
     Attributes:
       opened: what there is to know of it.
-      on_lost: called with the reason when its worker dies while nothing was asked of it.
+      on_lost: called with the reason when its worker dies and no request is pending.
     """
 
     opened: requests.Opened
@@ -131,14 +131,14 @@ class Environment:
         self._worker, self.number = worker, number
         self.on_lost: Callable[[str], None] | None = None
 
-    async def ask(self, request: requests.Request) -> Any:  # the answer that belongs to the request
+    async def request(self, request: requests.Request) -> Any:  # the answer that belongs to the request
         """Has the worker do a request.
 
         Raises:
           EnvironmentLostError: the environment can be used no more.
           RequestFailedError: the request could not be done, and nothing changed.
         """
-        answer = await self._worker.ask(self.number, request)
+        answer = await self._worker.request(self.number, request)
         if isinstance(answer, requests.Failed):
             if answer.is_lost:
                 self._worker.forget(self)
@@ -149,12 +149,12 @@ class Environment:
     async def close(self) -> None:
         """Lets it go; an open episode ends as INTERRUPTED."""
         with contextlib.suppress(EnvironmentLostError):
-            await self.ask(requests.Close())
+            await self.request(requests.Close())
         self._worker.forget(self)
 
 
 @dataclass(eq=False)
-class _Asked:
+class _Pending:
     """A request on its way."""
 
     future: "asyncio.Future[requests.Answer]"
@@ -171,8 +171,8 @@ class _Worker:
         self._loop = asyncio.get_running_loop()
         self._pipe, theirs = multiprocessing.Pipe()
         self._process = process.start(work, theirs)
-        theirs.close()  # or nobody would see the worker die
-        self._asked: dict[int, _Asked] = {}  # the oldest first
+        theirs.close()  # or the death of the worker would not be noticed
+        self._pending: dict[int, _Pending] = {}  # the oldest first
         self._watch: asyncio.TimerHandle | None = None
         self._numbers = itertools.count()
         self._lost = ""
@@ -187,7 +187,7 @@ class _Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether it takes requests."""
         return not self._lost
 
     def forget(self, environment: Environment) -> None:
@@ -195,20 +195,20 @@ class _Worker:
         if environment in self.environments:
             self.environments.remove(environment)
 
-    async def ask(self, environment: int, request: requests.Request) -> requests.Answer:
+    async def request(self, environment: int, request: requests.Request) -> requests.Answer:
         """Has a request done."""
         if self._lost:
             raise EnvironmentLostError(self._lost)
         number = next(self._numbers)
         due = self._loop.time() + self._answer_seconds
-        asked = self._asked[number] = _Asked(self._loop.create_future(), request, environment, due)
+        pending = self._pending[number] = _Pending(self._loop.create_future(), request, environment, due)
         if self._watch is None:  # one for all requests: nearly every one is answered soon
-            self._watch = self._loop.call_at(due, self._look_after)
+            self._watch = self._loop.call_at(due, self._watch_pending)
         try:
             self._send(number, environment, request)
-            return await asked.future
+            return await pending.future
         finally:
-            self._asked.pop(number, None)
+            self._pending.pop(number, None)
 
     def _send(self, *what: Any) -> None:
         try:
@@ -216,14 +216,14 @@ class _Worker:
         except OSError:
             self._lose("the process of the environment is gone")
 
-    def _look_after(self) -> None:
+    def _watch_pending(self) -> None:
         """Kills a process that has not answered for too long."""
         self._watch = None
-        oldest = next((asked for asked in self._asked.values() if not asked.future.done()), None)
+        oldest = next((pending for pending in self._pending.values() if not pending.future.done()), None)
         if oldest is None:
             return
         if self._loop.time() < oldest.due:
-            self._watch = self._loop.call_at(oldest.due, self._look_after)
+            self._watch = self._loop.call_at(oldest.due, self._watch_pending)
             return
         self._process.kill()
         what = f"{type(oldest.request).__name__} of environment {oldest.environment}"
@@ -236,19 +236,19 @@ class _Worker:
                 number, answer = pipe.recv()
             except (EOFError, OSError):
                 break
-            self._tell(self._answered, number, answer)
+            self._call_soon(self._answered, number, answer)
         self._process.join()
         code = self._process.exitcode
-        self._tell(self._lose, f"the process of the environment ended with code {code}")
+        self._call_soon(self._lose, f"the process of the environment ended with code {code}")
 
-    def _tell(self, function: Callable[..., None], *arguments: Any) -> None:
+    def _call_soon(self, function: Callable[..., None], *arguments: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def _answered(self, number: int, answer: requests.Answer) -> None:
-        asked = self._asked.get(number)
-        if asked is not None and not asked.future.done():
-            asked.future.set_result(answer)
+        pending = self._pending.get(number)
+        if pending is not None and not pending.future.done():
+            pending.future.set_result(answer)
 
     def _lose(self, reason: str) -> None:
         if self._lost:
@@ -269,10 +269,10 @@ class _Worker:
             self._watch.cancel()
 
     def _refuse(self) -> None:
-        """Tells those who wait for an answer that there will be none."""
-        for asked in self._asked.values():
-            if not asked.future.done():
-                asked.future.set_exception(EnvironmentLostError(self._lost))
+        """Fails all pending requests."""
+        for pending in self._pending.values():
+            if not pending.future.done():
+                pending.future.set_exception(EnvironmentLostError(self._lost))
 
     def _end(self) -> None:
         with contextlib.suppress(OSError):
@@ -281,4 +281,4 @@ class _Worker:
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
-        self._answers.join()  # those that came are told before the others are refused
+        self._answers.join()  # answers that came are delivered before the other requests fail

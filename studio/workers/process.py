@@ -11,7 +11,7 @@ from typing import Any, Final
 PRELOADED: Final = ("rlds_kit.studio.workers.worker",)
 TUNABLES: Final = "GLIBC_TUNABLES"
 LARGE_PAGES: Final = "glibc.malloc.hugetlb"
-"""Has glibc (since 2.35) ask for memory in pages of 2 MiB; whatever else frees and allocates does not know the name.
+"""Has glibc (since 2.35) request memory in pages of 2 MiB; other allocators ignore the name.
 
 A processor that slept between two steps has to find every page again: with few of them a step takes a sixth less time.
 """
@@ -36,7 +36,7 @@ def start(target: Callable[..., None], *arguments: Any) -> BaseProcess:
 
 @contextlib.contextmanager
 def _large_pages() -> Iterator[None]:
-    """What is started here allocates from large pages, unless whoever started this process chose otherwise."""
+    """What is started here allocates from large pages, unless the environment of this process sets that already."""
     before = os.environ.get(TUNABLES)
     if before is None:
         os.environ[TUNABLES] = f"{LARGE_PAGES}=1"

@@ -1,4 +1,4 @@
-"""What a worker is asked to do, and what it answers. Both travel by pipe between processes of one program.
+"""Requests to a worker, and its answers. Both travel by pipe between processes of one program.
 
 What travels with every step are named tuples: they are made, and pickled, sooner.
 """
@@ -13,7 +13,7 @@ from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.frames.picture import Encoded, Quality
 
 
-class Look(NamedTuple):
+class View(NamedTuple):
     """How a person wants to see the environment.
 
     Attributes:
@@ -66,13 +66,13 @@ class Reset:
     """Begin an episode.
 
     Attributes:
-      look: of the first picture.
+      view: of the first picture.
       seed: None: one is drawn.
       options: of the reset.
       metadata: of the episode, as far as it is known now.
     """
 
-    look: Look
+    view: View
     seed: int | None = None
     options: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -97,13 +97,13 @@ class Step(NamedTuple):
     """Do a step.
 
     Attributes:
-      look: of the picture.
+      view: of the picture.
       actions: by seat, of those that no policy drives.
       play: what is recorded of people: who acted, keys, frames, messages.
       is_last: whether the step is truncated by a limit of the study.
     """
 
-    look: Look
+    view: View
     actions: Mapping[str, Any]
     play: Mapping[str, Any] = {}
     is_last: bool = False
@@ -132,20 +132,15 @@ class Show:
     """Give a picture of what there is to see now; nothing changes.
 
     Attributes:
-      look: of the picture.
+      view: of the picture.
     """
 
-    look: Look
+    view: View
 
 
 @dataclass(frozen=True, slots=True)
 class Sync:
     """Put what is recorded so far on the disk."""
-
-
-@dataclass(frozen=True, slots=True)
-class Synced:
-    """It is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,24 +157,8 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """The recording of an episode is complete, and on the disk.
-
-    Attributes:
-      steps: how many were done.
-    """
-
-    steps: int
-
-
-@dataclass(frozen=True, slots=True)
 class Close:
     """Let the environment go; an open episode ends as INTERRUPTED."""
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """It is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,17 +173,6 @@ class Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogued:
-    """Environments can be made.
-
-    Attributes:
-      modules: by id, the module that registered it; "" for those that any worker knows.
-    """
-
-    modules: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Describe:
     """Say what can be set when an environment is made; needs none.
 
@@ -213,17 +181,6 @@ class Describe:
     """
 
     id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """What can be set when an environment is made.
-
-    Attributes:
-      schema: JSON schema of its keyword arguments.
-    """
-
-    schema: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,4 +197,5 @@ class Failed:
 
 
 Request = Open | Reset | Step | Show | Sync | Finish | Close | Catalogue | Describe
-Answer = Opened | Begun | Stepped | Encoded | Synced | Finished | Closed | Catalogued | Described | Failed
+Answer = Opened | Begun | Stepped | Encoded | Mapping[str, Any] | Failed | None
+"""None: it is done. A mapping: by id of an environment, its module; or a JSON schema."""

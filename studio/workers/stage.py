@@ -104,9 +104,9 @@ class Stage:
                 seed=seed,
                 options=request.options,
             )
-            self._episode.append(self._with_picture(observed, request.look))
+            self._episode.append(self._with_picture(observed, request.view))
         number = "" if self._episode is None else self._episode.id.hex
-        return requests.Begun(number, seed, self.show(request.look))
+        return requests.Begun(number, seed, self.show(request.view))
 
     def step(self, request: requests.Step) -> requests.Stepped:
         """Does a step, and records it before anybody sees it."""
@@ -116,10 +116,10 @@ class Stage:
         self._is_limited = request.is_last
         self._steps += 1
         if self._episode is not None:
-            observed = self._with_picture(outcome.observed, request.look)
+            observed = self._with_picture(outcome.observed, request.view)
             self._episode.append(observed, {**outcome.acted, PLAY: request.play})
         terminated, truncated = outcome.flags
-        picture = self.show(request.look)
+        picture = self.show(request.view)
         return requests.Stepped(self._steps, outcome.rewards, terminated, truncated or request.is_last, picture)
 
     def _complete(self, actions: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -129,32 +129,31 @@ class Stage:
         missing = [seat for seat in self._playable.seats if seat not in actions]
         return {**actions, **{seat: self._playable.act(self._policies.get(seat, "random"), seat) for seat in missing}}
 
-    def _with_picture(self, observed: Mapping[str, Any], look: requests.Look) -> Mapping[str, Any]:
+    def _with_picture(self, observed: Mapping[str, Any], view: requests.View) -> Mapping[str, Any]:
         """The fields of a row, and what there is to see where that is recorded."""
         self._drawn = {}
         if not self._are_pictures_recorded:
             return observed
         try:
-            picture = self._playable.picture(look.camera)
+            picture = self._playable.picture(view.camera)
         except Exception:  # noqa: BLE001  `show` says so; what was observed is recorded first
             return observed
-        self._drawn = {look.camera: picture}
+        self._drawn = {view.camera: picture}
         return observed if picture is None else {**observed, PICTURE: copy_value(picture)}
 
-    def show(self, look: requests.Look) -> Encoded:
+    def show(self, view: requests.View) -> Encoded:
         """What there is to see."""
-        if look.quality is None:
+        if view.quality is None:
             return self._encoder.encode(None, Quality.LOW)
-        drawn = self._drawn[look.camera] if look.camera in self._drawn else self._playable.picture(look.camera)
-        return self._encoder.encode(drawn, look.quality)
+        drawn = self._drawn[view.camera] if view.camera in self._drawn else self._playable.picture(view.camera)
+        return self._encoder.encode(drawn, view.quality)
 
-    def sync(self) -> requests.Synced:
+    def sync(self) -> None:
         """Puts what is recorded so far on the disk."""
         if self._recording is not None:
             self._recording.flush()
-        return requests.Synced()
 
-    def finish(self, request: requests.Finish) -> requests.Finished:
+    def finish(self, request: requests.Finish) -> None:
         """Completes the recording of the episode; returns when it is on the disk."""
         if self._episode is not None and self._recording is not None:
             episode, self._episode = self._episode, None
@@ -164,7 +163,6 @@ class Stage:
             else:
                 episode.discard()
             self._recording.flush()
-        return requests.Finished(self._steps)
 
     def _ending(self) -> tuple[EpisodeEnd, bool, bool]:
         """How the environment, or the limit of the study, ended the episode; else a person did."""

@@ -29,10 +29,10 @@ def work(pipe: "Connection[Any, Any]") -> None:
     stages: dict[int, Stage] = {}
     try:
         while True:
-            asked = pipe.recv()
-            if asked is None:
+            message = pipe.recv()
+            if message is None:
                 break
-            number, environment, request = asked
+            number, environment, request = message
             pipe.send((number, _answer(stages, environment, request)))
     except (EOFError, OSError):
         pass  # the server is gone
@@ -68,7 +68,7 @@ def _answer(stages: dict[int, Stage], environment: int, request: requests.Reques
 
 
 def _closed(stage: Stage) -> str:
-    """Closes what failed; returns what is to be said of that."""
+    """Closes what failed; returns the errors of that."""
     try:
         stage.close()
     except Exception as error:  # noqa: BLE001  it has failed already
@@ -81,21 +81,21 @@ def _do(stages: dict[int, Stage], environment: int, request: requests.Request) -
         stages[environment] = Stage(request)
         return stages[environment].opened()
     if isinstance(request, requests.Catalogue):
-        return requests.Catalogued(catalogue(request.modules))
+        return catalogue(request.modules)
     if isinstance(request, requests.Describe):
-        return requests.Described(kwargs_schema(request.id))
+        return kwargs_schema(request.id)
     stage = stages[environment]
     match request:
         case requests.Reset():
             return stage.reset(request)
         case requests.Step():
             return stage.step(request)
-        case requests.Show(look):
-            return stage.show(look)
+        case requests.Show(view):
+            return stage.show(view)
         case requests.Sync():
-            return stage.sync()
+            stage.sync()
         case requests.Finish():
-            return stage.finish(request)
+            stage.finish(request)
         case requests.Close():
             stages.pop(environment).close()
-            return requests.Closed()
+    return None

@@ -1,19 +1,17 @@
 """Somebody who plays in a studio through its WebSocket, as a page does."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
-from tests.studio.play.server import PATIENCE, Client, run
+from tests.studio.play.server import Client, entered, run
 from tests.studio.studio_process import Api
 
 
-@asynccontextmanager
-async def seated(person: Api, token: str) -> AsyncIterator[Client]:
+def seated(person: Api, token: str) -> AbstractAsyncContextManager[Client]:
     """A window of somebody who has said hello.
 
     Args:
@@ -22,22 +20,7 @@ async def seated(person: Api, token: str) -> AsyncIterator[Client]:
     """
     address = person.url.replace("http", "ws", 1) + "/ws/play"
     headers = {"Cookie": f"{person.cookie}={person.token}"} if person.token is not None else {}
-    origin = Origin(person.url)
-    async with connect(
-        address,
-        origin=origin,
-        additional_headers=headers,
-        compression=None,
-        max_size=None,
-        proxy=None,
-        open_timeout=PATIENCE,
-    ) as connection:
-        client = Client(connection)
-        try:
-            await client.send("hello", token=token)
-            yield client
-        finally:
-            await client.close()
+    return entered(address, token, origin=Origin(person.url), additional_headers=headers, proxy=None)
 
 
 async def start(client: Client, episode: int = 0) -> int:

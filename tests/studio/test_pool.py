@@ -24,7 +24,7 @@ from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import Environment, EnvironmentLostError, RequestFailedError, WorkerPool
 from tests.studio.studio_process import is_gone, lengths, wait_for
 
-LOOK = requests.Look(quality=Quality.EXACT)
+LOOK = requests.View(quality=Quality.EXACT)
 CORRIDOR = "tests.studio.odd_environments:rlds_kit_tests/Corridor-v0"
 
 
@@ -56,11 +56,13 @@ def test_what_is_recorded_is_what_the_environment_did(tmp_path: Path) -> None:
 
     async def play() -> None:
         async with opened(corridor(), tmp_path) as environment:
-            begun = await environment.ask(requests.Reset(LOOK, seed=5, options={"place": 0}, metadata={"user": "ann"}))
-            found = [await environment.ask(each) for each in step(*actions)]
+            begun = await environment.request(
+                requests.Reset(LOOK, seed=5, options={"place": 0}, metadata={"user": "ann"})
+            )
+            found = [await environment.request(each) for each in step(*actions)]
             assert [each.step for each in found] == [1, 2, 3, 4, 5]
             assert [each.terminated for each in found] == [False, False, False, False, True]
-            await environment.ask(requests.Finish({"status": "completed"}))
+            await environment.request(requests.Finish({"status": "completed"}))
             assert rlds_kit.open(tmp_path).episodes[0].id.hex == begun.episode_id
 
     run(play)
@@ -89,11 +91,11 @@ def test_a_request_that_cannot_be_sent_harms_nobody() -> None:
     async def play() -> None:
         async with opened(corridor(), None, answer_seconds=8) as environment, asyncio.timeout(60):
             environment.on_lost = lost.append
-            await environment.ask(requests.Reset(LOOK, seed=0))
+            await environment.request(requests.Reset(LOOK, seed=0))
             with pytest.raises((AttributeError, pickle.PicklingError)):
-                await environment.ask(requests.Reset(LOOK, seed=0, options={"no": lambda: None}))
+                await environment.request(requests.Reset(LOOK, seed=0, options={"no": lambda: None}))
             await asyncio.sleep(8.5)
-            await environment.ask(*step(1))
+            await environment.request(*step(1))
 
     run(play)
     assert lost == []
@@ -107,7 +109,7 @@ def test_who_waits_while_the_pool_is_closed_is_told(monkeypatch: pytest.MonkeyPa
         async with WorkerPool(1) as pool:
             environment = await pool.open(requests.Open(corridor(), None))
             os.kill(pool.processes[0], signal.SIGSTOP)
-            waiting = asyncio.create_task(environment.ask(requests.Reset(LOOK, seed=0)))
+            waiting = asyncio.create_task(environment.request(requests.Reset(LOOK, seed=0)))
             await asyncio.sleep(0)
             await pool.close()
             with pytest.raises(EnvironmentLostError, match="shut down"):
@@ -121,14 +123,14 @@ def test_flat_pictures_are_exact_whatever_the_quality() -> None:
 
     async def play() -> None:
         async with opened(corridor(), None) as environment:
-            begun = await environment.ask(requests.Reset(LOOK, seed=0))
+            begun = await environment.request(requests.Reset(LOOK, seed=0))
             assert (begun.episode_id, begun.picture.codec) == ("", Codec.PNG)
-            low = await environment.ask(requests.Show(requests.Look(quality=Quality.LOW)))
+            low = await environment.request(requests.Show(requests.View(quality=Quality.LOW)))
             assert low == begun.picture  # what is flat is exact at every quality
-            nothing = await environment.ask(requests.Show(requests.Look(quality=None)))
+            nothing = await environment.request(requests.Show(requests.View(quality=None)))
             assert (nothing.codec, nothing.data) == (Codec.NOTHING, b"")
         async with opened(corridor(render_mode="ansi"), None) as environment:
-            begun = await environment.ask(requests.Reset(LOOK, seed=0))
+            begun = await environment.request(requests.Reset(LOOK, seed=0))
             assert (begun.picture.codec, begun.picture.data) == (Codec.TEXT, b"...@...")
 
     run(play)
@@ -161,16 +163,16 @@ def test_trouble_ends_the_episode_and_keeps_what_was_played(trouble: str, said: 
     async def play() -> None:
         async with WorkerPool(1, answer_seconds=8) as pool:
             environment = await pool.open(requests.Open(corridor(trouble), str(tmp_path)))
-            await environment.ask(requests.Reset(LOOK, seed=0))
-            await environment.ask(*step(1))
+            await environment.request(requests.Reset(LOOK, seed=0))
+            await environment.request(*step(1))
             await asyncio.to_thread(wait_for, lambda: lengths(tmp_path) == [2])
             with pytest.raises(EnvironmentLostError, match=said):
-                await environment.ask(*step(1))
+                await environment.request(*step(1))
             with pytest.raises(EnvironmentLostError):
-                await environment.ask(*step(1))
+                await environment.request(*step(1))
             again = await pool.open(requests.Open(corridor(), str(tmp_path)))
-            await again.ask(requests.Reset(LOOK, seed=1))
-            await again.ask(requests.Finish({}))
+            await again.request(requests.Reset(LOOK, seed=1))
+            await again.request(requests.Finish({}))
 
     run(play)
     first, second = rlds_kit.open(tmp_path).episodes
@@ -186,12 +188,12 @@ def test_a_crash_leaves_the_others_of_its_process_alone(tmp_path: Path) -> None:
             bad = await pool.open(requests.Open(corridor("crash"), str(tmp_path / "bad")))
             good = await pool.open(requests.Open(corridor(), str(tmp_path / "good")))
             for each in (bad, good):
-                await each.ask(requests.Reset(LOOK, seed=0))
-                await each.ask(*step(1))
+                await each.request(requests.Reset(LOOK, seed=0))
+                await each.request(*step(1))
             with pytest.raises(EnvironmentLostError):
-                await bad.ask(*step(1))
-            assert (await good.ask(*step(1))).step == 2
-            await good.ask(requests.Finish({}))
+                await bad.request(*step(1))
+            assert (await good.request(*step(1))).step == 2
+            await good.request(requests.Finish({}))
 
     run(play)
     assert rlds_kit.open(tmp_path / "good").episodes[0].length == 3
@@ -206,14 +208,14 @@ def test_a_killed_worker_is_noticed_and_its_environments_are_told(tmp_path: Path
             told: list[str] = []
             for each in environments:
                 each.on_lost = told.append
-                await each.ask(requests.Reset(LOOK, seed=0))
-                await each.ask(*step(1))
+                await each.request(requests.Reset(LOOK, seed=0))
+                await each.request(*step(1))
             await asyncio.to_thread(wait_for, lambda: lengths(tmp_path) == [2, 2])
             os.kill(pool.processes[0], signal.SIGKILL)
             await asyncio.to_thread(wait_for, lambda: len(told) == 2)
             assert told == ["the process of the environment ended with code -9"] * 2
             again = await pool.open(requests.Open(corridor(), None))
-            await again.ask(requests.Reset(LOOK, seed=1))
+            await again.request(requests.Reset(LOOK, seed=1))
 
     run(play)
     assert [each.length for each in rlds_kit.open(tmp_path).episodes] == [2, 2]
@@ -249,9 +251,9 @@ def test_an_episode_that_is_not_kept_leaves_nothing(tmp_path: Path) -> None:
     async def play() -> None:
         async with opened(corridor(), tmp_path) as environment:
             for is_kept in (False, True):
-                await environment.ask(requests.Reset(LOOK, seed=3))
-                await environment.ask(*step(1))
-                await environment.ask(requests.Finish({"status": "x"}, is_kept=is_kept))
+                await environment.request(requests.Reset(LOOK, seed=3))
+                await environment.request(*step(1))
+                await environment.request(requests.Finish({"status": "x"}, is_kept=is_kept))
 
     run(play)
     assert len(rlds_kit.open(tmp_path).episodes) == 1
@@ -262,10 +264,10 @@ def test_the_limit_of_a_study_truncates(tmp_path: Path) -> None:
 
     async def play() -> None:
         async with opened(corridor(), tmp_path) as environment:
-            await environment.ask(requests.Reset(LOOK, seed=3))
-            found = await environment.ask(requests.Step(LOOK, {"player": 1}, is_last=True))
+            await environment.request(requests.Reset(LOOK, seed=3))
+            found = await environment.request(requests.Step(LOOK, {"player": 1}, is_last=True))
             assert (found.terminated, found.truncated) == (False, True)
-            await environment.ask(requests.Finish({}))
+            await environment.request(requests.Finish({}))
 
     run(play)
     assert rlds_kit.open(tmp_path).episodes[0].end is EpisodeEnd.TRUNCATED
@@ -277,10 +279,10 @@ def test_a_policy_acts_where_no_person_does(tmp_path: Path) -> None:
     async def play() -> None:
         async with opened(corridor(), tmp_path) as environment:
             for _ in range(2):
-                await environment.ask(requests.Reset(LOOK, seed=11))
+                await environment.request(requests.Reset(LOOK, seed=11))
                 for _ in range(2):
-                    await environment.ask(requests.Step(LOOK, {}))
-                await environment.ask(requests.Finish({}))
+                    await environment.request(requests.Step(LOOK, {}))
+                await environment.request(requests.Finish({}))
 
     run(play)
     first, second = rlds_kit.open(tmp_path).episodes
@@ -296,8 +298,8 @@ from tests.studio.test_pool import LOOK, corridor, step
 async def serve():
     pool = WorkerPool(1)
     environment = await pool.open(requests.Open(corridor(), sys.argv[1]))
-    await environment.ask(requests.Reset(LOOK, seed=0))
-    await environment.ask(*step(1))
+    await environment.request(requests.Reset(LOOK, seed=0))
+    await environment.request(*step(1))
     print(*pool.processes, flush=True)
     await asyncio.sleep(100)
 

@@ -319,7 +319,7 @@ ROWS: Final = {
         "the protocol",
         (
             "play/test_socket.py::r43_ten_thousand_malformed_messages_change_nothing",
-            "play/test_protocol.py::r43_what_is_no_message_is_answered_with_a_code_and_a_place",
+            "play/test_from_browser.py::r43_what_is_no_message_is_answered_with_a_code_and_a_place",
             "test_faults_of_the_server.py::r43_hundreds_of_malformed_requests_change_nothing",
         ),
     ),

@@ -28,7 +28,7 @@ def played(length: int | None = None, seconds: float = 0.5, **settings: Any) -> 
 def test_what_people_decide(save: bool, is_completed: bool, status: Status) -> None:
     """Kept and done, kept and not done, not wanted; all of them are recorded."""
     table = played(length=3)
-    assert table.all(messages.AskConfirmation) == [messages.AskConfirmation(is_completed=True, is_over=True)]
+    assert table.all(messages.RequestConfirmation) == [messages.RequestConfirmation(is_completed=True, is_over=True)]
     table.send(events.Confirm, "player", save, is_completed)
     assert (table.finish.status, table.finish.steps, table.finish.is_kept) == (status, 3, True)
     assert table.phase() is Phase.ENDED
@@ -53,7 +53,7 @@ def test_cancel_asks_and_suggests_not_completed() -> None:
     steps = table.trial.step
     table.send(events.Cancel, "player")
     table.wait(1)
-    assert table.all(messages.AskConfirmation) == [messages.AskConfirmation(is_completed=False, is_over=False)]
+    assert table.all(messages.RequestConfirmation) == [messages.RequestConfirmation(is_completed=False, is_over=False)]
     assert table.trial.step == steps
     table.send(events.Ready, "player")
     table.wait(1)
@@ -139,7 +139,7 @@ def test_an_episode_that_ends_during_the_question_is_over() -> None:
     table.sit()
     table.send(events.Cancel, "player")
     table.answer()
-    assert table.all(messages.AskConfirmation)[-1] == messages.AskConfirmation(is_completed=True, is_over=True)
+    assert table.all(messages.RequestConfirmation)[-1] == messages.RequestConfirmation(is_completed=True, is_over=True)
 
 
 def test_a_failure_while_ending_keeps_the_decision() -> None:

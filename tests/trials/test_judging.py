@@ -89,19 +89,19 @@ def test_a_limited_number_of_messages_waits_for_a_step() -> None:
     """While nobody makes a step, what is said would pile up."""
     table = Table(clocked(seats=[player("a"), player("b", is_required=False)], most_said=2), slow=True)
     table.sit("a", "ann", "1")
-    table.send(events.MessageSent, "a", (), "one")
-    table.send(events.MessageSent, "a", (), "two")
-    assert isinstance(table.send(events.MessageSent, "a", (), "three")[0], messages.Refused)
+    table.send(events.MessageSent, "a", "one")
+    table.send(events.MessageSent, "a", "two")
+    assert isinstance(table.send(events.MessageSent, "a", "three")[0], messages.Refused)
     table.answer()
     table.wait(1)
-    assert [[each.content for each in step.said] for step in table.steps] == [[], ["one", "two"]]
+    assert [[each.content for each in step.texts] for step in table.steps] == [[], ["one", "two"]]
 
 
 def test_messages_go_to_others_and_into_the_record() -> None:
     """All others, if nobody is named."""
     table = Table(clocked(seats=[player("a"), player("b", is_required=False)]))
     table.sit("a", "ann", "1")
-    said = messages.Said("a", ("b",), "left!")
-    assert messages.Forward(said) in table.send(events.MessageSent, "a", (), "left!")
+    text = messages.DeliverText("a", ("b",), "left!")
+    assert text in table.send(events.MessageSent, "a", "left!")
     table.wait(0.2)
-    assert [step.said for step in table.steps] == [(), (said,), ()]
+    assert [step.texts for step in table.steps] == [(), (text,), ()]

@@ -141,7 +141,7 @@ def test_actors_are_asked_before_each_step() -> None:
     """The step waits for their answer; an answer for another step is refused."""
     table = Table(clocked(seats=[player(), SeatConfig(name="far", driver=Driver.ACTOR)]))
     table.sit()
-    assert table.all(messages.AskActor) == [messages.AskActor("far", 0)]
+    assert table.all(messages.RequestAction) == [messages.RequestAction("far", 0)]
     assert table.steps == []
     assert isinstance(table.send(events.ActionGiven, "far", 7, 3)[0], messages.Refused)
     table.send(events.ActionGiven, "far", 7, 0)

@@ -1,7 +1,4 @@
-"""Some consecutive steps of an episode, written as an episode of its own.
-
-Columns that lie wholly in the steps keep their bytes; only those that the cut goes through are encoded again.
-"""
+"""Some consecutive steps of an episode, written as an episode of its own."""
 
 import uuid
 from collections.abc import Iterable
@@ -10,20 +7,12 @@ from typing import Final, NamedTuple
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.reset_chain import RESET_CHAIN
-from rlds_kit.layers.carry import Piece
 from rlds_kit.spec import value
-from rlds_kit.storage import block, shard_file
-from rlds_kit.storage import column as columns
-from rlds_kit.storage.block_parts import cut as cut_columns
-from rlds_kit.storage.column import Column
-from rlds_kit.storage.column_layout import layout_of
-from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.episode_records import end_of, start_of
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.leaf import field_of
 from rlds_kit.tools.edit.output import Output
+from rlds_kit.tools.edit.rewrite import Rewrite, write_changed
 from rlds_kit.tools.upkeep import repaired
-from rlds_kit.tools.upkeep.episode_blocks import headers_of
 from rlds_kit.tools.upkeep.repaired import Repaired, Span
 from rlds_kit.tools.upkeep.source import SourceEpisode
 
@@ -60,63 +49,8 @@ def write_cut(output: Output, episode: SourceEpisode, cut: Cut, acted: AbstractS
     Raises:
       DamagedError: a column of these steps is damaged.
     """
-    writer = output.shard_for(episode.shard)
-    start, end, digest = _start(episode, cut), _end(episode, cut), EpisodeDigest()
-    writer.start(start)
-    for position, base, header in headers_of(episode.shard.file(), episode.entry):
-        rows = range(max(header.first_row, cut.begin) - cut.begin, min(header.end_row, cut.end) - cut.begin)
-        if rows:
-            record = _Block(episode, position, base, cut, acted).record(start.episode_id, rows, header, digest, choose)
-            writer.encoded_block(start.episode_id, rows, record)
-            output.meter.next_file(len(record))
-    content = digest.digest(start, end)
-    if end is not None:
-        end.content_digest = content
-        writer.end(end)
-    piece = Piece(cut.begin, cut.end, 0)
-    output.changed(episode, start.episode_id, piece, content, has_end=end is not None)
-
-
-class _Block(NamedTuple):
-    """A block that some steps of the cut are in."""
-
-    episode: SourceEpisode
-    position: int
-    base: int
-    cut: Cut
-    acted: AbstractSet[str]
-
-    def record(
-        self, episode_id: bytes, rows: range, header: pb.BlockHeader, digest: EpisodeDigest, choose: FilterChoice
-    ) -> bytes:
-        """The part of the block that is in the cut, with its own count of rows."""
-        pairs = []
-        for entry in header.columns:
-            until = self.cut.end - (field_of(entry.path) in self.acted)
-            if entry.first_row >= until or entry.first_row + entry.count <= self.cut.begin:
-                continue
-            payload = self._payload(entry)
-            place = self.episode.shard.file().place(self.position)
-            column = columns.decode(layout_of(entry, place), payload, place)
-            whole = self.cut.begin <= entry.first_row and entry.first_row + entry.count <= until
-            for part in [column] if whole else cut_columns([column], frozenset(), self.cut.begin, until):
-                moved = Column(part.key, part.rows - self.cut.begin, part.values, part.shapes)
-                digest.update([moved])
-                pairs.append((_moved(entry, self.cut.begin), payload) if whole else columns.encode(moved, choose))
-        return block.assemble(
-            pb.BlockHeader(episode_id=episode_id, first_row=rows.start, end_row=rows.stop),
-            pairs,
-        )
-
-    def _payload(self, entry: pb.Column) -> bytes | memoryview:
-        return shard_file.read_payload(self.episode.shard.file(), self.position, self.base + entry.offset, entry.length)
-
-
-def _moved(entry: pb.Column, by: int) -> pb.Column:
-    moved = pb.Column()
-    moved.CopyFrom(entry)
-    moved.first_row -= by
-    return moved
+    made = Rewrite(begin=cut.begin, stop=cut.end, start=_start(episode, cut), end=_end(episode, cut), acted=acted)
+    write_changed(output, episode, made, choose)
 
 
 def _start(episode: SourceEpisode, cut: Cut) -> pb.EpisodeStart:

@@ -89,7 +89,7 @@ function content(name, row) {
       return date(row.started);
     case "status":
       return html`<span class=${`chip ${row.tone}`}>${row.status}</span>
-        ${row.watched && html` <a class="small" href=${link("watch", { session: row.watched })}>Look on</a>`}`;
+        ${row.watched && html` <a class="small" href=${link("watch", { session: row.watched })}>Watch</a>`}`;
     case "tags":
       return html`<span class="row-tags">${row.tags.map((tag) => html`<span key=${tag} class=${`label ${colorOf(tag)}`}>${tag}</span>`)}</span>`;
     default:

@@ -8,15 +8,15 @@ const HARMLESS = new Set(["ended", "displaced"]); // the overlay says these
 
 /** @param {import("./player.js").Player} player @returns {() => void} stops it */
 export function announce(player) {
-  const tell = ({ detail }) => {
+  const show = ({ detail }) => {
     if (detail.type === "saved" && detail.is_kept) toast(savedText(detail), detail.status === "abandoned" ? "warning" : "success");
     if (detail.type === "notice" && !HARMLESS.has(detail.code)) toast(detail.message, "warning");
     if (detail.type === "error" && player.known.welcome && !isTooLate(detail)) toast(detail.message, "error");
     if (detail.type === "gamepad") toast(detail.name ? `Gamepad: ${detail.name}` : "The gamepad is gone.");
     if (detail.type === "said") toast(`${detail.sender}: ${detail.content}`);
   };
-  player.addEventListener("told", tell);
-  return () => player.removeEventListener("told", tell);
+  player.addEventListener("message", show);
+  return () => player.removeEventListener("message", show);
 }
 
 /** What crossed a change on its way: one paused, and the game was over already. */

@@ -29,17 +29,17 @@ export function ControlBar({ player, commands, focusStage }) {
     <div class="control-bar" role="toolbar" aria-label="Controls" onPointerDown=${() => (byPointer.current = true)}
       onKeyDown=${() => (byPointer.current = false)} onChange=${done} onClick=${(event) => event.target.closest("button") && done()}>
       ${player.isSeated && html`
-        <button disabled=${!isUnderWay || isPaused} title=${hint("Pause, and go on")} onClick=${() => player.ask("pause")}>
+        <button disabled=${!isUnderWay || isPaused} title=${hint("Pause, and go on")} onClick=${() => player.send("pause")}>
           <${Icon} name="pause" />Pause</button>
-        <button disabled=${!isUnderWay} title=${hint("End the episode")} onClick=${() => player.ask("cancel")}>End episode</button>
+        <button disabled=${!isUnderWay} title=${hint("End the episode")} onClick=${() => player.send("cancel")}>End episode</button>
         <${Rate} player=${player} />
         ${welcome.policies.includes(welcome.seat) && html`<${HandOver} player=${player} isUnderWay=${isUnderWay} />`}
         <label class="inline">Quality
-          <select onChange=${(event) => player.ask("quality", { level: event.target.value })}>
+          <select onChange=${(event) => player.send("quality", { level: event.target.value })}>
             ${QUALITIES.map((each) => html`<option value=${each} selected=${each === welcome.quality}>${each}</option>`)}
           </select></label>
         ${welcome.cameras.length > 1 && html`<label class="inline">Camera
-          <select onChange=${(event) => player.ask("camera", { n: Number(event.target.value) })}>
+          <select onChange=${(event) => player.send("camera", { n: Number(event.target.value) })}>
             ${welcome.cameras.map((name, number) => html`<option value=${number} selected=${number === welcome.camera}>${number + 1}: ${name}</option>`)}
           </select></label>`}`}
       <button class="push icon-only" aria-label="Full screen" title=${hint("Full screen")} onClick=${full}><${Icon} name="full" /></button>
@@ -50,7 +50,7 @@ export function ControlBar({ player, commands, focusStage }) {
 /** A program acts, and the person again. */
 function HandOver({ player, isUnderWay }) {
   const isAway = player.driver !== "human";
-  return html`<button disabled=${!isUnderWay} aria-pressed=${isAway} onClick=${() => player.ask("drive", { driver: isAway ? "human" : "policy" })}>
+  return html`<button disabled=${!isUnderWay} aria-pressed=${isAway} onClick=${() => player.send("drive", { driver: isAway ? "human" : "policy" })}>
     ${isAway ? "Take over" : "Hand over"}</button>`;
 }
 
@@ -61,7 +61,7 @@ function Rate({ player }) {
   const isFixed = !["clock", "hold"].includes(welcome.turn);
   const send = (event) => {
     setDragged(null);
-    player.ask("rate", { fps: Number(event.target.value) });
+    player.send("rate", { fps: Number(event.target.value) });
   };
   return html`<label class="inline speed-slider" title=${isFixed ? "You set the pace, step by step" : ""}>Speed
     <input type="range" min="1" max="60" step="1" value=${fps} disabled=${isFixed} aria-valuetext=${`${fps} steps a second`}

@@ -4,16 +4,16 @@ const REST = 0.05; // sticks never come back to 0 exactly
 
 /**
  * @param {{changed: (held: Record<string, number>) => void, isActive: () => boolean,
- *   plugged: (name: string | null) => void}} options `plugged`: told of the gamepad that is listened to, null: none
+ *   plugged: (name: string | null) => void}} options `plugged`: called with the gamepad that is used, null: none
  * @returns {() => void} stops listening
  */
 export function listen({ changed, isActive, plugged }) {
-  let asked = 0;
+  let requested = 0;
   let name = /** @type {string | null} */ (null);
   let seen = -1;
   let wasActive = false;
   const look = () => {
-    asked = requestAnimationFrame(look);
+    requested = requestAnimationFrame(look);
     const pad = first();
     if ((pad?.id ?? null) !== name) {
       name = pad?.id ?? null;
@@ -26,11 +26,11 @@ export function listen({ changed, isActive, plugged }) {
       seen = pad.timestamp;
       changed(heldOn(pad));
     }
-    if (wasActive && !isNow) changed({}); // it may be let go while nobody looks
+    if (wasActive && !isNow) changed({}); // it may be released while the page is hidden
     wasActive = isNow;
   };
   look();
-  return () => cancelAnimationFrame(asked);
+  return () => cancelAnimationFrame(requested);
 }
 
 function first() {

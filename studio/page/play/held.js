@@ -3,7 +3,7 @@
 const NANOSECONDS = 1e6;
 
 export class Held {
-  /** @param {(held: Record<string, number>, timeNs: number) => void} changed told whenever it is something else */
+  /** @param {(held: Record<string, number>, timeNs: number) => void} changed called whenever it is something else */
   constructor(changed) {
     this._changed = changed;
     this._of = /** @type {Record<string, Record<string, number>>} */ ({});

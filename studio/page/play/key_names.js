@@ -28,7 +28,7 @@ export function keyName(code) {
 /** @param {string} name of an action: "UPRIGHTFIRE" @returns {string} "up right fire" */
 export function actionName(name) {
   if (/^-?\d+$/.test(name)) return `action ${name}`;
-  if (!/^[A-Z_]+$/.test(name)) return name; // as whoever named it wrote it
+  if (!/^[A-Z_]+$/.test(name)) return name; // as it was written
   return name
     .replace(/(UP|DOWN)?(LEFT|RIGHT)?(FIRE)?/g, (_all, ...parts) => parts.slice(0, 3).filter(Boolean).join(" "))
     .replaceAll("_", " ")

@@ -13,11 +13,11 @@ const NEVER = new Set(["Tab", "CapsLock", "ContextMenu", "MetaLeft", "MetaRight"
  */
 export function listen({ codes, changed, command, isActive }) {
   const held = new Map();
-  const tell = () => changed(Object.fromEntries(held));
+  const notify = () => changed(Object.fromEntries(held));
   const clear = () => {
     if (held.size === 0) return;
     held.clear();
-    tell();
+    notify();
   };
   const down = (event) => {
     if (event.metaKey || event.ctrlKey || event.altKey) {
@@ -33,10 +33,10 @@ export function listen({ codes, changed, command, isActive }) {
     }
     if (event.repeat || held.has(event.code)) return; // what goes down in a pause counts if it is still held after it
     held.set(event.code, 1);
-    tell();
+    notify();
   };
   const up = (event) => {
-    if (held.delete(event.code)) tell();
+    if (held.delete(event.code)) notify();
   };
   addEventListener("keydown", down);
   addEventListener("keyup", up);

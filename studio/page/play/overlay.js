@@ -1,4 +1,4 @@
-// What stands over the picture while nobody plays: start, pause, waiting, and what went wrong.
+// What stands over the picture before, between and after episodes: start, pause, waiting, and what went wrong.
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../html.js";
 
@@ -34,14 +34,14 @@ function ForPlayer({ player, state, last }) {
       const isNext = last !== undefined;
       const text = welcome.turn === "clock" ? "Time runs as soon as you start." : "Each step waits for you.";
       return html`<${Card} title=${isNext ? "Ready for the next one?" : "Ready?"} text=${text}>
-        <${FocusedButton} onClick=${() => player.ask("start")}>${isNext ? `Start episode ${state.episode + 1}` : "Start"}<//>
+        <${FocusedButton} onClick=${() => player.send("start")}>${isNext ? `Start episode ${state.episode + 1}` : "Start"}<//>
       <//>`;
     }
     case "countdown":
       return html`<${Countdown} key=${state.episode} seconds=${state.seconds ?? 0} />`;
     case "paused":
       return html`<${Card} title="Paused" text=${pauseText(state.reason, welcome.seat)}>
-        <${FocusedButton} onClick=${() => player.ask("resume")}>Continue<//>
+        <${FocusedButton} onClick=${() => player.send("resume")}>Continue<//>
       <//>`;
     case "ending":
     case "ended":
@@ -52,15 +52,15 @@ function ForPlayer({ player, state, last }) {
 }
 
 function ForObserver({ state }) {
-  const said = { waiting: "Waiting for the player to start", paused: "Paused", confirming: "The player decides what to do with the episode" };
-  return said[state.phase] ? html`<${Card} title=${said[state.phase]} text=${state.reason} />` : null;
+  const shown = { waiting: "Waiting for the player to start", paused: "Paused", confirming: "The player decides what to do with the episode" };
+  return shown[state.phase] ? html`<${Card} title=${shown[state.phase]} text=${state.reason} />` : null;
 }
 
 /** @param {string} reason of the server @param {string} seat one's own */
 function pauseText(reason, seat) {
   if (!reason || reason === `${seat} paused`) return "Time stands still; nothing is recorded.";
-  const said = reason.replace(`the connection of ${seat}`, "your connection");
-  return `${said[0].toUpperCase()}${said.slice(1)}.`;
+  const shown = reason.replace(`the connection of ${seat}`, "your connection");
+  return `${shown[0].toUpperCase()}${shown.slice(1)}.`;
 }
 
 function Countdown({ seconds }) {

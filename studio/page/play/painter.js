@@ -32,7 +32,7 @@ export class Painter {
       const frame = this._newest;
       this._newest = null;
       const picture = await decode(frame);
-      await new Promise(requestAnimationFrame); // a tab that nobody sees paints, and acknowledges, nothing
+      await new Promise(requestAnimationFrame); // a hidden tab paints, and acknowledges, nothing
       if (this._isOver) break;
       this._show(frame, picture);
       if (picture instanceof ImageBitmap) picture.close();

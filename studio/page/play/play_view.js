@@ -17,20 +17,20 @@ export function PlayView({ params }) {
   const [admission, setAdmission] = useState(/** @type {any} */ (null));
   const [problem, setProblem] = useState("");
   const player = usePlayer(admission);
-  const asked = useRef(0); // how often; only the answer to the latest counts, and none once one is elsewhere
-  useLayoutEffect(() => () => (asked.current += 1), []);
+  const requested = useRef(0); // how often; only the answer to the latest counts, and none once one is elsewhere
+  useLayoutEffect(() => () => (requested.current += 1), []);
 
   const open = async (known = null) => {
-    const mine = (asked.current += 1);
+    const mine = (requested.current += 1);
     setProblem("");
     setAdmission(null);
     try {
       const found = known ?? (await openSession(study, environment));
-      if (mine !== asked.current) return;
+      if (mine !== requested.current) return;
       replace(link("play", { study, environment, session: found.session }));
       setAdmission(found);
     } catch (error) {
-      if (mine === asked.current) setProblem(error.message);
+      if (mine === requested.current) setProblem(error.message);
     }
   };
   useEffect(() => {

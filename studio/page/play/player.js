@@ -11,7 +11,7 @@ const PLAYED = new Set(["running", "countdown"]);
 const JUDGED_IN = new Set(["running", "paused", "confirming"]);
 
 /**
- * Events: "known" (an episode stands elsewhere), "paint" (another picture), "held" (keys), "told" (with `detail`, a message).
+ * Events: "known" (an episode stands elsewhere), "paint" (another picture), "held" (keys), "message" (with `detail`, a message).
  */
 export class Player extends EventTarget {
   /** @param {{session: string, token: string}} admission */
@@ -71,8 +71,8 @@ export class Player extends EventTarget {
     return this.known.drivers[this.known.welcome?.seat] ?? "human";
   }
 
-  /** Asks the server for something. @param {string} type @param {object} fields */
-  ask(type, fields = {}) {
+  /** Sends the server a message. @param {string} type @param {object} fields */
+  send(type, fields = {}) {
     this._connection.send(type, fields);
   }
 
@@ -89,25 +89,25 @@ export class Player extends EventTarget {
     if (!this.canJudge) return false;
     const { step, sequence: shown } = this.shown;
     const time = Math.round(performance.now() * 1e6);
-    this.ask("reward", { value, step, episode: this.known.state.episode, shown, time, key, device });
+    this.send("reward", { value, step, episode: this.known.state.episode, shown, time, key, device });
     return true;
   }
 
   /** Pauses, or goes on. */
   togglePause() {
-    if (this.phase === "running") this.ask("pause");
-    else if (this.phase === "paused") this.ask("resume");
+    if (this.phase === "running") this.send("pause");
+    else if (this.phase === "paused") this.send("resume");
   }
 
-  /** Pauses because nobody looks. Where every step is a key, time stands still anyway. */
+  /** Pauses because the page is hidden. Where every step is a key, time stands still anyway. */
   pauseAlone() {
     this.held.clear();
-    if (this.isPlaying && this.phase === "running" && this.known.welcome.turn === "clock") this.ask("pause");
+    if (this.isPlaying && this.phase === "running" && this.known.welcome.turn === "clock") this.send("pause");
   }
 
   _heldChanged(held, time) {
     if (this.isPlaying && Object.keys(held).length > 0) this.measure.press();
-    if (this.isSeated) this.ask("keys", { held, shown: this.shown.sequence, time });
+    if (this.isSeated) this.send("keys", { held, shown: this.shown.sequence, time });
     this.dispatchEvent(new Event("held"));
   }
 
@@ -118,7 +118,7 @@ export class Player extends EventTarget {
       if (this.isSeated) this.held.repeat();
     }
     if (message.type === "state" && message.phase !== "running") this.measure.forget();
-    this.dispatchEvent(new CustomEvent("told", { detail: message }));
+    this.dispatchEvent(new CustomEvent("message", { detail: message }));
     this.dispatchEvent(new Event("known"));
   }
 
@@ -138,7 +138,7 @@ export class Player extends EventTarget {
 
   _plugged(name) {
     this.pad = name;
-    this.dispatchEvent(new CustomEvent("told", { detail: { type: "gamepad", name } }));
+    this.dispatchEvent(new CustomEvent("message", { detail: { type: "gamepad", name } }));
     this.dispatchEvent(new Event("known"));
   }
 }

@@ -56,7 +56,7 @@ export function PlayerView({ player, study, environment, again, rejoin, leave })
     };
     if (isUnderWay) player.pauseAlone(); // while one reads
     if (isUnderWay && !(await confirmed(question))) return;
-    player.ask("leave");
+    player.send("leave");
     leave();
   };
   const title = known.welcome?.environment ?? study?.environments.find((each) => each.id === environment)?.name ?? "";
@@ -65,7 +65,7 @@ export function PlayerView({ player, study, environment, again, rejoin, leave })
       <div class="heading">
         ${study && html`<a class="crumb" href=${link("study", { id: study.id })}>← ${study.name}</a>`}
         <h1>${title}</h1>
-        ${known.welcome && !player.isSeated && html`<span class="chip accent">You look on</span>`}
+        ${known.welcome && !player.isSeated && html`<span class="chip accent">You are watching</span>`}
         <div class="actions"><button onClick=${end}>${player.isSeated ? "End session" : "Stop watching"}</button></div>
       </div>
       <div class="play-columns">

@@ -7,9 +7,9 @@ import { Dialog } from "../parts/dialog.js";
 const HASTE_MS = 500; // who is still hammering on keys has not read the question
 // Where the game ends by itself, no button has the focus: the key that was an action until then would press it.
 
-/** @param {{player: import("./player.js").Player, ask: {default_completed: boolean, is_over: boolean}}} props */
+/** @param {{player: import("./player.js").Player, ask: {is_completed: boolean, is_over: boolean}}} props */
 export function SaveDialog({ player, ask }) {
-  const [isCompleted, setIsCompleted] = useState(ask.default_completed);
+  const [isCompleted, setIsCompleted] = useState(ask.is_completed);
   const [sinceMs] = useState(() => performance.now());
   const { state } = player.known;
   const total = Object.values(state?.totals ?? {})[0] ?? player.shown.total;
@@ -17,9 +17,9 @@ export function SaveDialog({ player, ask }) {
     const isByKey = event.detail === 0;
     if (!isByKey || performance.now() - sinceMs > HASTE_MS) answer();
   };
-  const save = () => player.ask("confirm", { save: true, completed: isCompleted });
-  const reject = () => player.ask("confirm", { save: false });
-  const playOn = () => player.ask("resume");
+  const save = () => player.send("confirm", { save: true, completed: isCompleted });
+  const reject = () => player.send("confirm", { save: false });
+  const playOn = () => player.send("resume");
   return html`
     <${Dialog} title=${ask.is_over ? "The episode is over" : "End this episode?"} onClose=${ask.is_over ? reject : playOn}>
       <dl class="outcome numbers" tabindex="-1" autofocus=${ask.is_over}>

@@ -19,7 +19,7 @@ const SPEED_MS = 500;
 export function StatusLine({ player }) {
   useEventOf(player, "paint");
   const { known, shown } = player;
-  const [said, kind] = LINKS[known.link] ?? LINKS.connecting;
+  const [text, kind] = LINKS[known.link] ?? LINKS.connecting;
   return html`
     <div class="status-line numbers">
       <dl>
@@ -30,7 +30,7 @@ export function StatusLine({ player }) {
       </dl>
       <span class="row">
         ${known.link === "open" && html`<${Speed} player=${player} />`}
-        <span class=${`chip ${kind}`} role="status"><span class="dot" aria-hidden="true"></span>${said}</span>
+        <span class=${`chip ${kind}`} role="status"><span class="dot" aria-hidden="true"></span>${text}</span>
       </span>
     </div>
   `;
@@ -38,15 +38,15 @@ export function StatusLine({ player }) {
 
 /** Measured, so that it changes twice a second and not with every picture. */
 function Speed({ player }) {
-  const [said, setSaid] = useState("");
+  const [text, setText] = useState("");
   useEffect(() => {
     const look = () => {
       const { rate, answerMs } = player.measure;
       const parts = [answerMs !== null && `key to picture ${answerMs.toFixed(0)} ms`, rate !== null && `${rate.toFixed(0)} fps`];
-      setSaid(parts.filter(Boolean).join(" · "));
+      setText(parts.filter(Boolean).join(" · "));
     };
     const timer = setInterval(look, SPEED_MS);
     return () => clearInterval(timer);
   }, [player]);
-  return html`<span class="speed small">${said}</span>`;
+  return html`<span class="speed small">${text}</span>`;
 }

@@ -32,7 +32,7 @@ export function EpisodeHeading({ facts, about, row, step, isLive, help }) {
         <${Beside} id=${before} sign="←" name="Episode before (k)" />
         <${Beside} id=${after} sign="→" name="Next episode (j)" />
         <${CopyButton} text=${new URL(link("replay", { episode: facts.id, step }), location.href).href} label="Copy link" />
-        ${row?.watched && html`<a class="button" href=${link("watch", { session: row.watched })}>Look on</a>`}
+        ${row?.watched && html`<a class="button" href=${link("watch", { session: row.watched })}>Watch</a>`}
         ${row?.canDelete && html`<button class="danger" onClick=${() => deleteEpisode(row, facts)}>Delete…</button>`}
         <button class="keys-button" onClick=${help} title="Keys (?)">Keys <kbd>?</kbd></button>
       </div>

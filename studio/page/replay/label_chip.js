@@ -4,8 +4,8 @@ import { colorOf } from "./labels.js";
 
 /** @param {{annotation: import("./live_annotations.js").Annotation, remove?: (id: string) => void}} props */
 export function LabelChip({ annotation, remove }) {
-  const said = `${annotation.source}, ${new Date(annotation.time_ms).toLocaleString()}`;
-  return html`<span class=${`label ${colorOf(annotation.value)}`} title=${said}>${annotation.value}
+  const title = `${annotation.source}, ${new Date(annotation.time_ms).toLocaleString()}`;
+  return html`<span class=${`label ${colorOf(annotation.value)}`} title=${title}>${annotation.value}
     ${remove && html`<button aria-label=${`Take off the tag ${annotation.value}`} title="Take off"
       onClick=${() => remove(annotation.id)}>✕</button>`}</span>`;
 }

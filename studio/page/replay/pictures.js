@@ -99,8 +99,8 @@ export class Pictures {
 async function fetchBitmap(address) {
   const response = await fetch(address);
   if (!response.ok) {
-    const said = await response.json().catch(() => null);
-    throw new Error(said?.error?.message ?? `The server answered ${response.status}.`);
+    const body = await response.json().catch(() => null);
+    throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
   }
   // No conversion: what is drawn is what was recorded.
   return createImageBitmap(await response.blob(), { premultiplyAlpha: "none", colorSpaceConversion: "none" });

@@ -85,12 +85,12 @@ function latestReady(steps, from, to) {
 
 function everyFrame(call) {
   let before = performance.now();
-  let asked = requestAnimationFrame(function next(time) {
+  let requested = requestAnimationFrame(function next(time) {
     call(Math.max(0, time - before));
     before = time;
-    asked = requestAnimationFrame(next);
+    requested = requestAnimationFrame(next);
   });
-  return () => cancelAnimationFrame(asked);
+  return () => cancelAnimationFrame(requested);
 }
 
 function within(step, last) {

@@ -1,4 +1,4 @@
-// The sessions of a study that are being played now, for those who may look on.
+// The sessions of a study that are being played now, for those who may watch.
 import { useEffect, useState } from "preact/hooks";
 import { request } from "../api.js";
 import { date } from "../format.js";
@@ -27,11 +27,11 @@ export function BeingPlayed({ study }) {
   const nameOf = (id) => study.environments.find((each) => each.id === id)?.name ?? "";
   return html`<section class="card being-played" aria-label="Being played now">
     <h2>Being played now</h2>
-    ${sessions.length === 0 && html`<p class="muted">Nobody plays in this study now. Whoever does is listed here, and you can look on.</p>`}
+    ${sessions.length === 0 && html`<p class="muted">No session of this study is played now. Sessions are listed here while they are played, and you can watch them.</p>`}
     <ul>${sessions.map((each) => html`<li key=${each.id} class="row">
       <span>${nameOf(each.environment)}</span>
       <span class="small muted">${each.agent}, since ${date(each.started_ns / NS)}</span>
-      <a class="button push" href=${link("watch", { session: each.id })}>Look on</a>
+      <a class="button push" href=${link("watch", { session: each.id })}>Watch</a>
     </li>`)}</ul>
   </section>`;
 }

@@ -139,7 +139,7 @@ def stop(studio: Studio, session: str) -> None:
     """Ends a session as a server does that is shut down."""
 
     async def stopping() -> None:
-        studio.state.plays.stop(session, "the end")
+        studio.state.live_sessions.stop(session, "the end")
 
     assert studio.client.portal is not None
     studio.client.portal.call(stopping)

@@ -63,5 +63,5 @@ def test_participants_never_see_advice_on_installations(studio: Studio, environm
     """They are told whom to tell; the designer reads the error itself."""
     told = errors(studio, studio.person(Role.PARTICIPANT), environment, own=False)
     assert not [each for each in told if "pip" in each or "Dependency" in each]
-    assert [each for each in told if "whoever invited you" in each]
+    assert [each for each in told if "the person who invited you" in each]
     assert [each for each in errors(studio, studio.person(), environment, own=True) if ADVICE in each]

@@ -28,7 +28,7 @@ def owner_of(studio: Studio, token: str) -> Person:
     try:
         user = studio.do(sessions.get, studio.state.signer.read(Kind.PLAY, token)).user_id
     except BadTokenError:
-        user = studio.state.signer.read(Kind.LOOK, token).split(" ")[2]
+        user = studio.state.signer.read(Kind.OBSERVE, token).split(" ")[2]
     return studio.known(user)
 
 

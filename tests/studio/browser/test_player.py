@@ -28,7 +28,7 @@ def test_the_picture_is_that_of_the_environment_pixel_by_pixel(open_page: Open, 
 
 def test_r10_nobody_at_the_keys_is_a_pause_with_a_reason(open_page: Open, api: Api) -> None:
     page = player_page.begun(open_page, api, player_page.TIMED)
-    expect(page.get_by_role("group", name="Paused")).to_contain_text("Nobody pressed anything")
+    expect(page.get_by_role("group", name="Paused")).to_contain_text("No key was pressed")
 
 
 def test_r9_the_speed_is_chosen_with_a_slider(open_page: Open, api: Api) -> None:
@@ -192,7 +192,7 @@ def test_those_who_look_on_see_everything_and_change_nothing(open_page: Open, ap
     page = player_page.begun(open_page, api, player_page.PRESSED, person=studio.person("participant", "fay"))
     session = re.findall(r"session=(\w+)", page.url)[0]
     watching = open_page(f"#watch?session={session}", person=studio.designer, prepare=player_page.listen)
-    expect(watching.get_by_text("You look on")).to_be_visible()
+    expect(watching.get_by_text("You are watching")).to_be_visible()
     playing.press(page, "ArrowRight", "ArrowRight")
     playing.expect_fact(watching, "Step", "2")
     watching.keyboard.press("ArrowRight")

@@ -17,7 +17,7 @@ def looking_on(open_page: Open, page: Page, person: Api) -> Page:
     """The page of somebody who looks on in a session."""
     session = re.findall(r"session=(\w+)", page.url)[0]
     watching = open_page(f"#watch?session={session}", person=person)
-    expect(watching.get_by_text("You look on")).to_be_visible()
+    expect(watching.get_by_text("You are watching")).to_be_visible()
     return watching
 
 
@@ -67,13 +67,13 @@ def test_who_may_look_on_finds_the_way(open_page: Open, api: Api, studio: Studio
     playing.begin(page)
     designer = open_page(f"#study?id={study['id']}")
     now = designer.get_by_role("region", name="Being played now")
-    now.get_by_role("link", name="Look on").click()
-    expect(designer.get_by_text("You look on")).to_be_visible()
+    now.get_by_role("link", name="Watch").click()
+    expect(designer.get_by_text("You are watching")).to_be_visible()
     playing.press(page, "ArrowRight")
     playing.expect_fact(designer, "Step", "1")
     designer.goto(f"{studio.url}/#episodes?study={study['id']}")
-    designer.get_by_role("row").filter(has_text="recording").get_by_role("link", name="Look on").click()
-    expect(designer.get_by_text("You look on")).to_be_visible()
+    designer.get_by_role("row").filter(has_text="recording").get_by_role("link", name="Watch").click()
+    expect(designer.get_by_text("You are watching")).to_be_visible()
     theirs = open_page(f"#study?id={study['id']}", person=studio.person("participant", "gil"))
     expect(theirs.get_by_role("link", name="Play")).to_be_visible()
     expect(theirs.get_by_role("region", name="Being played now")).to_have_count(0)

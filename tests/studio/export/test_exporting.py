@@ -21,6 +21,8 @@ from rlds_kit.studio.export.exporting import export, make
 from rlds_kit.studio.export.internal import INTERNAL_FIELDS
 from rlds_kit.studio.export.plan import make_plan, read_plan, write_plan
 from rlds_kit.studio.export.rules import Chosen, Rules
+from rlds_kit.tools.upkeep.episode_blocks import headers_of
+from rlds_kit.tools.upkeep.source import read_source
 from tests.studio.replay.datasets import frame, record, record_agents, record_odd
 
 
@@ -189,6 +191,71 @@ def test_gaps_and_missing_final_observations_stay(tmp_path: Path) -> None:
     (made,) = rlds_kit.open(tmp_path / "out").episodes
     assert made.mask("observation").tolist() == [True, True, False]
     assert made["reward"][:2].tolist() == [1.0, 2.0]
+
+
+def play_personal(directory: Path) -> rlds_kit.Dataset:
+    """Personal entries at every place of metadata and of fields that are not declared."""
+    infos: list[dict[Any, Any]] = [
+        {"user": "ann"},
+        {"lives": 3, "user": "ann", "deep": {"token": 1}},
+        {},
+        {"list": [1, {"user": "ann", "a": 2}], "x": np.float32(1.5)},
+        {3: 4, "user": "ann"},
+        {"lives": 2},
+    ]
+    metadata = {"user": "ann", "level": 3, "nest": [{"email": "ann"}]}
+    with EpisodeWriter(directory, SPEC, environment={"id": "Reach-v0", "user": "ann"}) as writer:
+        for number in range(2):
+            with writer.episode(metadata=metadata, seed=number, options={"user": "ann", "k": 1}) as episode:
+                episode.start(frame(0), info=infos[0])
+                for step in range(1, 200):
+                    acted = {"play": {"user": "ann"}, **({"extra": [{"user": "ann"}, step]} if step % 3 else {})}
+                    last = step == 199
+                    seen = frame(step % 20)
+                    episode.step(np.int64(step), 1.0 * step, seen, terminated=last, info=infos[step % 6], acted=acted)
+    return rlds_kit.open(directory)
+
+
+@pytest.mark.parametrize(
+    ("strip", "end_tags", "digests"),
+    [
+        (True, (), ("348bb2b1e03464fd255d10bf9f4df71c", "7a434b387932a7bfeaabcb1201a74d53")),
+        (True, ("won",), ("e83d48390829a0f0da2fa31d11f74e22", "6bc0ab130405047e9d0a9f657df2525e")),
+        (False, (), ("8e23e4cd50593a7aa48a1eff6f40a5d0", "0c0cc3a57ef8c967e29c1df1b0306539")),
+        (False, ("won",), ("b9dfba65b6c112fa2e43b58488ae1e5e", "129eb337e66b132c201254038571dcc2")),
+    ],
+)
+def test_exports_have_the_content_of_earlier_releases(
+    strip: bool, end_tags: tuple[str, ...], digests: tuple[str, str], tmp_path: Path
+) -> None:
+    """The digests are those of releases that recorded each exported value anew."""
+    dataset = play_personal(tmp_path / "data")
+    tags = [layers.tag(each, "won", range(92, 94)) for each in dataset.episodes]
+    dataset.annotate("review", [*tags, layers.tag(dataset.episodes[0], "a/b", 1)], source="ann")
+    chosen = [Chosen(str(dataset.path), str(each.id), {"public_id": f"p{each.seed}"}) for each in dataset.episodes]
+    done = make(make_plan(chosen, Rules(strip=strip, end_tags=end_tags)), tmp_path / "out")
+    made = rlds_kit.open(tmp_path / "out")
+    assert tuple(each.content_digest.hex() for each in made.episodes) == digests
+    assert done.content_digest == made.content_digest.hex()
+    assert "ann" not in json.dumps([[*each.steps, each.metadata, each.options] for each in made.episodes], default=str)
+
+
+def hashes(directory: Path) -> set[tuple[str, int]]:
+    """Path, and hash of the bytes, of each column of each block."""
+    return {
+        (column.path, column.xxh3)
+        for episode in read_source(directory).episodes
+        for _, _, header in headers_of(episode.shard.file(), episode.entry)
+        for column in header.columns
+    }
+
+
+def test_columns_that_stay_as_they_are_keep_their_bytes(tmp_path: Path) -> None:
+    """Only the columns of tags are encoded."""
+    dataset = play(tmp_path / "data")
+    dataset.annotate("review", [layers.tag(dataset.episodes[0], "placed", 3)], source="ann")
+    export(dataset, tmp_path / "out")
+    assert {path for path, _ in hashes(tmp_path / "out") - hashes(tmp_path / "data")} == {"tag:placed"}
 
 
 @settings(max_examples=12)

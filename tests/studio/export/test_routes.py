@@ -416,7 +416,7 @@ def test_exports_of_one_person_do_not_hold_up_those_of_another(studio: Studio, m
 def test_exports_are_limited_and_expire(studio: Studio, tmp_path: Path) -> None:
     """One may keep so many, for so long; what has expired is gone with its files, also when nobody looks."""
     exports = exports_of(studio)
-    exports._limits = ExportLimits(kept=2, days=3)
+    exports._limits = ExportLimits(stored=2, days=3)
     for _ in range(2):
         done = ended(studio, begin(studio, filter={})["id"])
     assert "delete some first" in begin(studio, status=429, filter={})["message"]

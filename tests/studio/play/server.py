@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.frames.header import SIZE, Header, unpack
 from rlds_kit.studio.play.host import Admission, NotAdmittedError, PlayedEpisode, Scene
-from rlds_kit.studio.play.plays import Plays
+from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import WorkerPool
@@ -108,7 +108,7 @@ class Served:
     port: int
     host: Hosting
     pool: WorkerPool
-    plays: Plays
+    live_sessions: LiveSessions
     loop: asyncio.AbstractEventLoop
 
     @property
@@ -152,14 +152,14 @@ def serving(
             workers, environments_per_worker=environments_per_worker, answer_seconds=answer_seconds
         ) as pool:
             host = Hosting(scenes)
-            plays = Plays(pool, host, clock or Clock(), sessions_per_person=sessions_per_person)
-            app = Starlette(routes=[play_route(plays, host, **options)])
+            live_sessions = LiveSessions(pool, host, clock or Clock(), sessions_per_person=sessions_per_person)
+            app = Starlette(routes=[play_route(live_sessions, host, **options)])
             config = uvicorn.Config(app, log_config=None, log_level="error", lifespan="off", ws="websockets-sansio")
             server = _Announced(config, ready)
             servers.append(server)
-            served.append(Served(listening.getsockname()[1], host, pool, plays, asyncio.get_running_loop()))
+            served.append(Served(listening.getsockname()[1], host, pool, live_sessions, asyncio.get_running_loop()))
             await server.serve(sockets=[listening])
-            await plays.close()
+            await live_sessions.close()
 
     def run() -> None:
         try:
@@ -304,10 +304,12 @@ class Client:
 
 
 @asynccontextmanager
-async def entered(url: str, person: str = "s:ann", **options: Any) -> AsyncIterator[Client]:
-    """A window that has said hello."""
-    async with connect(url, compression=None, max_size=None, open_timeout=PATIENCE) as connection:
-        client = Client(connection, **options)
+async def entered(
+    url: str, person: str = "s:ann", *, acknowledges: bool = True, **options: Any
+) -> AsyncIterator[Client]:
+    """A window that has said hello; `options` are of the connection."""
+    async with connect(url, compression=None, max_size=None, open_timeout=PATIENCE, **options) as connection:
+        client = Client(connection, acknowledges=acknowledges)
         try:
             await client.send("hello", token=person)
             yield client

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import rlds_kit
 from rlds_kit.base.step import EpisodeEnd
-from rlds_kit.studio.play.plays import Plays
+from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import Environment, PoolFullError, WorkerPool
 from tests.studio.play.server import (
@@ -106,15 +106,15 @@ def test_a_session_that_lost_its_environment_gives_up_no_place(tmp_path: Path) -
     async def play() -> None:
         async with Filling(1) as pool:
             host = Hosting({"left": pressed(CORRIDOR, tmp_path)})
-            plays = Plays(pool, host, clock)
-            left = await plays.of("left", "ann")
+            live_sessions = LiveSessions(pool, host, clock)
+            left = await live_sessions.of("left", "ann")
             clock.offset += 61_000_000_000
             assert left.is_left
             pool.is_full = True
             os.kill(pool.processes[0], signal.SIGKILL)
-            await asyncio.wait_for(plays.end_of("left"), PATIENCE)
+            await asyncio.wait_for(live_sessions.end_of("left"), PATIENCE)
             assert host.reasons == {"left": "as many as there may be"}
-            await plays.close()
+            await live_sessions.close()
 
     run(play)
 

@@ -75,7 +75,7 @@ def test_r9_a_clock_makes_steps_and_its_rate_is_recorded(tmp_path: Path) -> None
                 await client.next_of("state", fps=60.0)
                 await client.send("rate", fps=61)
                 await client.next_of("error", code="refused")
-                await client.next_of("ask", default_completed=True)
+                await client.next_of("ask", is_completed=True)
                 await client.send("confirm", save=True, completed=True)
                 await client.next_of("saved", status="completed", steps=3)
                 await client.next_of("state", episode=1, phase="waiting", fps=60.0)
@@ -97,7 +97,7 @@ def test_r10_an_idle_person_is_paused(tmp_path: Path) -> None:
                 await client.frame_of(1)
                 clock.offset += 7_000_000_000
                 said = await client.next_of("state", phase="paused")
-                assert said["reason"] == "nobody pressed anything"
+                assert said["reason"] == "no key was pressed"
 
         run(play)
 
@@ -175,12 +175,12 @@ def test_r13_the_end_of_a_game_suggests_completed(tmp_path: Path) -> None:
             async with playing(served.url) as client:
                 await client.press("ArrowRight")
                 await client.send("cancel")
-                assert not (await client.next_of("ask"))["default_completed"]
+                assert not (await client.next_of("ask"))["is_completed"]
                 await client.send("resume")
                 await client.next_of("state", len(client.said), phase="running")
                 for _ in range(2):
                     await client.press("ArrowRight")
-                await client.next_of("ask", default_completed=True, is_over=True)
+                await client.next_of("ask", is_completed=True, is_over=True)
                 await client.send("confirm", save=True, completed=True)
                 assert (await client.next_of("saved"))["totals"] == {"player": 6.0}
 

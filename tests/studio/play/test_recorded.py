@@ -77,7 +77,7 @@ def test_r17_a_game_on_a_clock_is_recorded_as_it_was_too(tmp_path: Path) -> None
                 for number in range(0, 60, 3):
                     await client.reached(number)
                     await client.send("keys", held={ARROWS[1 + number % 2]: 1.0, "Space": 1.0})
-                await client.next_of("ask", default_completed=True)
+                await client.next_of("ask", is_completed=True)
                 await client.send("confirm", save=True, completed=True)
                 await client.next_of("saved", steps=90)
 

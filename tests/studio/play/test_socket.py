@@ -82,7 +82,7 @@ def test_r43_who_does_not_say_hello_well_does_not_come_in(first: str, code: str)
                 assert (await client.is_closed()) == (4003, code)
 
         run(come)
-        assert served.plays.sessions == ()
+        assert served.live_sessions.sessions == ()
 
 
 def test_pages_of_other_origins_stay_outside() -> None:

@@ -202,7 +202,7 @@ def test_r28_many_episodes_get_a_tag_together(tmp_path: Path) -> None:
 
 def test_r32_two_people_see_each_others_tags_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that counts is sent, so a lost message does no harm; nobody waits until it is looked for."""
-    monkeypatch.setattr(review, "LOOK_SECONDS", 3600.0)
+    monkeypatch.setattr(review, "UPDATE_SECONDS", 3600.0)
     episode, other = record(tmp_path)
     with viewing(tmp_path) as client, reviewing(client, episode) as one, reviewing(client, episode) as two:
         for page in (one, two):

@@ -13,5 +13,5 @@ down_revision: Final = "0002"
 
 
 def upgrade() -> None:
-    """Adds it; whoever is there already counts as invited."""
+    """Adds it; existing users count as invited."""
     op.add_column("users", Column("is_guest", Boolean, nullable=False, server_default=false()))

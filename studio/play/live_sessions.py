@@ -1,4 +1,4 @@
-"""All sessions that are being played."""
+"""All sessions that are played."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from typing import Final
 
 from rlds_kit.studio.play.host import UNPLAYABLE, Host, NotAdmittedError, Scene
 from rlds_kit.studio.play.ledger import Ledger
-from rlds_kit.studio.play.play import Play
+from rlds_kit.studio.play.live_session import LiveSession
 from rlds_kit.studio.workers import requests
 from rlds_kit.studio.workers.pool import (
     Environment,
@@ -38,11 +38,11 @@ class Guests:
     share: float = 0.75
 
 
-class Plays:
-    """Begins sessions when somebody comes, and forgets them when they are over.
+class LiveSessions:
+    """Begins a session when its first window enters, and forgets it when it is over.
 
     Args:
-      pool: of environments; whoever made it closes it, after `close`.
+      pool: of environments; its creator closes it, after `close`.
       host: the server around.
       clock: in nanoseconds.
       sessions_per_person: of a study, that one person may have begun, and not left.
@@ -60,35 +60,35 @@ class Plays:
     ) -> None:
         self._guests, self._guest_sessions = guests or Guests(), set[str]()
         self._pool, self._host, self._clock, self._most = pool, host, clock, sessions_per_person
-        self._plays: dict[str, Play] = {}
+        self._live: dict[str, LiveSession] = {}
         self._beginners: dict[str, str] = {}
-        self._opening: dict[str, asyncio.Task[Play]] = {}
+        self._opening: dict[str, asyncio.Task[LiveSession]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._late: set[Ledger] = set()
         self._is_closed = False
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """Those that are being played."""
-        return tuple(self._plays)
+        """Ids of those that are played."""
+        return tuple(self._live)
 
-    async def of(self, session: str, holder: str, *, is_guest: bool = False) -> Play:
-        """The play of a session, which begins now if nobody was there before.
+    async def of(self, session: str, holder: str, *, is_guest: bool = False) -> LiveSession:
+        """A session; it begins now if it is not played yet.
 
         Args:
           session: which.
-          holder: who comes.
+          holder: the person who enters.
           is_guest: whether they came by the link of a study.
 
         Raises:
           NotAdmittedError: it cannot be played; the reason says why.
         """
-        while session in self._plays and self._plays[session].running.is_ending:
+        while session in self._live and self._live[session].is_ending:
             await self.end_of(session)
         if self._is_closed:
             raise NotAdmittedError("closed", "the server is being shut down")
-        if session in self._plays:
-            return self._plays[session]
+        if session in self._live:
+            return self._live[session]
         if session not in self._opening:
             self._begin(session, holder, is_guest=is_guest)
         return await asyncio.shield(self._opening[session])  # others may wait for it too
@@ -100,11 +100,11 @@ class Plays:
 
     def stop(self, session: str, reason: str) -> None:
         """Ends a session, if it is being played."""
-        if session in self._plays:
-            self._plays[session].stop(reason)
+        if session in self._live:
+            self._live[session].stop(reason)
 
     def _begin(self, session: str, holder: str, *, is_guest: bool) -> None:
-        """Begins to open a session, unless one person, or all guests, would take places from all others."""
+        """Begins to open a session, unless one person, or all guests, would have too many places."""
         begun = self._present(name for name, person in self._beginners.items() if person == holder)
         if begun >= (self._guests.sessions if is_guest else self._most):
             raise NotAdmittedError(
@@ -123,16 +123,16 @@ class Plays:
         self._opening[session] = asyncio.create_task(self._open(session))
 
     def _present(self, sessions: Iterable[str]) -> int:
-        """How many of some sessions hold a place that nobody else can have."""
-        return sum(not (name in self._plays and self._plays[name].is_left) for name in sessions)
+        """How many of some sessions have a place that cannot be given to others."""
+        return sum(not (name in self._live and self._live[name].is_left) for name in sessions)
 
-    async def _open(self, session: str) -> Play:
+    async def _open(self, session: str) -> LiveSession:
         scene: Scene | None = None
         try:
             scene = await self._host.scene(session)
-            play = Play(session, scene, lambda: self._environment(scene.open), self._host, self._clock)
-            await play.prepare()
-            self._plays[session] = play
+            live = LiveSession(session, scene, lambda: self._environment(scene.open), self._host, self._clock)
+            await live.prepare()
+            self._live[session] = live
         except PoolFullError as error:
             raise NotAdmittedError("environment", str(error)) from None
         except (RequestFailedError, EnvironmentLostError) as error:
@@ -140,36 +140,32 @@ class Plays:
             raise NotAdmittedError("environment", scene.public(str(error)) if scene else UNPLAYABLE) from None
         finally:
             del self._opening[session]
-            if session not in self._plays:
+            if session not in self._live:
                 del self._beginners[session]
                 self._guest_sessions.discard(session)
-        self._tasks[session] = asyncio.create_task(self._run(session, play))
-        return play
+        self._tasks[session] = asyncio.create_task(self._run(session, live))
+        return live
 
     async def _environment(self, request: requests.Open) -> Environment:
-        """Makes one; where there is no room, in the place of one that nobody has looked at for long."""
+        """Makes one; where there is no place, in that of a session that was left long ago."""
         while True:
             try:
                 return await self._pool.open(request)
             except PoolFullError:
-                left = [name for name, play in self._plays.items() if play.is_left]
+                left = [name for name, live in self._live.items() if live.is_left]
                 if not left:
                     raise
-                await self._give_up(left[0])
+                self.stop(left[0], "nobody was here, and somebody else needed the place")
+                await self.end_of(left[0])
 
-    async def _give_up(self, session: str) -> None:
-        """Ends a session that holds an environment that somebody else needs."""
-        self.stop(session, "nobody was here, and somebody else needed the place")
-        await self.end_of(session)
-
-    async def _run(self, session: str, play: Play) -> None:
+    async def _run(self, session: str, live: LiveSession) -> None:
         reason = "an error in the server"
         try:
-            reason = await play.run()
+            reason = await live.run()
         except Exception:
             log.exception("session %s", session)
-        ledger = await play.end(reason)
-        del self._plays[session], self._tasks[session], self._beginners[session]
+        ledger = await live.end(reason)
+        del self._live[session], self._tasks[session], self._beginners[session]
         self._guest_sessions.discard(session)
         if not ledger.is_settled:
             self._late = {each for each in self._late if not each.is_settled} | {ledger}
@@ -181,6 +177,6 @@ class Plays:
         for session in self.sessions:
             self.stop(session, reason)
         await asyncio.gather(*self._tasks.values())
-        untold = sum(await asyncio.gather(*(each.close(LATE_SECONDS) for each in self._late)))
-        if untold:
-            log.error("the host could not be told %d things; they stand in the recordings", untold)
+        missed = sum(await asyncio.gather(*(each.close(LATE_SECONDS) for each in self._late)))
+        if missed:
+            log.error("the host did not store %d notes; the recordings have them", missed)

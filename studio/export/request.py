@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from rlds_kit.base.extras import needs
 from rlds_kit.convert.formats import WRITABLE
-from rlds_kit.studio.api.models import Body, RowId
+from rlds_kit.studio.api.models import Body, RowId, Strict
 from rlds_kit.studio.export.rules import RLDS_KIT, Rules
 
 with needs("studio"):
-    from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+    from pydantic import Field, StringConstraints, model_validator
 
 EpisodeId = Annotated[
     str, StringConstraints(pattern=r"^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$")
@@ -17,15 +17,13 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$")]
 
 
-class Filter(BaseModel):
+class Filter(Strict):
     """Which episodes, as in the table of episodes."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     study: RowId | None = None
     session: RowId | None = None
     user: Annotated[str, StringConstraints(max_length=64)] | None = None
-    status: list[Literal["completed", "cancelled", "rejected", "abandoned"]] = []
+    status: list[Literal["completed", "cancelled", "rejected", "abandoned"]] = Field(default_factory=list)
     tag: Label | None = None
 
 

@@ -1,0 +1,109 @@
+"""The windows of a session, and what each of them is sent."""
+
+import dataclasses
+from typing import Any
+
+from rlds_kit.studio.frames.header import Flags
+from rlds_kit.studio.frames.picture import Encoded
+from rlds_kit.studio.play import to_browser, window
+from rlds_kit.studio.play.frames_out import Shown
+from rlds_kit.studio.play.to_browser import State, ToBrowser
+from rlds_kit.studio.play.window import Window
+from rlds_kit.trials import Phase, events, messages
+
+
+class Audience:
+    """Sends messages and pictures to all windows of a session, and the latest ones to a window that enters later.
+
+    Attributes:
+      windows: of players and observers, by name.
+      state: the latest state of the episode; None: there is none yet.
+    """
+
+    def __init__(self) -> None:
+        self.windows: dict[str, Window] = {}
+        self.state: State | None = None
+        self._question: messages.RequestConfirmation | None = None
+        self._picture: tuple[Encoded, int, int, Flags] | None = None
+
+    def players(self) -> list[tuple[str, Window]]:
+        """The windows of players, each with its seat."""
+        return [(each.seat, each) for each in self.windows.values() if each.seat is not None]
+
+    def catch_up(self, entering: Window, now_ns: int) -> None:
+        """Sends a window that entered what the others were sent last."""
+        if self.state is not None:
+            entering.send(to_browser.state(self.state, self.state.episode, now_ns))
+        if self._question is not None and entering.seat is None:
+            entering.send(self._question)
+        if self._picture is not None:
+            entering.show(self._shown(entering, *self._picture))
+
+    def broadcast(self, message: ToBrowser) -> None:
+        """Sends a message to all windows."""
+        for each in list(self.windows.values()):
+            each.send(message)
+
+    def notify(self, message: messages.Message) -> None:
+        """Sends a message of the engine to the windows that it is for."""
+        match message:
+            case messages.RequestConfirmation():
+                self._question = message
+                self.broadcast(message)
+            case messages.ShowDriver():
+                self.broadcast(message)
+            case messages.Amended(events.RewardGiven(_, _, seat, value), step, aggregate):
+                self.broadcast(to_browser.Amended(seat, step, value, aggregate))
+            case messages.Displaced(_, connection) if connection in self.windows:
+                old = self.windows.pop(connection)
+                old.send(to_browser.Notice("displaced", "the game goes on in another window of yours"))
+                old.close(window.DISPLACED, "another window")
+            case messages.DeliverText(_, to):
+                for seat, each in self.players():
+                    if seat in to:
+                        each.send(message)
+
+    def show_state(self, state: State) -> None:
+        """Sends a state, unless only the step and the rewards are new: the frames have these."""
+        old, self.state = self.state, state
+        if state.phase is not Phase.CONFIRMING:
+            self._question = None
+        changing: dict[str, Any] = {"step": state.step, "totals": state.totals, "seconds": state.seconds}
+        is_known = old is not None and dataclasses.replace(old, **changing) == state
+        if state.phase is not Phase.RUNNING or not is_known:
+            self.broadcast(state)
+
+    def show(self, picture: Encoded, episode: int, step: int, flags: Flags) -> None:
+        """Sends a picture to all windows.
+
+        Args:
+          picture: encoded.
+          episode: its number in the session.
+          step: how many were done.
+          flags: of the step.
+        """
+        self._picture = picture, episode, step, flags
+        for each in self.windows.values():
+            each.show(self._shown(each, *self._picture))
+
+    def _shown(self, to: Window, picture: Encoded, episode: int, step: int, flags: Flags) -> Shown:
+        totals = {} if self.state is None else self.state.totals
+        total = totals.get(to.seat or "", next(iter(totals.values()), 0.0))
+        return Shown(picture, episode, step, total, flags)
+
+    def saved(self, message: to_browser.Saved) -> None:
+        """Sends that an episode is stored."""
+        self._question = None
+        self.broadcast(message)
+
+    def frame_statistics(self) -> dict[str, Any]:
+        """How fast pictures reached the players: counts, and milliseconds from sending to painting."""
+        return {
+            seat: {
+                "sent": each.frames.sent,
+                "dropped": each.frames.dropped,
+                "latency_p50_ms": each.frames.latencies.percentile(50),
+                "latency_p95_ms": each.frames.latencies.percentile(95),
+            }
+            for seat, each in self.players()
+        }

@@ -1,0 +1,293 @@
+"""A session that is played: episode after episode in one environment, before an audience."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from rlds_kit.studio.frames.header import NO_FLAGS, Flags
+from rlds_kit.studio.frames.picture import Encoded
+from rlds_kit.studio.play import to_browser, window
+from rlds_kit.studio.play.audience import Audience
+from rlds_kit.studio.play.clock import SteadyClock, WakeTimer
+from rlds_kit.studio.play.host import Host, Scene
+from rlds_kit.studio.play.judgements import Judgement
+from rlds_kit.studio.play.ledger import Ledger
+from rlds_kit.studio.play.live_environment import LiveEnvironment, MakeEnvironment
+from rlds_kit.studio.play.live_episode import LiveEpisode
+from rlds_kit.studio.play.records import Records, final_metadata, played_episode
+from rlds_kit.studio.play.trial_config import play_facts, trial_config
+from rlds_kit.studio.play.welcome import welcome
+from rlds_kit.studio.play.window import Window
+from rlds_kit.studio.workers import requests
+from rlds_kit.studio.workers.pool import EnvironmentLostError, RequestFailedError
+from rlds_kit.trials import Phase, Status, Trial, events, messages
+from rlds_kit.trials.config import SECOND
+
+log = logging.getLogger(__name__)
+MOST_FAILURES: Final = 3
+"""Of environments in a row; then the session ends."""
+
+
+class LiveSession:
+    """A session that is played.
+
+    Args:
+      session: its id.
+      scene: what is played.
+      make: makes the environment, and makes it again after it was lost.
+      host: where outcomes are stored.
+      clock: in nanoseconds.
+
+    Attributes:
+      now: the time that events have.
+      audience: the windows of the session.
+      episode: that is played, once `prepare` has returned.
+      view: how everybody sees the environment.
+      fps: steps a second that people chose for further episodes; None: they did not.
+    """
+
+    episode: LiveEpisode
+
+    def __init__(
+        self,
+        session: str,
+        scene: Scene,
+        make: MakeEnvironment,
+        host: Host,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._id, self.scene = session, scene
+        self.now, self.audience = SteadyClock(clock), Audience()
+        self.view = requests.View(quality=scene.quality)
+        self.fps: float | None = None
+        self._environment = LiveEnvironment(make, self._lost)
+        self._records = Records(session, scene, host, self.audience)
+        self._work: asyncio.Queue[requests.Request | messages.Finish | None] = asyncio.Queue()
+        self._timer = WakeTimer(self.now, lambda: self.handle(events.Tick(self.now())))
+        self._is_drawing, self._flags = False, NO_FLAGS
+        self._stop_reason, self._end_reason = "", ""
+        self._left_ns = self.now()
+
+    async def prepare(self) -> None:
+        """Makes the environment and begins the first episode.
+
+        Raises:
+          RequestFailedError: it cannot be made.
+          EnvironmentLostError: making it crashed.
+        """
+        await self._environment.make()
+        self._begin(self.scene.first)
+        self._left_ns = self.now()  # people who waited for this enter now
+
+    async def run(self) -> str:
+        """Plays until the session is over; returns the reason."""
+        try:
+            while (task := await self._work.get()) is not None:
+                if not isinstance(task, messages.Finish):
+                    await self._request(task)
+                    continue
+                await self._finish(task)
+                reason = await self._next(task)
+                if reason is not None:
+                    return reason
+            return self._stop_reason
+        finally:
+            self._timer.set(None)
+            try:
+                await self._records.judgements.close()
+            finally:
+                await self._environment.close()
+
+    async def end(self, reason: str) -> Ledger:
+        """Notifies the host and all windows; returns the ledger, which may still have notes for the host."""
+        self._end_reason = reason
+        await self._records.ended(reason)
+        for each in self.audience.windows.values():
+            _dismiss(each, reason)
+        return self._records.ledger
+
+    def stop(self, reason: str) -> None:
+        """Ends the episode and then the session; `run` returns when it is on the disk."""
+        self._stop_reason = reason
+        if self.handle(events.Stop(self.now(), reason)) is not None and self.phase is Phase.ENDED:
+            self._work.put_nowait(None)
+
+    @property
+    def phase(self) -> Phase:
+        """Of the episode."""
+        return self.episode.trial.phase
+
+    @property
+    def opened(self) -> requests.Opened:
+        """What is known of the environment."""
+        return self._environment.opened
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the session ends with this episode, which is over."""
+        return bool(self._stop_reason) or (self.episode.is_abandoned and not self._environment.is_lost)
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it has an environment, but no window for longer than a lost connection is waited for."""
+        if self.audience.windows or self.is_ending or self._environment.is_lost:
+            return False
+        return self.now() - self._left_ns >= int(self.episode.config.grace_seconds * SECOND)
+
+    @property
+    def is_judged_too_fast(self) -> bool:
+        """Whether rewards come faster than they can be written."""
+        return self._records.judgements.is_full
+
+    def enter(self, entering: Window) -> None:
+        """Adds a window: a new one, or one whose connection was lost."""
+        if self._end_reason:
+            _dismiss(entering, self._end_reason)
+            return
+        fps = None if self.audience.state is None else self.audience.state.fps
+        entering.send(welcome(self._id, self.scene, self.opened, self.view, entering.seat, fps))
+        self.audience.windows[entering.name] = entering
+        if entering.seat is not None and self.phase is not Phase.ENDED:
+            refusal = self._seat(entering.seat, entering)
+            if refusal is not None:
+                entering.send(to_browser.Error("seat", refusal))
+                entering.close(window.NOT_ADMITTED, "the seat is taken")
+                del self.audience.windows[entering.name]
+                return
+        self.audience.catch_up(entering, self.now())
+
+    def _seat(self, seat: str, each: Window) -> str | None:
+        return self.handle(events.SeatTaken(self.now(), seat, each.admission.holder, each.name))
+
+    def leave(self, leaving: Window, *, is_lost: bool) -> None:
+        """Removes a window."""
+        self._left_ns = self.now()
+        if self.audience.windows.pop(leaving.name, None) is not None and leaving.seat is not None:
+            self.handle(events.SeatLeft(self.now(), leaving.seat, leaving.name, is_lost))
+
+    def set_view(self, view: requests.View) -> None:
+        """Changes how everybody sees the environment."""
+        self.view = view
+        self.audience.broadcast(to_browser.View(view.quality or self.scene.quality, view.camera))
+        self._draw()
+
+    def handle(self, event: events.Event) -> str | None:
+        """Handles an event and executes the messages of the engine; returns why it was refused, or None."""
+        for message in self.episode.trial.handle(event):
+            if isinstance(message, messages.Refused):
+                return message.reason  # the only one
+            self._execute(message)
+        return None
+
+    def _execute(self, message: messages.Message) -> None:
+        match message:
+            case messages.StepEnvironment(_, actions, is_last=is_last):
+                self._work.put_nowait(requests.Step(self.view, actions, play_facts(message), is_last=is_last))
+            case messages.ResetEnvironment(seed, options):
+                metadata = {**self.scene.metadata, "session": self._id, "number": self.episode.number}
+                self._work.put_nowait(requests.Reset(self.view, seed, options, metadata))
+            case messages.WakeAt(time_ns):
+                self._timer.set(time_ns)
+            case messages.Finish():
+                self.episode.finish = message
+                self._work.put_nowait(message)
+            case messages.Amended():
+                self._records.judgements.add(Judgement(message, self.episode.trial.step))
+            case messages.ShowState():
+                self.audience.show_state(to_browser.state(message, self.episode.number, self.now()))
+            case _:
+                self.audience.notify(message)
+
+    def _draw(self) -> None:
+        """Requests the picture of now, unless one is on its way."""
+        if not self._is_drawing and not self._environment.is_lost and self.episode.begun is not None:
+            self._is_drawing = True
+            self._work.put_nowait(requests.Show(self.view))
+
+    async def _request(self, request: requests.Request) -> None:
+        try:
+            answer = await self._environment.request(request)
+        except EnvironmentLostError:
+            return  # `_lost` was called
+        except RequestFailedError as error:
+            self._is_drawing = False
+            self.audience.broadcast(to_browser.Notice("picture", self._public(str(error))))
+            return
+        match answer:
+            case requests.Stepped(step, rewards, terminated, truncated, picture):
+                flags = (Flags.TERMINATED if terminated else NO_FLAGS) | (Flags.TRUNCATED if truncated else NO_FLAGS)
+                self.handle(events.EnvironmentStepped(self.now(), step, rewards, terminated, truncated))
+                self._show(picture, step, flags)
+            case requests.Begun():
+                self.episode.begun, self.episode.started_ns = answer, time.time_ns()
+                await self._records.begun(self.episode.number, answer, self.opened, self._sync)
+                self._show(answer.picture, 0, Flags.FIRST)
+                self.handle(events.EnvironmentReady(self.now()))
+            case Encoded():
+                self._is_drawing = False
+                self._show(answer, self.episode.trial.step, self._flags)
+                if request != requests.Show(self.view):
+                    self._draw()  # the view was changed meanwhile
+
+    def _show(self, picture: Encoded, step: int, flags: Flags) -> None:
+        self._flags = flags
+        self.audience.show(picture, self.episode.number, step, flags)
+
+    def _lost(self, reason: str) -> None:
+        self._is_drawing = False
+        public = self._public(reason)
+        self.audience.broadcast(to_browser.Notice("environment", public))
+        self.handle(events.EnvironmentFailed(self.now(), public))
+
+    def _public(self, error: str) -> str:
+        """What people see of an error of the environment, which is logged."""
+        log.warning("session %s: %s", self._id, error)
+        return self.scene.public(error)
+
+    async def _sync(self) -> None:
+        await self._environment.request(requests.Sync())
+
+    def _begin(self, number: int) -> None:
+        config = trial_config(self.scene, self.opened, number, self.fps)
+        self.episode = LiveEpisode(number, config, Trial(config))
+        self.handle(events.Begin(self.now()))
+        for seat, each in self.audience.players():
+            self._seat(seat, each)
+
+    async def _finish(self, finish: messages.Finish) -> None:
+        await self._records.judgements.settle()
+        facts = {**finish.facts, "frames": self.audience.frame_statistics()}
+        begun = self.episode.begun
+        if begun is None:
+            return
+        played = played_episode(self._id, self.episode, begun, finish, facts)
+        await self._request(requests.Finish(final_metadata(played), is_kept=finish.is_kept))
+        if self._environment.is_lost:
+            played = replace(played, status=Status.ABANDONED, reason=self._environment.loss, is_whole=False)
+        await self._records.finished(played)
+
+    async def _next(self, finish: messages.Finish) -> str | None:
+        """Begins the next episode; returns why not, if the session is over."""
+        if self._stop_reason:
+            return self._stop_reason
+        if not self._environment.is_lost:
+            self._environment.failures = 0
+            if self.episode.is_abandoned:
+                return finish.reason
+        elif self._environment.failures >= MOST_FAILURES:
+            return f"the environment failed {self._environment.failures} times: {finish.reason}"
+        else:
+            try:
+                await self._environment.make()
+            except (RequestFailedError, EnvironmentLostError) as error:
+                return self._public(str(error))
+        self._begin(self.episode.number + 1)
+        return None
+
+
+def _dismiss(leaving: Window, reason: str) -> None:
+    leaving.send(to_browser.Notice("ended", reason))
+    leaving.close(window.ENDED, "the session is over")

@@ -1,0 +1,95 @@
+"""Executes the messages that a window of a session receives from its browser."""
+
+from dataclasses import replace
+
+from rlds_kit.studio.play import from_browser, window
+from rlds_kit.studio.play.from_browser import EventMessage, RewardMessage
+from rlds_kit.studio.play.live_session import LiveSession
+from rlds_kit.studio.play.to_browser import Error
+from rlds_kit.studio.play.window import Window
+from rlds_kit.trials import Driver, Phase, events
+
+
+def receive(session: LiveSession, source: Window, message: from_browser.Received) -> None:
+    """Executes a message of a window, or answers it with an error."""
+    error = _execute(session, source, message)
+    if error is not None:
+        source.send(error)
+
+
+def _execute(session: LiveSession, source: Window, message: from_browser.Received) -> Error | None:
+    match message:
+        case from_browser.Ack():
+            is_known = source.acknowledge(message.seq)
+            return None if is_known else Error("frame", "no such frame was sent", "ack.seq")
+        case _ if source.name not in session.audience.windows:
+            return None  # it was displaced and is being closed
+        case from_browser.Leave():
+            session.leave(source, is_lost=False)
+            source.close(window.LEFT, "left")
+            return None
+        case RewardMessage():
+            return _reward(session, source, message)
+        case _ if source.seat is None:
+            return Error("observer", "you are an observer; only players may do this")
+        case from_browser.SetQuality():
+            session.set_view(session.view._replace(quality=message.level))
+            return None
+        case from_browser.Camera():
+            return _camera(session, message.n)
+        case EventMessage():
+            return _event(session, source, source.seat, message)
+    raise TypeError(message)  # pragma: no cover  there are no others
+
+
+def _reward(session: LiveSession, source: Window, message: RewardMessage) -> Error | None:
+    """Gives a reward, of a player or an observer."""
+    number, is_over = session.episode.number, session.phase is Phase.ENDED
+    if message.episode not in {None, number} or is_over:
+        over = f"episode {number if is_over else message.episode} is over; judge it where it is replayed"
+        return Error("episode", over, "reward.episode")
+    if session.is_judged_too_fast:
+        return Error(
+            "refused", "rewards come faster than they can be written; give this one again in a moment", "reward"
+        )
+    details = {
+        "shown_frame": source.frames.step_of(message.shown, number),
+        "pressed_ns": message.time,
+        "key": message.key,
+        "device": message.device,
+    }
+    event = message.to_event(
+        time_ns=session.now(),
+        source=source.admission.holder,
+        seat=message.seat or source.seat or session.opened.seats[0],
+        details=details,
+    )
+    return _refused(session.handle(event), message)
+
+
+def _camera(session: LiveSession, camera: int) -> Error | None:
+    last = len(session.opened.cameras) - 1
+    if camera > last:
+        return Error("camera", f"expected one of the cameras 0 to {last}, got {camera}", "camera.n")
+    session.set_view(session.view._replace(camera=camera))
+    return None
+
+
+def _event(session: LiveSession, source: Window, seat: str, message: EventMessage) -> Error | None:
+    added = {name: seat for name in ("seat", "sender") if name in message.event.__dataclass_fields__}
+    event = message.to_event(time_ns=session.now(), **added)
+    match event:
+        case events.KeysChanged(shown_frame=shown):
+            if session.phase is Phase.ENDED or session.episode.trial.driver(seat) is not Driver.HUMAN:
+                return None  # keys have no effect now
+            event = replace(event, shown_frame=source.frames.step_of(shown, session.episode.number))
+        case events.DriverChanged(driver=Driver.POLICY) if seat not in session.scene.open.environment.policies:
+            return Error("policy", f"no policy can drive {seat!r}", "drive.driver")
+    refusal = session.handle(event)
+    if refusal is None and isinstance(event, events.RateChanged):
+        session.fps = event.fps
+    return _refused(refusal, message)
+
+
+def _refused(reason: str | None, message: EventMessage) -> Error | None:
+    return None if reason is None else Error("refused", reason, message.type)

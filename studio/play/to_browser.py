@@ -1,0 +1,152 @@
+"""Messages to a browser while an episode is played: JSON, version 1.
+
+Every message has `"v": 1` and a `"type"`. Messages of the engine, `rlds_kit.trials.messages`, are sent as they are.
+Frames are sent as bytes, see `rlds_kit.studio.frames.header`.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from rlds_kit.base.extras import needs
+from rlds_kit.studio.frames.picture import Quality
+from rlds_kit.trials import Status, Turn, messages
+
+with needs("studio"):
+    from pydantic import TypeAdapter
+
+VERSION: Final = 1
+_WRITER: Final[TypeAdapter[Any]] = TypeAdapter(Any)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Welcome:
+    """The person was admitted.
+
+    Attributes:
+      seat: of the person; None for observers.
+      policies: seats that a policy can drive.
+      controls: of the person's seat, or of the first: `chords` of keys with names, and `axes`.
+      camera: number of the view.
+      window: frames that may be sent without an `ack`.
+    """
+
+    session: str
+    seat: str | None
+    seats: tuple[str, ...]
+    policies: tuple[str, ...]
+    controls: Mapping[str, Any]
+    instructions: str
+    environment: str
+    cameras: tuple[str, ...]
+    turn: Turn
+    fps: float
+    quality: Quality
+    camera: int
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How everybody sees the environment from now on, because a player changed it."""
+
+    quality: Quality
+    camera: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State(messages.ShowState):
+    """The state of the episode; step and reward between two of these are sent with the frames.
+
+    Attributes:
+      episode: its number in the session.
+      seconds: until the countdown, or the wait, is over.
+    """
+
+    episode: int
+    seconds: float | None
+
+
+def state(shown: messages.ShowState, episode: int, now_ns: int) -> State:
+    """The state of an episode, as it is sent at a time."""
+    fields = {each.name: getattr(shown, each.name) for each in dataclasses.fields(messages.ShowState)}
+    seconds = None if shown.until_ns is None else max(0.0, (shown.until_ns - now_ns) / 1e9)
+    return State(**fields, episode=episode, seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """An episode is over and stored, or dropped because it had no step."""
+
+    episode: int
+    id: str
+    status: Status
+    reason: str
+    steps: int
+    totals: Mapping[str, float]
+    is_kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Amended:
+    """A reward was accepted, and is stored."""
+
+    seat: str
+    step: int
+    value: float
+    aggregate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Information for the person."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """A message of the browser was refused and changed nothing."""
+
+    code: str
+    message: str
+    where: str = ""
+
+
+ToBrowser: TypeAlias = (
+    Welcome
+    | View
+    | State
+    | messages.RequestConfirmation
+    | Saved
+    | messages.ShowDriver
+    | Amended
+    | messages.DeliverText
+    | Notice
+    | Error
+)
+TAGS: Final[dict[type, str]] = {
+    Welcome: "welcome",
+    View: "look",
+    State: "state",
+    messages.RequestConfirmation: "ask",
+    Saved: "saved",
+    messages.ShowDriver: "driver",
+    Amended: "amended",
+    messages.DeliverText: "said",
+    Notice: "notice",
+    Error: "error",
+}
+"""The "type" of each message to the browser."""
+
+
+def dump(message: ToBrowser) -> str:
+    """A message to the browser, as JSON.
+
+    >>> dump(Error("json", "expected JSON"))
+    '{"v":1,"type":"error","code":"json","message":"expected JSON","where":""}'
+    """
+    fields = {each.name: getattr(message, each.name) for each in dataclasses.fields(message)}
+    return _WRITER.dump_json({"v": VERSION, "type": TAGS[type(message)], **fields}).decode()
