@@ -644,22 +644,15 @@ class Shard:
             episode.columns.append(column(each, payload))
 
     def _check_index(self, index: Message, position: int) -> None:
-        require(number(index, 2) == position, "data_end")
         require(raw(index, 1) == raw(self.header, 1), "shard_id")
         require(message(raw(index, 4)) == self.header, "copy of the header")
-        listed = {raw(entry, 1): entry for entry in map(message, index.get(3, []))}
+        is_table = 6 in index
+        listed = _table(message(raw(index, 6)), position) if is_table else _messages(index, position)
         require(listed.keys() == self.episodes.keys(), "episodes of the index")
-        for key, entry in listed.items():
+        for key, (start, ended, blocks, copies) in listed.items():
             episode = self.episodes[key]
             end = episode.end or {}
-            start, ended, blocks = episode.places
-            positions, so_far = [], 0
-            for difference in numbers(entry, 5):
-                so_far += difference
-                positions.append(so_far)
-            found = list(zip(positions, numbers(entry, 6), numbers(entry, 7), strict=True))
-            require((number(entry, 2), number(entry, 3), found) == (start, ended, blocks), "places in the index")
-            copies = (number(entry, 4), raw(entry, 8), number(entry, 9))
+            require((start, ended, blocks) == tuple(episode.places), "places in the index")
             require(copies == (number(end, 5), raw(end, 7), number(end, 2)), "copies in the index")
 
     def _check_tail(self) -> None:
@@ -675,6 +668,46 @@ class Shard:
         last = message(footer[1][-1]) if footer else {}
         found = chunk(self.data, number(last, 1))
         require(found is not None and message(found[1][0]).get(7), "the last record is the index")
+
+
+Listed = dict[bytes, tuple[int, int, list[tuple[int, int, int]], tuple[int, bytes, int]]]
+
+
+def _messages(index: Message, position: int) -> Listed:
+    """The episodes of an index of an older file: start, end, blocks, and what is copied from the end."""
+    require(number(index, 2) == position, "data_end")
+    listed: Listed = {}
+    for entry in map(message, index.get(3, [])):
+        positions, so_far = [], 0
+        for difference in numbers(entry, 5):
+            so_far += difference
+            positions.append(so_far)
+        blocks = list(zip(positions, numbers(entry, 6), numbers(entry, 7), strict=True))
+        copies = (number(entry, 4), raw(entry, 8), number(entry, 9))
+        listed[raw(entry, 1)] = number(entry, 2), number(entry, 3), blocks, copies
+    return listed
+
+
+def _table(table: Message, position: int) -> Listed:
+    """The episodes of an index that has columns."""
+    require(number(table, 1) == position, "data_end")
+    ids, digests = ([raw(table, key)[at : at + 16] for at in range(0, len(raw(table, key)), 16)] for key in (2, 7))
+    starts, ends, rows, endings, counts = (_column(raw(table, key), len(ids)) for key in (3, 4, 5, 6, 8))
+    blocks = list(zip(*(_column(raw(table, key), sum(counts)) for key in (9, 10, 11)), strict=True))
+    listed: Listed = {}
+    for key, start, end, row, ending, digest, count in zip(
+        ids, starts, ends, rows, endings, digests, counts, strict=True
+    ):
+        listed[key] = start, end, blocks[:count], (row, digest if any(digest) else b"", ending)
+        del blocks[:count]
+    return listed
+
+
+def _column(data: bytes, count: int) -> list[int]:
+    """Numbers of equal width, little-endian."""
+    width = len(data) // count if count else 0
+    require(len(data) == width * count and (not count or width in (1, 2, 4, 8)), "width of a column")
+    return [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)] if count else []
 
 
 def episodes(directory: Path) -> Iterator[Episode]:

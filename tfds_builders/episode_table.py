@@ -13,10 +13,10 @@ from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.base.step import FLAGS, OBSERVATION
 from rlds_kit.loader.episodes import WholeEpisodes, with_step_index
 from rlds_kit.loader.last_step import LastStep, with_last_step
-from rlds_kit.loader.metadata import metadata_columns
+from rlds_kit.loader.metadata import Metadata, metadata_keys
 from rlds_kit.loader.source import Source
 from rlds_kit.loader.step_arrays import OBSERVATION_VALID, StepArrays
-from rlds_kit.tfds_builders.features import features_of, metadata_keys, without_tuples
+from rlds_kit.tfds_builders.features import features_of, without_tuples
 from rlds_kit.tfds_builders.joined import JoinedEpisodes, joined
 
 
@@ -101,7 +101,8 @@ def table_of(
     joint = with_step_index(joined([dataset.source() for dataset in datasets.values()]))
     source = with_last_step(joint, last_step)
     episodes = JoinedEpisodes([dataset.episodes for dataset in datasets.values()])
-    chosen = metadata_keys(episodes) if metadata is None else metadata
+    chosen = metadata_keys(episodes, source.metadata) if metadata is None else metadata
+    examples = Metadata(episodes, chosen, source.metadata).examples
     ends = itertools.accumulate((len(dataset.episodes) for dataset in datasets.values()), initial=0)
     return EpisodeTable(
         source=source,
@@ -111,7 +112,7 @@ def table_of(
         metadata=chosen,
         observation_valid=observation_valid,
         last_step=last_step,
-        features=features_of(source, metadata_columns(episodes, chosen), observation_valid=observation_valid),
+        features=features_of(source, examples, observation_valid=observation_valid),
     )
 
 

@@ -16,6 +16,8 @@ from rlds_kit.loader.metadata import metadata_columns
 from rlds_kit.loader.source import Source
 from rlds_kit.loader.step_arrays import OBSERVATION_VALID, StepArrays
 from rlds_kit.spec.describe import describe_value
+from rlds_kit.storage.entries import Entries
+from rlds_kit.storage.episode_table import table_of
 from rlds_kit.tfds_builders.features import without_tuples
 from rlds_kit.tfds_builders.spec_from_features import spec_of
 
@@ -58,7 +60,7 @@ def _source(episode: Episode, steps: Any) -> Source:
     fields = {name: declared.get(name) or spec_of(steps[name]) for name in names}
     return Source(
         name=f"episode {episode.id}",
-        entries=[entry],
+        entries=Entries([table_of([entry])]),
         numbers=np.zeros(1, np.int64),
         ended=np.array([episode.end is not None]),
         reader=lambda _: reader,

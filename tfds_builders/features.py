@@ -3,12 +3,12 @@
 An array has TFDS's own encoding where that keeps it exactly, and else is stored as its bytes: `encodings` says when.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit import Dataset, Episode
+from rlds_kit import Dataset
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import SpecError
 from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
@@ -16,7 +16,7 @@ from rlds_kit.base.step import FLAGS, OBSERVATION, STEP_INDEX
 from rlds_kit.loader.columns import column
 from rlds_kit.loader.episodes import END
 from rlds_kit.loader.layout import Leaf, layout
-from rlds_kit.loader.metadata import metadata_columns
+from rlds_kit.loader.metadata import Metadata, metadata_keys
 from rlds_kit.loader.source import Source
 from rlds_kit.loader.step_arrays import OBSERVATION_VALID
 from rlds_kit.spec.describe import describe_spec
@@ -66,9 +66,9 @@ def episode_features(
     >>> episode_features(rlds_kit.open("data/pong"))["steps"]["observation"]  # doctest: +SKIP
     Image(shape=(210, 160, 3), dtype=uint8)
     """
-    chosen = metadata_keys(dataset.episodes) if metadata is None else metadata
-    columns = metadata_columns(dataset.episodes, chosen)
     source = dataset.source()
+    chosen = metadata_keys(dataset.episodes, source.metadata) if metadata is None else metadata
+    columns = Metadata(dataset.episodes, chosen, source.metadata).examples
     changed = signalling_fields(dataset.episodes, source)
     return features_of(source, columns, observation_valid=observation_valid, changed=changed, compress=compress)
 
@@ -85,7 +85,7 @@ def features_of(
 
     Args:
       source: says what steps hold.
-      metadata: `[episodes, ...]` by key.
+      metadata: `[n, ...]` by key: of all episodes, or one value like those of all.
       observation_valid: whether steps have that field.
       changed: paths of arrays that TFDS's own encoding would change, whatever their dtype.
       compress: as for `episode_features`.
@@ -102,19 +102,6 @@ def features_of(
     features = tfds.features.FeaturesDict({STEPS: steps, **text, **facts})
     _require_distinct(source.name, features.get_serialized_info())
     return features
-
-
-def metadata_keys(episodes: Iterable[Episode]) -> tuple[str, ...]:
-    """The keys of metadata that some episode has, sorted.
-
-    Raises:
-      SpecError: one of them is no text.
-    """
-    found: set[object] = {key for episode in episodes for key in episode.metadata}
-    for key in found:
-        if not isinstance(key, str):
-            raise SpecError(f"expected metadata with keys that are text, got {key!r}; name others in `metadata`")
-    return tuple(sorted(key for key in found if isinstance(key, str)))
 
 
 def step_features(

@@ -11,7 +11,9 @@ from rlds_kit import Episode
 from rlds_kit.base.errors import SpecError
 from rlds_kit.loader.source import Source
 from rlds_kit.storage.amendment import union
+from rlds_kit.storage.entries import Entries
 from rlds_kit.storage.episode_reader import EpisodeReader
+from rlds_kit.storage.metadata_spec import union_of_all
 
 
 def joined(sources: Sequence[Source]) -> Source:
@@ -32,12 +34,13 @@ def joined(sources: Sequence[Source]) -> Source:
     ends = tuple(itertools.accumulate(len(source.entries) for source in sources))
     return Source(
         name=", ".join(dict.fromkeys(source.name for source in sources)),
-        entries=[entry for source in sources for entry in source.entries],
+        entries=Entries.joined([source.entries for source in sources]),
         numbers=np.arange(ends[-1]),
         ended=np.concatenate([source.ended for source in sources]),
         reader=_Readers(tuple(source.reader for source in sources), ends),
         spec=union(source.spec for source in sources),
         fields=first.fields,
+        metadata=union_of_all(source.metadata for source in sources),
     )
 
 

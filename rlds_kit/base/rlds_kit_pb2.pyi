@@ -212,18 +212,48 @@ class EpisodeEnd(_message.Message):
     def __init__(self, episode_id: _Optional[bytes] = ..., ending: _Optional[_Union[Ending, str]] = ..., terminated: bool = ..., truncated: bool = ..., rows: _Optional[int] = ..., metadata: _Optional[_Union[Value, _Mapping]] = ..., content_digest: _Optional[bytes] = ...) -> None: ...
 
 class ShardIndex(_message.Message):
-    __slots__ = ("shard_id", "data_end", "episodes", "header", "amendments")
+    __slots__ = ("shard_id", "data_end", "episodes", "header", "amendments", "table", "episode_metadata")
     SHARD_ID_FIELD_NUMBER: _ClassVar[int]
     DATA_END_FIELD_NUMBER: _ClassVar[int]
     EPISODES_FIELD_NUMBER: _ClassVar[int]
     HEADER_FIELD_NUMBER: _ClassVar[int]
     AMENDMENTS_FIELD_NUMBER: _ClassVar[int]
+    TABLE_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_METADATA_FIELD_NUMBER: _ClassVar[int]
     shard_id: bytes
     data_end: int
     episodes: _containers.RepeatedCompositeFieldContainer[EpisodeIndex]
     header: ShardHeader
     amendments: _containers.RepeatedCompositeFieldContainer[Spec]
-    def __init__(self, shard_id: _Optional[bytes] = ..., data_end: _Optional[int] = ..., episodes: _Optional[_Iterable[_Union[EpisodeIndex, _Mapping]]] = ..., header: _Optional[_Union[ShardHeader, _Mapping]] = ..., amendments: _Optional[_Iterable[_Union[Spec, _Mapping]]] = ...) -> None: ...
+    table: EpisodeTable
+    episode_metadata: Spec
+    def __init__(self, shard_id: _Optional[bytes] = ..., data_end: _Optional[int] = ..., episodes: _Optional[_Iterable[_Union[EpisodeIndex, _Mapping]]] = ..., header: _Optional[_Union[ShardHeader, _Mapping]] = ..., amendments: _Optional[_Iterable[_Union[Spec, _Mapping]]] = ..., table: _Optional[_Union[EpisodeTable, _Mapping]] = ..., episode_metadata: _Optional[_Union[Spec, _Mapping]] = ...) -> None: ...
+
+class EpisodeTable(_message.Message):
+    __slots__ = ("data_end", "episode_id", "start", "end", "rows", "ending", "content_digest", "blocks", "block", "first_row", "end_row")
+    DATA_END_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_ID_FIELD_NUMBER: _ClassVar[int]
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    ENDING_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    BLOCKS_FIELD_NUMBER: _ClassVar[int]
+    BLOCK_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ROW_FIELD_NUMBER: _ClassVar[int]
+    END_ROW_FIELD_NUMBER: _ClassVar[int]
+    data_end: int
+    episode_id: bytes
+    start: bytes
+    end: bytes
+    rows: bytes
+    ending: bytes
+    content_digest: bytes
+    blocks: bytes
+    block: bytes
+    first_row: bytes
+    end_row: bytes
+    def __init__(self, data_end: _Optional[int] = ..., episode_id: _Optional[bytes] = ..., start: _Optional[bytes] = ..., end: _Optional[bytes] = ..., rows: _Optional[bytes] = ..., ending: _Optional[bytes] = ..., content_digest: _Optional[bytes] = ..., blocks: _Optional[bytes] = ..., block: _Optional[bytes] = ..., first_row: _Optional[bytes] = ..., end_row: _Optional[bytes] = ...) -> None: ...
 
 class EpisodeIndex(_message.Message):
     __slots__ = ("episode_id", "start", "end", "rows", "block", "first_row", "end_row", "content_digest", "ending")

@@ -33,9 +33,10 @@ from rlds_kit.storage.amendment import union
 from rlds_kit.storage.contents import ShardContents
 from rlds_kit.storage.episode_entry import EpisodeEntry
 from rlds_kit.storage.episode_reader import EpisodeReader
+from rlds_kit.storage.metadata_spec import union_of_all
 from rlds_kit.storage.open_files import OpenFiles
 from rlds_kit.storage.selection import path_of
-from rlds_kit.storage.snapshot import listed, look
+from rlds_kit.storage.snapshot import Listing, listed, look
 
 LOADER_CACHE_BYTES: Final = 1 << 20
 """Cache size of loaders: they read every block once, so only blocks that two runs share are worth caching."""
@@ -75,7 +76,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         shards: dict[str, ShardContents],
         *,
         include_open: bool = False,
-        known: Sequence[bytes] = (),
+        known: Listing | None = None,
         selected: tuple[str, ...] | None = None,
         files: OpenFiles | None = None,
     ) -> None:
@@ -113,7 +114,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         recorded = union(parts or [specs.from_json(self.description.get("spec") or {})])
         for shard in self._shards.values():
             recorded = _widened(recorded, self._amendments_of(shard)[1])
-        return recorded if self._amended is None else self._amended.spec(recorded, [entry for _, entry in self._all])
+        return recorded if self._amended is None else self._amended.spec(recorded, self._all.entries)
 
     @property
     def deviations(self) -> dict[str, tuple[specs.Spec, ...]]:
@@ -170,7 +171,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
         >>> ds.where(lambda metadata: metadata["score"] > 200)  # doctest: +SKIP
         """
-        self._files.fetch_records(self.path, (self._all[int(index)] for index in self._order))
+        self._files.fetch_records(self.path, self._all[self._order])
         chosen = [
             index for index, episode in zip(self._order, self.episodes, strict=True) if predicate(episode.metadata)
         ]
@@ -205,8 +206,8 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
         >>> ds.split({"train": 0.9, "test": 0.1})["train"].transitions()  # doctest: +SKIP
         """
-        ids = [uuid.UUID(bytes=self._all[int(index)][1].episode_id) for index in self._order]
-        parts = np.array([part_of(each, fractions, seed) for each in ids], object)
+        ids = self._all.entries[self._order].ids().tolist()
+        parts = np.array([part_of(uuid.UUID(bytes=each), fractions, seed) for each in ids], object)
         return {name: self._view(order=self._order[parts == name]) for name in fractions}
 
     def select(self, *names: str) -> "Dataset":
@@ -235,13 +236,12 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         Known episodes keep their index; new ones come after them. A view of `where` has no new episodes, because the
         predicate was not called for them.
         """
-        known = [entry.episode_id for _, entry in self._all]
         shards = look(self.path, self._shards)
         fresh = Dataset(
             self.path,
             shards,
             include_open=self._include_open,
-            known=known,
+            known=self._all,
             selected=self._selected,
             files=self._files,
         )
@@ -250,8 +250,8 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         if not self._is_chosen:
             return fresh
         # By id: if an open episode was discarded since, the numbers after it have changed.
-        numbers = {entry.episode_id: number for number, (_, entry) in enumerate(fresh._all)}
-        chosen = [known[int(index)] for index in self._order]
+        numbers = {key: number for number, key in enumerate(fresh._all.entries.ids().tolist())}
+        chosen = self._all.entries[self._order].ids().tolist()
         kept = [numbers[episode_id] for episode_id in chosen if episode_id in numbers]
         return fresh._view(order=np.array(kept, np.int64))
 
@@ -275,21 +275,27 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     def source(self) -> Source:
         """The source for loaders: these episodes, with separately opened files."""
-        chosen = [self._all[int(index)] for index in self._order]
-        is_open = [self._shards[name].is_locked and not entry.end for name, entry in chosen]
+        chosen = self._all[self._order]
+        is_locked = np.array([self._shards[name].is_locked for name in chosen.names], np.bool_)
+        is_open = is_locked[chosen.entries.tables_of()] & (chosen.entries.column("end") == 0)
         spec = self.spec
         declared = {name for shard in self._shards for name in self._declared_in(shard).fields}
         by_default = [name for name in spec.fields if name in declared or name in DECLARED_FIELDS]
         fields = selection.selected(spec, (by_default if self._selected is None else self._selected_fields()))
         return Source(
             name=str(self.path),
-            entries=[entry for _, entry in chosen],
+            entries=chosen.entries,
             numbers=np.arange(len(chosen)),
-            ended=~np.array(is_open, np.bool_),
+            ended=~is_open,
             reader=_Readers(OpenFiles(LOADER_CACHE_BYTES), self.path, chosen, self._amended),
             spec=specs.Dict({**spec.fields, **fields.fields}),
             fields=(*fields.fields, *FLAGS),
+            metadata=self._metadata_of([chosen.names[shard] for shard in np.unique(chosen.entries.tables_of())]),
         )
+
+    def _metadata_of(self, names: Sequence[str]) -> specs.Spec | None:
+        """The spec that the metadata of all episodes of some shards fit."""
+        return union_of_all(self._shards[name].metadata for name in names)
 
     def _selected_of(self, declared: specs.Dict) -> specs.Dict:
         """The selected parts of declared fields."""
@@ -303,11 +309,13 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     def lengths(self) -> list[int]:
         """The number of steps of every episode."""
-        return [self._all[int(index)][1].rows for index in self._order]
+        lengths: list[int] = self._all.entries[self._order].column("rows").tolist()
+        return lengths
 
     def shards(self) -> list[Path]:
         """The file of every episode."""
-        return [self.path / self._all[int(index)][0] for index in self._order]
+        paths = [self.path / name for name in self._all.names]
+        return [paths[shard] for shard in self._all.entries[self._order].tables_of().tolist()]
 
     def _of_first_run(self, field: str) -> dict[str, Any]:
         for name, shard in self._shards.items():
@@ -352,7 +360,6 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         """An episode by its number in the snapshot, including those that this view leaves out."""
         name, entry = self._all[index]
         shard = self._shards[name]
-
         return Episode(
             entry,
             shard.header,
@@ -386,7 +393,7 @@ class _Readers:
 
     files: OpenFiles
     directory: Path
-    chosen: list[tuple[str, EpisodeEntry]]
+    chosen: Listing
     amended: Amended | None
 
     def __call__(self, index: int) -> EpisodeReader:

@@ -78,7 +78,7 @@ class Subjects:
             uuid.UUID(bytes=entry.episode_id): Subject(
                 entry.content_digest, entry.rows, not entry.end and shards[name].is_locked
             )
-            for name, entry in listed(shards, (), include_open=True)
+            for name, entry in listed(shards, include_open=True)
         }
 
 

@@ -45,7 +45,7 @@ class EpisodeFeeds:
         others when they are accessed: an episode may be larger than memory.
 
         Args:
-          metadata: keys of episode metadata to include; read immediately, from every episode.
+          metadata: keys of episode metadata to include; all episodes must have them.
           dtypes: to convert fields to, by name.
           observation_valid: adds a field of that name to steps, False where there is no observation. Required for data
             that lack final observations: without it, reading such an episode is an error.
@@ -112,7 +112,7 @@ class EpisodeFeeds:
         `DataLoader` needs `batch_size=None`, or a `collate_fn` that pads.
 
         Args:
-          metadata: keys of episode metadata to include; read immediately, from every episode.
+          metadata: keys of episode metadata to include; all episodes must have them.
           dtypes: to convert fields to, by name.
 
         Raises:

@@ -14,7 +14,7 @@ from rlds_kit.episode.episode import Episode
 from rlds_kit.loader.aligned import aligned
 from rlds_kit.loader.kept import Kept
 from rlds_kit.loader.layout import Leaf, layout, nested, read_leaf, require_cast
-from rlds_kit.loader.metadata import metadata_columns
+from rlds_kit.loader.metadata import Metadata
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import Weights
 from rlds_kit.loader.pool import Pool, cast, require_leaf
@@ -42,7 +42,7 @@ class WholeEpisodes:
     Args:
       episodes: of the snapshot.
       source: of their steps.
-      metadata: keys of metadata to include; read immediately, from every episode.
+      metadata: keys of metadata to include; read immediately from every episode, unless indexes describe them.
       dtypes: to convert fields to, by name.
 
     Raises:
@@ -52,7 +52,6 @@ class WholeEpisodes:
     Attributes:
       source: of their steps.
       layouts: the arrays of every field that is read.
-      metadata: `[episodes, ...]` by name.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class WholeEpisodes:
         chosen = {name: np.dtype(dtype) for name, dtype in (dtypes or {}).items()}
         self.layouts = {name: layout(source.spec, name, chosen) for name in source.fields if name not in FLAGS}
         require_cast(self.layouts, chosen)
-        self.metadata = metadata_columns(episodes, metadata)
+        self._metadata = Metadata(episodes, metadata, source.metadata)
         self._segments = _whole(source)
 
     def __len__(self) -> int:
@@ -147,13 +146,13 @@ class WholeEpisodes:
         """
         episode = self._episodes[number]
         end = "" if episode.end is None else episode.end.value
-        return {EPISODE_ID: str(episode.id), END: end, **{name: each[number] for name, each in self.metadata.items()}}
+        return {EPISODE_ID: str(episode.id), END: end, **self._metadata.of(number)}
 
     @property
     def fact_columns(self) -> dict[str, np.ndarray]:
         """For each of the `facts` an array `[0, ...]` of its dtype and shape."""
         text = np.empty(0, object)
-        return {EPISODE_ID: text, END: text, **{name: each[:0] for name, each in self.metadata.items()}}
+        return {EPISODE_ID: text, END: text, **{name: each[:0] for name, each in self._metadata.examples.items()}}
 
     @property
     def row_bytes(self) -> int:
@@ -212,8 +211,8 @@ def _whole(source: Source) -> Segments:
         base=source.bases,
         rows=source.lengths,
         is_ended=source.ended,
-        is_terminated=np.array([entry.ending == pb.TERMINATED for entry in source.entries], np.bool_),
-        is_cut=np.array([entry.is_cut for entry in source.entries], np.bool_),
+        is_terminated=source.entries.column("ending") == pb.TERMINATED,
+        is_cut=source.entries.column("is_cut", np.bool_),
     )
 
 

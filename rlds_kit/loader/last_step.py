@@ -1,12 +1,12 @@
 """Options for the last step of an episode, which has no action: zeros, the previous action, or no step."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, get_args, overload
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from rlds_kit.base.errors import SpecError
 from rlds_kit.loader.source import Source
-from rlds_kit.storage.episode_entry import EpisodeEntry
 
 LastStep: TypeAlias = Literal["zeros", "drop", "repeat"]
 """zeros: as RLDS has it, action, reward and discount of the last step are zeros. repeat: its action is that of the step
@@ -45,33 +45,10 @@ def with_last_step(source: Source, last_step: LastStep) -> Source:
     """
     if require_last_step(last_step) == "zeros":
         return source
-    for number, entry in enumerate(source.entries):
-        if entry.rows < 2:
-            raise SpecError(
-                f"{source.name}: episode {number} has no action, so last_step={last_step!r} has nothing to keep or to "
-                "repeat; leave such episodes out: `rlds-kit filter` makes a copy without them"
-            )
-    return replace(source, entries=_WithoutLast(source.entries)) if last_step == "drop" else source
-
-
-@dataclass(frozen=True)
-class _WithoutLast(Sequence[EpisodeEntry]):
-    """Entries that end one step earlier."""
-
-    entries: Sequence[EpisodeEntry]
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    @overload
-    def __getitem__(self, index: int) -> EpisodeEntry: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "_WithoutLast": ...
-
-    def __getitem__(self, index: int | slice) -> "EpisodeEntry | _WithoutLast":
-        """An entry, or some."""
-        if isinstance(index, slice):
-            return _WithoutLast(self.entries[index])
-        entry = self.entries[index]
-        return replace(entry, rows=entry.rows - 1)
+    without_action = np.flatnonzero(source.lengths < 2)
+    if len(without_action):
+        raise SpecError(
+            f"{source.name}: episode {without_action[0]} has no action, so last_step={last_step!r} has nothing to keep "
+            "or to repeat; leave such episodes out: `rlds-kit filter` makes a copy without them"
+        )
+    return replace(source, entries=source.entries.without_last_steps()) if last_step == "drop" else source

@@ -1,14 +1,86 @@
 """Selected metadata of all episodes as arrays, whose dtypes frameworks need in advance."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from rlds_kit import spec as specs
 from rlds_kit.base.errors import SpecError
 from rlds_kit.episode.episode import Episode
 
 _MISSING = object()
+
+
+class Metadata:
+    """Selected metadata of episodes: read when they are needed, if the indexes of the shards describe them.
+
+    Args:
+      episodes: the episodes.
+      names: keys of their metadata.
+      known: the spec of all metadata; None if it is not known, so that every episode is read immediately.
+
+    Raises:
+      SpecError: an episode lacks a key, or values have no common dtype and shape.
+    """
+
+    def __init__(self, episodes: Sequence[Episode], names: Sequence[str], known: specs.Spec | None = None) -> None:
+        self._episodes, self._names = episodes, tuple(names)
+        self._described = described(known, names)
+        self._columns = metadata_columns(episodes, names) if self._described is None else None
+
+    @property
+    def examples(self) -> dict[str, np.ndarray]:
+        """By name `[n, ...]` values of the dtype and shape of all, n > 0 if there are episodes."""
+        return self._described if self._columns is None else self._columns  # type: ignore[return-value]  # one of both
+
+    def of(self, number: int) -> dict[str, Any]:
+        """The metadata of an episode, by name."""
+        columns, row = self._columns, number
+        if columns is None:
+            columns, row = metadata_columns(self._episodes[number : number + 1], self._names), 0
+        return {name: column[row] for name, column in columns.items()}
+
+
+def described(known: specs.Spec | None, names: Sequence[str]) -> dict[str, np.ndarray] | None:
+    """One row like those of `metadata_columns`, from a spec of all metadata; None if it does not tell enough.
+
+    >>> described(specs.Dict({"score": specs.Array((), "int64"), "player": specs.Text()}), ["score"])
+    {'score': array([0])}
+    """
+    if not isinstance(known, specs.Dict):
+        return None
+    found = {name: _example(known.fields.get(name)) for name in names}
+    return None if any(each is None for each in found.values()) else found  # type: ignore[return-value]  # none is None
+
+
+def _example(spec: specs.Spec | None) -> np.ndarray | None:
+    match spec:
+        case specs.Text():
+            return _objects([""])
+        case specs.Bytes():
+            return _objects([b""])
+        case specs.Array(shape, dtype) if dtype.kind in "biuf" and dtype.isnative and None not in shape:
+            # Whether TFDS has an exact encoding for an array of floats depends on its values.
+            return None if shape and dtype.kind == "f" else np.zeros((1, *(size or 0 for size in shape)), dtype)
+    return None  # what some episodes lack, too
+
+
+def metadata_keys(episodes: Iterable[Episode], known: specs.Spec | None) -> tuple[str, ...]:
+    """The keys of metadata that some episode has, sorted; read from every episode unless all have the known ones.
+
+    Raises:
+      SpecError: one of them is no text.
+    """
+    if isinstance(known, specs.Dict) and not any(
+        isinstance(each, specs.Any | specs.Optional) for each in known.fields.values()
+    ):
+        return tuple(sorted(known.fields))
+    found: set[object] = {key for episode in episodes for key in episode.metadata}
+    for key in found:
+        if not isinstance(key, str):
+            raise SpecError(f"expected metadata with keys that are text, got {key!r}; name others in `metadata`")
+    return tuple(sorted(key for key in found if isinstance(key, str)))
 
 
 def metadata_columns(episodes: Sequence[Episode], names: Sequence[str]) -> dict[str, np.ndarray]:

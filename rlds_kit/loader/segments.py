@@ -54,8 +54,6 @@ def segments(source: Source) -> Segments:
       DamagedError: the numbers of the steps are damaged.
     """
     episode, begin, end = _cut_at_gaps(source) if STEP_INDEX in source.spec.fields else _whole(source)
-    terminated = np.array([entry.ending == pb.TERMINATED for entry in source.entries], np.bool_)
-    is_cut = np.array([entry.is_cut for entry in source.entries], np.bool_)
     return Segments(
         episode,
         begin,
@@ -63,8 +61,8 @@ def segments(source: Source) -> Segments:
         base=source.bases[episode],
         rows=source.lengths[episode],
         is_ended=source.ended[episode],
-        is_terminated=terminated[episode],
-        is_cut=is_cut[episode],
+        is_terminated=(source.entries.column("ending") == pb.TERMINATED)[episode],
+        is_cut=source.entries.column("is_cut", np.bool_)[episode],
     )
 
 

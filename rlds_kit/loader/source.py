@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from rlds_kit import spec as specs
-from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.entries import Entries
 from rlds_kit.storage.episode_reader import EpisodeReader
 
 NAME_BYTES: Final = 8
@@ -23,26 +23,28 @@ class Source:
 
     Attributes:
       name: of the dataset, for messages.
-      entries: the episodes.
+      entries: the positions of the episodes in their shards.
       numbers: `[episodes]` int64, of each in the dataset.
       ended: `[episodes]` bool, whether each is no longer being recorded.
       reader: opens the episode of an index. In a pickled copy it opens the files again.
       spec: of all fields.
       fields: the names of the selected ones, including flags.
+      metadata: the spec that the metadata of every episode fit; None if it is not known.
     """
 
     name: str
-    entries: Sequence[EpisodeEntry]
+    entries: Entries
     numbers: np.ndarray
     ended: np.ndarray
     reader: Callable[[int], EpisodeReader]
     spec: specs.Dict
     fields: tuple[str, ...]
+    metadata: specs.Spec | None = None
 
     @functools.cached_property
     def lengths(self) -> np.ndarray:
         """`[episodes]` int64, steps of each."""
-        return np.array([entry.rows for entry in self.entries], np.int64)
+        return self.entries.column("rows")
 
     @functools.cached_property
     def bases(self) -> np.ndarray:
@@ -53,30 +55,30 @@ class Source:
     @functools.cached_property
     def digest(self) -> str:
         """Identifies the episodes, their order and their lengths."""
-        found = hashlib.blake2b(digest_size=16)
-        for entry in self.entries:
-            found.update(entry.episode_id + entry.rows.to_bytes(8, "little"))
-        return found.hexdigest()
+        rows = self.lengths.astype("<i8").view(np.uint8).reshape(-1, 8)
+        episodes = np.concatenate([self.entries.column("episode_id", np.uint8), rows], axis=1)
+        return hashlib.blake2b(episodes.tobytes(), digest_size=16).hexdigest()
 
     @functools.cached_property
     def names(self) -> str:
         """The episodes in short: half of the id of each."""
-        return base64.b64encode(b"".join(entry.episode_id[:NAME_BYTES] for entry in self.entries)).decode()
+        return base64.b64encode(self.entries.column("episode_id", np.uint8)[:, :NAME_BYTES].tobytes()).decode()
 
     def named(self, names: str) -> "Source":
         """The episodes of these names, in their order; unknown names are ignored."""
         found = base64.b64decode(names)
-        here = {entry.episode_id[:NAME_BYTES]: number for number, entry in enumerate(self.entries)}
+        here = {key[:NAME_BYTES]: number for number, key in enumerate(self.entries.ids().tolist())}
         wanted = (found[at : at + NAME_BYTES] for at in range(0, len(found), NAME_BYTES))
         return self.take([here[name] for name in wanted if name in here])
 
     def take(self, numbers: Sequence[int]) -> "Source":
         """The episodes of these numbers."""
+        chosen = np.array(numbers, np.int64)
         return replace(
             self,
-            entries=[self.entries[number] for number in numbers],
-            numbers=self.numbers[list(numbers)],
-            ended=self.ended[list(numbers)],
+            entries=self.entries[chosen],
+            numbers=self.numbers[chosen],
+            ended=self.ended[chosen],
             reader=_Taken(self.reader, numbers),
         )
 

@@ -1,12 +1,12 @@
 """Reads the content of a shard: from its index if it was closed, else by a scan of its chunks."""
 
-import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from google.protobuf.message import DecodeError
 
+from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.riegeli import chunk
@@ -16,16 +16,11 @@ from rlds_kit.riegeli.chunk_reader import Truncation, read_header
 from rlds_kit.riegeli.errors import DamagedError as RiegeliDamagedError
 from rlds_kit.riegeli.recovery import ChunkDamage, SkippedRegion
 from rlds_kit.storage import block, resync
-from rlds_kit.storage import episode_entry as entries
 from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_table import EpisodeTable, table_of
 from rlds_kit.storage.shard_file import ShardFile, read_block_prefix, read_prefix
-from rlds_kit.storage.sightings import (
-    SIGNATURE_END,
-    SightedBlock,
-    Sightings,
-    is_plausible,
-    require_spec,
-)
+from rlds_kit.storage.shard_index import ShardIndex, parse_index
+from rlds_kit.storage.sightings import SIGNATURE_END, SightedBlock, Sightings
 
 _FEW: Final = 3
 """Number of episodes that are checked if the index contradicts the shard's header."""
@@ -39,6 +34,7 @@ class ShardContents:
       header: its first record; None when that is damaged and there is no index.
       amendments: the specs of undeclared fields, in file order.
       episodes: in the order of their starts, discarded ones left out.
+      metadata: the spec that the metadata of all episodes fit; None if it is not known.
       skipped: damaged bytes that the scan skipped.
       truncation: the incomplete chunk at the end, if there is one.
       is_indexed: whether the index was used.
@@ -47,7 +43,8 @@ class ShardContents:
 
     header: pb.ShardHeader | None
     amendments: tuple[pb.Spec, ...]
-    episodes: tuple[EpisodeEntry, ...]
+    episodes: EpisodeTable
+    metadata: specs.Spec | None = None
     skipped: tuple[SkippedRegion, ...] = ()
     truncation: Truncation | None = None
     is_indexed: bool = False
@@ -71,15 +68,16 @@ def _contents(file: ShardFile) -> ShardContents:
         if file.remote is not None:
             file.remote.fetch_all()
         return scan(file, is_locked=is_locked)
-    listed = (entry for entry in index.episodes if entry.ending != pb.DISCARDED and entry.rows)
-    try:
-        episodes = tuple(map(entries.from_index, listed))
-    except OverflowError:  # places that no file has
-        return scan(file, is_locked=is_locked)
-    return ShardContents(header=index.header, amendments=tuple(index.amendments), episodes=episodes, is_indexed=True)
+    return ShardContents(
+        header=index.header,
+        amendments=index.amendments,
+        episodes=index.episodes.listed(),
+        metadata=index.metadata,
+        is_indexed=True,
+    )
 
 
-def read_index(file: ShardFile) -> pb.ShardIndex | None:
+def read_index(file: ShardFile) -> ShardIndex | None:
     """The index of a closed shard; None if there is none, or it is not valid."""
     try:
         position = file.sound(lambda: last_chunk(file))
@@ -88,20 +86,16 @@ def read_index(file: ShardFile) -> pb.ShardIndex | None:
         record = parse_record(file.record(position), file.place(position))
     except (RiegeliDamagedError, DamagedError, FormatError):
         return None  # nothing else of a newer version can be read either: the scan raises the error
-    if record.WhichOneof("kind") != "index" or record.index.data_end != position:
+    if record.WhichOneof("kind") != "index":
         return None
-    return record.index if _makes_sense(record.index) and _fits(file, record.index) else None
+    try:
+        index = parse_index(record.index, file.place(position))
+    except DamagedError:
+        return None
+    return index if index.data_end == position and _fits(file, index) else None
 
 
-def _makes_sense(index: pb.ShardIndex) -> bool:
-    with contextlib.suppress(DamagedError):
-        if not index.header.minor_version:
-            require_spec(index.header.spec, "the index")
-        return is_plausible(index)
-    return False
-
-
-def _fits(file: ShardFile, index: pb.ShardIndex) -> bool:
+def _fits(file: ShardFile, index: ShardIndex) -> bool:
     """Whether the index belongs to this shard: a copy of another index would have wrong positions."""
     try:
         first = parse_record(file.record(SIGNATURE_END), file.place(SIGNATURE_END))
@@ -112,7 +106,7 @@ def _fits(file: ShardFile, index: pb.ShardIndex) -> bool:
     return any(_starts_there(file, entry) for entry in index.episodes[:_FEW])  # else the index is foreign
 
 
-def _starts_there(file: ShardFile, entry: pb.EpisodeIndex) -> bool:
+def _starts_there(file: ShardFile, entry: EpisodeEntry) -> bool:
     try:
         record = parse_record(file.record(entry.start), file.place(entry.start))
     except (DamagedError, FormatError):
@@ -221,9 +215,7 @@ def scan(file: ShardFile, *, is_locked: bool = False) -> ShardContents:
     return ShardContents(
         header=found.header,
         amendments=tuple(found.amendments),
-        episodes=tuple(
-            entries.sighted(each) for each in found.episodes.values() if each.blocks and not each.is_discarded
-        ),
+        episodes=table_of(each.entry() for each in found.episodes.values() if each.blocks and not each.is_discarded),
         skipped=tuple(sorted((*scanned.skipped, *found.refused), key=lambda region: region.begin)),
         truncation=scanned.truncation,
         is_locked=is_locked,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage.sightings import SightedEpisode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,33 +42,6 @@ class EpisodeEntry:
         return range(first, last)
 
 
-def sighted(episode: SightedEpisode) -> EpisodeEntry:
-    """Creates the entry from the records that a scan found."""
-    end, headers = episode.end, [block.header for block in episode.blocks]
-    return EpisodeEntry(
-        episode_id=episode.episode_id,
-        start=episode.start_position,
-        end=episode.end_position,
-        ending=pb.UNKNOWN if end is None else end.ending,
-        rows=max((header.end_row for header in headers), default=0) if end is None else end.rows,
-        blocks=np.array([block.position for block in episode.blocks], np.int64),
-        first_row=np.array([header.first_row for header in headers], np.int64),
-        end_row=np.array([header.end_row for header in headers], np.int64),
-        content_digest=b"" if end is None else end.content_digest,
-        is_cut=episode.is_cut and end is None,
-    )
-
-
-def from_index(index: pb.EpisodeIndex) -> EpisodeEntry:
-    """Creates the entry from the index of a closed shard."""
-    return EpisodeEntry(
-        episode_id=index.episode_id,
-        start=index.start,
-        end=index.end,
-        ending=index.ending,
-        rows=index.rows,
-        blocks=np.cumsum(np.array(index.block, np.int64)),
-        first_row=np.array(index.first_row, np.int64),
-        end_row=np.array(index.end_row, np.int64),
-        content_digest=index.content_digest,
-    )
+def digest_of(end: pb.EpisodeEnd | None) -> bytes:
+    """The content digest of an end; empty if there is none, or zeros, which represent none in an index."""
+    return b"" if end is None or not any(end.content_digest) else end.content_digest

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Final
 
-from rlds_kit.storage.sightings import BLOCK_ROWS_LIMIT
+from rlds_kit.storage.plausible import BLOCK_ROWS_LIMIT
 
 BLOCK_ROWS: Final = 64
 BLOCK_BYTES: Final = 8 << 20

@@ -71,7 +71,7 @@ class ShardSet:
             return
         if self._current is None or self._is_full(self._current):
             previous, self._current = self._current, self._new_shard()
-            if previous is not None and not previous.open_episodes:
+            if previous is not None and not previous.has_open_episodes:
                 self._close(previous)
         self._current.start(job.start)
         self.episodes[job.start.episode_id] = OpenEpisode(self._current, job.start)
@@ -118,7 +118,7 @@ class ShardSet:
     def _end(self, episode: OpenEpisode, end: pb.EpisodeEnd) -> None:
         episode.shard.end(end)
         self._unsynced.add(episode.shard)
-        if episode.shard is not self._current and not episode.shard.open_episodes:
+        if episode.shard is not self._current and not episode.shard.has_open_episodes:
             self._close(episode.shard)
 
     def sync(self) -> None:

@@ -7,18 +7,19 @@ from typing import Final
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.append_file import AppendFile
-from rlds_kit.riegeli import array_record, chunk, simple, varint
+from rlds_kit.riegeli import array_record, chunk, simple
 from rlds_kit.riegeli.codec import Codec
 from rlds_kit.riegeli.writer import RecordWriter
 from rlds_kit.storage import block
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.episode_table import EpisodeTable
 from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.index_builder import IndexBuilder
 from rlds_kit.storage.manifest import ClosedFile, digest_of
 
 MAX_CHUNKS: Final = 1 << 18
 """Maximum chunks of a shard: its index and footer are in memory until it is closed, and when it is opened. Three
 episodes of one block each have nine chunks."""
-_EPISODES, _INDEX, _BYTES = pb.ShardIndex.EPISODES_FIELD_NUMBER, pb.Record.INDEX_FIELD_NUMBER, 2
 
 
 class ShardWriter:
@@ -26,19 +27,14 @@ class ShardWriter:
 
     Attributes:
       path: the file.
-      open_episodes: number of episodes that have not ended.
       rows: number of written rows of all episodes.
     """
 
     def __init__(self, path: Path, header: pb.ShardHeader) -> None:
         self.path = path
-        self.open_episodes: set[bytes] = set()
         self.rows = 0
         self._header = header
-        self._open: dict[bytes, tuple[int, pb.EpisodeIndex]] = {}
-        # Serialized, in the order of starts: objects of protobuf would take a hundred times the memory.
-        self._index: list[bytes] = []
-        self._shown_episodes = self._shown_steps = 0
+        self._index = IndexBuilder()
         self._amendments: dict[bytes, pb.Spec] = {}
         self._chunks, self._sizes = array("Q"), array("Q")
         self._file = AppendFile(path)
@@ -56,6 +52,11 @@ class ShardWriter:
         return self._file.position
 
     @property
+    def has_open_episodes(self) -> bool:
+        """Whether an episode has not ended."""
+        return bool(self._index.open_episodes)
+
+    @property
     def episodes(self) -> int:
         """Episodes started so far."""
         return len(self._index)
@@ -67,10 +68,7 @@ class ShardWriter:
     def start(self, start: pb.EpisodeStart) -> None:
         """Writes the start of an episode."""
         position = self._write(pb.Record(version=block.MAJOR_VERSION, start=start).SerializeToString())
-        entry = pb.EpisodeIndex(episode_id=start.episode_id, start=position)
-        self._open[start.episode_id] = len(self._index), entry
-        self._index.append(b"")
-        self.open_episodes.add(start.episode_id)
+        self._index.start(start, position)
 
     def amend(self, spec: pb.Spec) -> None:
         """Writes the spec of new fields, each only once: readers treat a repeated one as a copied chunk."""
@@ -90,21 +88,13 @@ class ShardWriter:
     def encoded_block(self, episode_id: bytes, rows: range, record: bytes) -> None:
         """Writes an encoded block."""
         position = self._write(record)
-        _, entry = self._open[episode_id]
-        entry.block.append(position)  # absolute positions until the index is written
-        entry.first_row.append(rows.start)
-        entry.end_row.append(rows.stop)
-        entry.rows = rows.stop
+        self._index.block(episode_id, rows, position)
         self.rows += rows.stop - rows.start  # len() is limited to the size of an index, rows in a file are not
 
     def end(self, end: pb.EpisodeEnd) -> None:
         """Writes the end of an episode."""
         position = self._write(pb.Record(version=block.MAJOR_VERSION, end=end).SerializeToString())
-        number, entry = self._open.pop(end.episode_id)
-        entry.end, entry.rows, entry.ending = position, end.rows, end.ending
-        entry.content_digest = end.content_digest
-        self.open_episodes.discard(end.episode_id)
-        self._finish(number, entry)
+        self._index.end(end, position)
 
     def sync(self) -> None:
         """Returns when all written data are durable.
@@ -127,12 +117,14 @@ class ShardWriter:
     def close(self) -> ClosedFile:
         """Writes index and footer, syncs them, and closes the file in any case; returns its entry for the manifest."""
         try:
-            digest = digest_of(self._write_index())
+            table = self._index.build()
+            digest = digest_of(self._write_index(table))
             self._write_footer()
             self._file.sync()
         finally:
             self._file.close()
-        return ClosedFile(self.path.name, self.size, digest, self._shown_episodes, self._shown_steps)
+        listed = table.listed()
+        return ClosedFile(self.path.name, self.size, digest, len(listed), int(listed.rows.sum()))
 
     def abandon(self) -> None:
         """Closes the file without index and footer, as if the process had been killed."""
@@ -147,24 +139,15 @@ class ShardWriter:
         self._sizes.append(len(record))
         return position
 
-    def _finish(self, number: int, entry: pb.EpisodeIndex) -> None:
-        """Adds an episode that gets no more blocks to the index."""
-        positions = list(entry.block)
-        entry.block[:] = [position - before for position, before in zip(positions, [0, *positions], strict=False)]
-        self._index[number] = entry.SerializeToString()
-        if entry.rows and entry.ending != pb.DISCARDED:
-            self._shown_episodes += 1
-            self._shown_steps += entry.rows
-
-    def _write_index(self) -> bytes:
-        for number, entry in self._open.values():
-            self._finish(number, entry)
-        self._open.clear()
-        # Serialized parts of a message can be concatenated: the result is the same as for one object.
-        shard = pb.ShardIndex(shard_id=self._header.shard_id, data_end=self._file.position).SerializeToString()
-        rest = pb.ShardIndex(header=self._header, amendments=self._amendments.values()).SerializeToString()
-        index = b"".join([shard, *(_field(_EPISODES, entry) for entry in self._index), rest])
-        record = pb.Record(version=block.MAJOR_VERSION).SerializeToString() + _field(_INDEX, index)
+    def _write_index(self, table: EpisodeTable) -> bytes:
+        index = pb.ShardIndex(
+            shard_id=self._header.shard_id,
+            header=self._header,
+            amendments=self._amendments.values(),
+            table=table.to_message(self._file.position),
+            episode_metadata=self._index.metadata(),
+        )
+        record = pb.Record(version=block.MAJOR_VERSION, index=index).SerializeToString()
         self._write(record)
         return record
 
@@ -189,8 +172,3 @@ class _Collected:
 
     def flush(self) -> None:
         """Does nothing."""
-
-
-def _field(number: int, data: bytes) -> bytes:
-    """Encodes a field of a protobuf message that contains a message, or bytes."""
-    return varint.encode(number << 3 | _BYTES) + varint.encode(len(data)) + data

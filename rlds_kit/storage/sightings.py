@@ -9,18 +9,17 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from rlds_kit import spec as specs
+import numpy as np
+
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.base.errors import DamagedError, RldsKitError
+from rlds_kit.base.errors import DamagedError
 from rlds_kit.riegeli.recovery import SkippedRegion
+from rlds_kit.storage.episode_entry import EpisodeEntry, digest_of
 from rlds_kit.storage.place import Place
+from rlds_kit.storage.plausible import BLOCK_ROWS_LIMIT, DIGEST_BYTES, ID_BYTES, ROWS_LIMIT, require_spec
+from rlds_kit.storage.shard_index import ShardIndex, parse_index
 
 SIGNATURE_END: Final = 64
-ID_BYTES: Final = 16
-BLOCK_ROWS_LIMIT: Final = 1 << 24
-"""Upper limit for rows of a block, which no writer reaches: each row costs memory, even without a value."""
-ROWS_LIMIT: Final = 1 << 48
-"""Upper limit for rows of an episode."""
 _LOST_ROWS_LIMIT: Final = 1 << 28
 """If an end claims this many rows more than were found, they cannot have been lost: the end belongs to another
 episode."""
@@ -59,6 +58,22 @@ class SightedEpisode:
         """Whether readers leave it out."""
         return self.end is not None and self.end.ending == pb.DISCARDED
 
+    def entry(self) -> EpisodeEntry:
+        """Its positions."""
+        end, headers = self.end, [block.header for block in self.blocks]
+        return EpisodeEntry(
+            episode_id=self.episode_id,
+            start=self.start_position,
+            end=self.end_position,
+            ending=pb.UNKNOWN if end is None else end.ending,
+            rows=_rows(self) if end is None else end.rows,
+            blocks=np.array([block.position for block in self.blocks], np.int64),
+            first_row=np.array([header.first_row for header in headers], np.int64),
+            end_row=np.array([header.end_row for header in headers], np.int64),
+            content_digest=digest_of(end),
+            is_cut=self.is_cut and end is None,
+        )
+
 
 class Sightings:
     """Collects records in file order.
@@ -76,7 +91,7 @@ class Sightings:
         self.header: pb.ShardHeader | None = None
         self.amendments: list[pb.Spec] = []
         self.episodes: dict[bytes, SightedEpisode] = {}
-        self.index: pb.ShardIndex | None = None
+        self.index: ShardIndex | None = None
         self.index_position = 0
         self.refused: list[SkippedRegion] = []
         self._path = path
@@ -142,6 +157,8 @@ class Sightings:
 
     def _take_end(self, end: pb.EpisodeEnd, position: int, after: int) -> None:
         self._require_id(end.episode_id, position)
+        if len(end.content_digest) not in (0, DIGEST_BYTES):
+            raise self._not_ours(position, f"a digest of {len(end.content_digest)} bytes")
         episode = self._episode(end.episode_id)
         if episode.end is not None:
             raise self._not_ours(position, f"a second end of episode {end.episode_id.hex()}")
@@ -157,11 +174,8 @@ class Sightings:
             require_spec(spec, self._place(position))
         self.amendments.append(spec)
 
-    def _take_index(self, index: pb.ShardIndex, position: int, end: int) -> bool:
-        if not index.header.minor_version:
-            require_spec(index.header.spec, self._place(position))
-        if not is_plausible(index) or any(_overflows(entry) for entry in index.episodes):
-            raise self._not_ours(position, "an index of episodes that cannot be")
+    def _take_index(self, stored: pb.ShardIndex, position: int, end: int) -> bool:
+        index = parse_index(stored, self._place(position))
         own_header = self.header is None or self.header.shard_id == index.shard_id
         if index.data_end == position and own_header:
             self.index, self.index_position = index, position
@@ -175,8 +189,8 @@ class Sightings:
         self.refuse(position, end, "the index of a shard that has other records, or has them at other places")
         return False
 
-    def _lists_what_is_here(self, index: pb.ShardIndex) -> bool:
-        listed = {entry.episode_id for entry in index.episodes}
+    def _lists_what_is_here(self, index: ShardIndex) -> bool:
+        listed = {key.tobytes() for key in index.episodes.episode_id}
         return bool(listed) and 2 * len(listed & self.episodes.keys()) > len(self.episodes)
 
     def finish(self, damage: Iterable[SkippedRegion] = ()) -> None:
@@ -245,32 +259,5 @@ def _order(block: SightedBlock) -> tuple[int, bool, int]:
     return block.header.first_row, not block.is_intact, block.position
 
 
-def is_plausible(index: pb.ShardIndex) -> bool:
-    """Whether the entries of an index are well-formed, and claim no more rows than blocks can have."""
-    return all(
-        len(entry.episode_id) == ID_BYTES
-        and len(entry.block) == len(entry.first_row) == len(entry.end_row)
-        and entry.rows <= len(entry.block) * BLOCK_ROWS_LIMIT
-        and max(entry.start, entry.end) < index.data_end
-        for entry in index.episodes
-    )
-
-
-def _overflows(entry: pb.EpisodeIndex) -> bool:
-    return any(max(numbers, default=0) >= ROWS_LIMIT for numbers in (entry.block, entry.first_row, entry.end_row))
-
-
 def _rows(episode: SightedEpisode) -> int:
     return max((block.header.end_row for block in episode.blocks), default=0)
-
-
-def require_spec(spec: pb.Spec, place: object) -> None:
-    """Validates a spec.
-
-    Raises:
-      DamagedError: it is not valid.
-    """
-    try:
-        specs.from_message(spec)
-    except (RldsKitError, ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise DamagedError(f"{place}: a spec that makes no sense: {error}") from error

@@ -208,6 +208,8 @@ def _fixed(field: FieldDescriptor, data: bytes) -> str:
 def _bytes(field: FieldDescriptor, data: bytes) -> str:
     if field.type == FieldDescriptor.TYPE_STRING or field.name == "text":
         return repr(data.decode())
+    if field.full_name.startswith("rlds_kit.v1.EpisodeTable.") and len(data) < WIDTH:
+        return str(int.from_bytes(data, "little"))  # of one episode and one block
     if field.type == FieldDescriptor.TYPE_BYTES:
         return MEANINGS.get(data, "")
     numbers, at = [], 0  # packed

@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ class Shard:
 
     path: Path
     given: list[Given]
-    entries: tuple[EpisodeEntry, ...]
+    entries: Sequence[EpisodeEntry]
     chunk_ends: dict[int, int]
 
 

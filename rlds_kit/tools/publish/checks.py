@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.base.progress import Meter, Progress
@@ -85,7 +87,8 @@ def _discarded(shard: Path) -> int:
     index = read_index(file)
     if index is None:
         return sum(each.is_discarded and bool(each.blocks) for each in survey(file, Meter(None, 0)).episodes.values())
-    return sum(each.ending == pb.DISCARDED and each.rows > 0 for each in index.episodes)
+    episodes = index.episodes
+    return int(np.count_nonzero((episodes.ending == pb.DISCARDED) & (episodes.rows > 0)))
 
 
 def _matches(dataset: Dataset, allowed: Collection[str], meter: Meter) -> Iterator[Problem]:

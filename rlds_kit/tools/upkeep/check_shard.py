@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rlds_kit import spec as specs
-from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import FormatError
 from rlds_kit.riegeli.recovery import SkippedRegion
-from rlds_kit.storage.episode_entry import EpisodeEntry, from_index
+from rlds_kit.storage.episode_entry import EpisodeEntry, digest_of
+from rlds_kit.storage.shard_index import ShardIndex
 from rlds_kit.storage.sightings import SightedEpisode
 from rlds_kit.tools.upkeep.finding import Finding, uuid_of
 from rlds_kit.tools.upkeep.survey import Survey
@@ -41,8 +41,8 @@ def declared_fields(found: Survey) -> specs.Dict:
 def owners(found: Survey) -> dict[int, Owner]:
     """What lies at which position, as the index and readable block headers tell: it puts a name to damage."""
     known: dict[int, Owner] = {}
-    for index in found.index.episodes if found.index is not None else ():
-        entry, episode = from_index(index), uuid_of(index.episode_id)
+    for entry in found.index.episodes if found.index is not None else ():
+        episode = uuid_of(entry.episode_id)
         known[entry.start] = Owner("start", episode)
         known[entry.end] = Owner("end", episode)
         for position, first in zip(entry.blocks.tolist(), entry.first_row.tolist(), strict=True):
@@ -99,7 +99,7 @@ def shard_notes(found: Survey) -> Iterator[Finding]:
         yield Finding("not-closed", "the writer stopped before the footer; opening it takes a scan", found.name)
 
 
-def _index_problems(found: Survey, index: pb.ShardIndex) -> Iterator[str]:
+def _index_problems(found: Survey, index: ShardIndex) -> Iterator[str]:
     if index.data_end != found.index_position:
         yield f"it says that the data ends at {index.data_end}, it ends at {found.index_position}"
     if found.header is not None and index.shard_id != found.header.shard_id:
@@ -109,7 +109,7 @@ def _index_problems(found: Survey, index: pb.ShardIndex) -> Iterator[str]:
         yield "its copy of the shard's header differs"
     if not found.damage and list(index.amendments) != found.amendments:
         yield "its copy of the amendments differs"
-    entries = {entry.episode_id: from_index(entry) for entry in index.episodes}
+    entries = {entry.episode_id: entry for entry in index.episodes}
     for episode_id in entries.keys() | found.episodes.keys():
         scanned, entry = found.episodes.get(episode_id), entries.get(episode_id)
         for message in _entry_problems(found, scanned or SightedEpisode(episode_id), entry):
@@ -132,7 +132,7 @@ def _entry_problems(found: Survey, scanned: SightedEpisode, entry: EpisodeEntry 
     if [block for block in named if block in seen or not _in_damage(found, block[0])] != seen:
         yield "the index names other blocks or steps than there are"
     if scanned.end is not None:
-        ending = (scanned.end.rows, scanned.end.ending, scanned.end.content_digest)
+        ending = (scanned.end.rows, scanned.end.ending, digest_of(scanned.end))
         if (entry.rows, entry.ending, entry.content_digest) != ending:
             yield "the index has another number of steps, ending or digest than the end"
     elif not entry.end and entry.rows != max((end for _, _, end in named), default=0):

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.layers.folder import LAYERS, PATTERN
 from rlds_kit.riegeli.array_record import last_chunk
@@ -43,8 +42,8 @@ def _shard(path: Path) -> ClosedFile | None:
     index, digest = read_index(file), _index_digest(file)
     if index is None or digest is None:
         return None  # its writer died before it closed it
-    shown = [entry.rows for entry in index.episodes if entry.rows and entry.ending != pb.DISCARDED]
-    return ClosedFile(path.name, file.size(), digest, len(shown), sum(shown))
+    listed = index.episodes.listed()
+    return ClosedFile(path.name, file.size(), digest, len(listed), int(listed.rows.sum()))
 
 
 def _index_digest(file: ShardFile) -> str | None:

@@ -156,13 +156,14 @@ def _plans(work: _Work, found: Survey, file: ShardFile) -> Iterator[tuple[Sighte
     indexed = {} if found.index is None else {entry.episode_id: entry for entry in found.index.episodes}
     for episode_id in {**found.episodes, **indexed}:
         episode = found.episodes.get(episode_id, SightedEpisode(episode_id))
-        entry = indexed.get(episode_id, pb.EpisodeIndex())
-        if episode.is_discarded or entry.ending == pb.DISCARDED:
+        entry = indexed.get(episode_id)
+        if episode.is_discarded or (entry is not None and entry.ending == pb.DISCARDED):
             continue
         if found.is_locked and episode.end is None:
             work.left_out.append(uuid_of(episode_id))
             continue
-        rows = episode.end.rows if episode.end is not None else entry.rows
+        listed = episode.end or entry
+        rows = 0 if listed is None else listed.rows
         if episode_id in work.copied:
             message = "another shard has an episode of the same id, which was copied"
             work.losses.append(Loss("episode", message, found.name, uuid_of(episode_id)))

@@ -17,6 +17,7 @@ from rlds_kit.storage import block, resync, shard_file
 from rlds_kit.storage.block import parse_whole_prefix
 from rlds_kit.storage.contents import parse_record
 from rlds_kit.storage.shard_file import ShardFile
+from rlds_kit.storage.shard_index import ShardIndex
 from rlds_kit.storage.sightings import SightedBlock, SightedEpisode, Sightings
 from rlds_kit.tools.upkeep.finding import Finding
 
@@ -48,7 +49,7 @@ class Survey:
     amendments: list[pb.Spec] = field(default_factory=list)
     episodes: dict[bytes, SightedEpisode] = field(default_factory=dict)
     chunks: list[tuple[int, int, int]] = field(default_factory=list)
-    index: pb.ShardIndex | None = None
+    index: ShardIndex | None = None
     index_position: int = 0
     footer: Footer | None = None
     damage: list[SkippedRegion] = field(default_factory=list)

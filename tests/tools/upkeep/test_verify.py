@@ -240,7 +240,7 @@ def test_index_that_disagrees_with_its_shard_is_found_out(tmp_path: Path) -> Non
     made = Handmade(tmp_path)
     made.start()
     made.block(range(2), ints("observation", 0, [1, 2]), ints("action", 0, [0]))
-    made.writer._open[made.id][1].start += 1
+    made.writer._index._starts[0] += 1
     made.end(2)
     assert "the index has its start at" in only(verify(tmp_path), "index").message
 

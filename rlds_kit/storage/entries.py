@@ -1,0 +1,73 @@
+"""Episodes of several shards, in any order."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self, overload
+
+import numpy as np
+
+from rlds_kit.storage.episode_entry import EpisodeEntry
+from rlds_kit.storage.episode_table import EpisodeTable, table_of
+from rlds_kit.storage.plausible import ID_BYTES
+
+
+class Entries(Sequence[EpisodeEntry]):
+    """Episodes of several tables, in any order. Cheap to pickle: no object for each episode.
+
+    Args:
+      tables: of shards.
+      numbers: `[episodes]` int64, the number of each among all episodes of the tables; default: all, in order.
+    """
+
+    def __init__(self, tables: Sequence[EpisodeTable], numbers: np.ndarray | None = None) -> None:
+        self.tables = tuple(tables) or (table_of(()),)
+        self._ends = np.cumsum([len(table) for table in self.tables], dtype=np.int64)
+        self.numbers = np.arange(self._ends[-1]) if numbers is None else numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> EpisodeEntry: ...
+
+    @overload
+    def __getitem__(self, index: slice | np.ndarray) -> Self: ...
+
+    def __getitem__(self, index: int | slice | np.ndarray) -> EpisodeEntry | Self:
+        """One entry, or several in the order of an array of numbers."""
+        if isinstance(index, slice | np.ndarray):
+            return type(self)(self.tables, self.numbers[index])
+        number = int(self.numbers[index])
+        table = int(np.searchsorted(self._ends, number, "right"))
+        return self.tables[table][number - int(self._ends[table])]  # counted from the end of the table
+
+    def table(self, index: int) -> int:
+        """The number of the table of an episode."""
+        return int(np.searchsorted(self._ends, self.numbers[index], "right"))
+
+    def tables_of(self) -> np.ndarray:
+        """`[episodes]` int64, the number of the table of each."""
+        found: np.ndarray = np.searchsorted(self._ends, self.numbers, "right")
+        return found
+
+    def ids(self) -> np.ndarray:
+        """`[episodes]`, the id of each; 16 bytes of any value, so that they can be sorted and compared."""
+        return self.column("episode_id", np.uint8).view(np.dtype((np.void, ID_BYTES))).reshape(-1)
+
+    def column(self, name: str, dtype: Any = np.int64) -> np.ndarray:  # a DTypeLike
+        """`[episodes, ...]`, one of the columns of `EpisodeTable` that have a value for each episode."""
+        parts = [getattr(table, name).astype(dtype) for table in self.tables]
+        found: np.ndarray = np.concatenate(parts)[self.numbers]
+        return found
+
+    def without_last_steps(self) -> Self:
+        """The same episodes with one step less each."""
+        tables = [replace(table, rows=table.rows.astype(np.int64) - 1) for table in self.tables]
+        return type(self)(tables, self.numbers)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Entries"]) -> "Entries":
+        """All episodes of several, one after the other."""
+        before = np.cumsum([0, *(sum(map(len, part.tables)) for part in parts)])
+        numbers = [part.numbers + first for part, first in zip(parts, before, strict=False)]
+        return cls([table for part in parts for table in part.tables], np.concatenate(numbers))
