@@ -22,6 +22,7 @@ from rlds_kit.riegeli.codec import UNCOMPRESSED, take_length_prefixed
 from rlds_kit.riegeli.errors import DamagedError
 from rlds_kit.riegeli.reader import decode_records
 from rlds_kit.riegeli.recovery import ChunkDamage
+from rlds_kit.riegeli.simple import decode_last
 from rlds_kit.riegeli.source import FileSource, Source
 from rlds_kit.riegeli.writer import RecordWriter
 
@@ -102,21 +103,25 @@ def last_chunk(source: Source) -> int | None:
     return _read_index(source, _parse_last_offset)
 
 
-def _read_index(source: Source, parse: Callable[[int, Sequence[bytes]], Index]) -> Index | None:
-    """Return what `parse` makes of the footer chunk's position and records; None where there is no index."""
+def _read_index(source: Source, parse: Callable[[Chunk], Index]) -> Index | None:
+    """Return what `parse` makes of the footer chunk; None where there is no index."""
     size = source.size()
     begin = size - BLOCK_SIZE
     if begin < _FIRST_CHUNK or size % BLOCK_SIZE or _fields((2, MAGIC)) not in source.read(begin, _POSTSCRIPT_LIMIT):
         return None
     try:
-        offset = _parse_postscript(_read_records(source, begin, size))
-        return parse(offset, _read_records(source, offset, begin))
+        offset = _parse_postscript(decode_records(_read_simple(source, begin, size)))
+        return parse(_read_simple(source, offset, begin))
     except (ChunkDamage, DamagedError) as error:
         raise DamagedError(f"the ArrayRecord index is broken: {error.message}", begin=begin, end=size) from error
 
 
-def _parse_last_offset(_offset: int, records: Sequence[bytes]) -> int | None:
-    return _parse_entry(records[-1]).chunk_offset if len(records) > 1 else None
+def _parse_last_offset(chunk: Chunk) -> int | None:
+    header = chunk.header
+    header.validate()
+    if header.num_records < 2:  # only the metadata
+        return None
+    return _parse_entry(decode_last(chunk.data, header.num_records, header.decoded_data_size)).chunk_offset
 
 
 def _check_groups(counts: Sequence[int]) -> None:
@@ -141,13 +146,13 @@ def _fields(*fields: tuple[int, int]) -> bytes:
     return b"".join(_key(number, _VARINT) + varint.encode(value) for number, value in fields)
 
 
-def _read_records(source: Source, begin: int, end: int) -> list[bytes]:
+def _read_simple(source: Source, begin: int, end: int) -> Chunk:
     if not _FIRST_CHUNK <= begin < end or not possible_boundary(begin):
         raise DamagedError(f"no chunk can begin at {begin}")
     chunk = read_chunk(source, begin)
     if not isinstance(chunk, Chunk) or chunk.header.chunk_type != SIMPLE or chunk.end > end:
         raise DamagedError(f"a simple chunk was expected at {begin}")
-    return decode_records(chunk)
+    return chunk
 
 
 def _parse_postscript(copies: Sequence[bytes]) -> int:
@@ -159,7 +164,8 @@ def _parse_postscript(copies: Sequence[bytes]) -> int:
     return _number(fields, 1)
 
 
-def _parse_index(offset: int, records: Sequence[bytes]) -> Footer:
+def _parse_index(chunk: Chunk) -> Footer:
+    records = decode_records(chunk)
     metadata = _parse_message(records[0]).get(1) if records else None
     if not isinstance(metadata, bytes):
         raise DamagedError("it does not begin with its metadata")
@@ -167,15 +173,17 @@ def _parse_index(offset: int, records: Sequence[bytes]) -> Footer:
     if fields.get(1) != VERSION:
         raise DamagedError(f"version {VERSION} was expected, got {fields.get(1)!r}")
     chunks = tuple(_parse_entry(record) for record in records[1:])
-    num_records = sum(chunk.num_records for chunk in chunks)
+    num_records = sum(each.num_records for each in chunks)
     found, announced = (len(chunks), num_records), (_number(fields, 2), _number(fields, 3))
     if found != announced:
         raise DamagedError(f"it announces (chunks, records) {announced}, but lists {found}")
-    offsets = [0, *(chunk.chunk_offset for chunk in chunks), offset]
+    offsets = [0, *(each.chunk_offset for each in chunks), chunk.begin]
     if any(here >= there for here, there in pairwise(offsets)):
         raise DamagedError("its chunks are not in the order of the file")
     options = fields.get(4, b"")
-    return Footer(offset, num_records, options.decode(errors="replace") if isinstance(options, bytes) else "", chunks)
+    return Footer(
+        chunk.begin, num_records, options.decode(errors="replace") if isinstance(options, bytes) else "", chunks
+    )
 
 
 def _parse_entry(record: bytes) -> ChunkEntry:

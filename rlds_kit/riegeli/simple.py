@@ -43,6 +43,26 @@ def decode(
     >>> decode(bytes.fromhex("000303000561626368656c6c6f"), 3, 8)
     [b'abc', b'', b'hello']
     """
+    values, start, sizes = _parse(data, num_records, decoded_data_size, max_size)
+    records = []
+    for size in sizes:
+        records.append(values[start : start + size])
+        start += size
+    return records
+
+
+def decode_last(data: bytes, num_records: int, decoded_data_size: int) -> bytes:
+    """Return the last record, which must exist, without slicing the others. Arguments and errors as in `decode`.
+
+    >>> decode_last(bytes.fromhex("000303000561626368656c6c6f"), 3, 8)
+    b'hello'
+    """
+    values, _, sizes = _parse(data, num_records, decoded_data_size, codecs.MAX_DECODED_SIZE)
+    return values[len(values) - sizes[-1] :]
+
+
+def _parse(data: bytes, num_records: int, decoded_data_size: int, max_size: int) -> tuple[bytes, int, list[int]]:
+    """Return the buffer of the values, where the first begins, and the sizes of all."""
     if not data:
         raise DamagedError("a simple chunk has no data")
     view = memoryview(data)
@@ -52,18 +72,9 @@ def decode(
     sizes = varint.decode_all(codecs.decompress(packed_sizes, codec, max_size=sizes_limit), num_records)
     if sum(sizes) != decoded_data_size:
         raise DamagedError(f"the record sizes add up to {sum(sizes)}, the chunk header says {decoded_data_size}")
-    if codec is Codec.NONE:
-        return _split(data, start, sizes)
-    values_limit = min(max_size, decoded_data_size)
-    return _split(codecs.decompress(view[start:], codec, max_size=values_limit), 0, sizes)
-
-
-def _split(values: bytes, start: int, sizes: Sequence[int]) -> list[bytes]:
-    """Return consecutive slices of `values`, which `sizes` must fill from `start` to the end."""
-    if len(values) - start != sum(sizes):
+    values = data
+    if codec is not Codec.NONE:
+        values, start = codecs.decompress(view[start:], codec, max_size=min(max_size, decoded_data_size)), 0
+    if len(values) - start != decoded_data_size:
         raise DamagedError(f"the record sizes add up to {sum(sizes)}, the values have {len(values) - start} bytes")
-    records = []
-    for size in sizes:
-        records.append(values[start : start + size])
-        start += size
-    return records
+    return values, start, sizes
