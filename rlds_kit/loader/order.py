@@ -9,8 +9,8 @@ import numpy as np
 
 from rlds_kit.loader.permutation import permuted
 
-FIRST_SHARE: Final = 16
-"""The first piece is a sixteenth of the others."""
+FIRST_SHARE: Final = 64
+"""The first piece is this many times smaller than the others: its episodes may be short, and cost time each."""
 
 
 class Order(Protocol):

@@ -70,9 +70,9 @@ def test_pieces_are_a_partition(order: Order, epoch: int, limit: int, data: st.D
 
 @pytest.mark.parametrize("order", [InOrder(10_000), GlobalOrder(10_000, 0)])
 def test_the_first_batch_waits_for_little(order: Order) -> None:
-    """Pieces grow from a sixteenth of their size, so that the first of a large one is soon there."""
-    sizes = [last - first for first, last in order.pieces(0, 0, 10_000, 1600)]
-    assert sizes == [100, 200, 400, 800, 1600, 1600, 1600, 1600, 1600, 500]
+    """Pieces grow from a small part of their size, so that the first of a large one is soon there."""
+    sizes = [last - first for first, last in order.pieces(0, 0, 10_000, 3200)]
+    assert sizes == [50, 100, 200, 400, 800, 1600, 3200, 3200, 450]
 
 
 @given(size=st.integers(1, 3000), seed=seeds, run=st.integers(20, 300), mix=st.integers(1, 20))
