@@ -216,6 +216,17 @@ def test_values_get_the_dtype_of_their_field(tmp_path: Path) -> None:
     assert (found.dtype, found[0].tolist()) == (np.float32, [np.float32(0.1), 7.0])
 
 
+def test_amended_numbers_have_the_type_of_the_amendment(tmp_path: Path) -> None:
+    """A number stays a NumPy scalar and a 0-d array stays an array, both in the dtype of the field."""
+    dataset = record(tmp_path / "d")
+    episode = dataset.episodes[0]
+    dataset.annotate("h", [layers.reward(episode, 7.0, 1)], source="anna")
+    dataset.annotate("h", [layers.amendment(episode, "reward", np.array(8, np.int8), 2)], source="anna")
+    steps = dataset.as_amended("h", rules={"reward": layers.latest}).episodes[0].steps
+    assert [type(steps[number]["reward"]) for number in (0, 1, 2)] == [np.float64, np.float64, np.ndarray]
+    assert (steps[2]["reward"].dtype, steps[2]["reward"].shape) == (np.float64, ())
+
+
 def test_who_does_not_want_a_misfit_need_not_care(tmp_path: Path) -> None:
     """An annotator's slip is named where its field is read, and spoils nothing else."""
     dataset = record(tmp_path / "d")
