@@ -71,6 +71,20 @@ def test_map_nested_steps_maps_every_episode(function: Callable[[Any], Any]) -> 
     assert [(int(one["episode_id"]), one["agent"]["name"].numpy()) for one in mapped] == [(n, b"me") for n in range(4)]
 
 
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_size_of_one_maps_step_by_step(size: int) -> None:
+    """The number of steps stays known, and the function's Python code runs once, as in `Dataset.map`."""
+    calls: list[Any] = []
+
+    def counted(step: Any) -> Any:
+        calls.append(step)
+        return not_vectorizable(step)
+
+    assert len(map_steps(STEPS, another_structure, size)) == len(STEPS)
+    assert len(list(map_steps(STEPS, counted, size))) == len(STEPS)
+    assert len(calls) == 1
+
+
 def test_steps_that_are_tuples_are_unpacked() -> None:
     """As `Dataset.map` does it."""
     pairs = tf.data.Dataset.zip((tf.data.Dataset.range(3), tf.data.Dataset.range(3)))
