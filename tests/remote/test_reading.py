@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -231,6 +232,12 @@ def test_what_is_not_there(memory: str) -> None:
         rlds_kit.open("gs://bucket/noise")
     with pytest.raises(FileNotFoundError, match="is not there"):
         (rlds_kit.open(memory).path / "missing.txt").read_text()
+
+
+def test_a_remote_directory_is_read_only(memory: str) -> None:
+    """Its `stat` has no size and no time; one link means that the number of its subdirectories is unknown."""
+    found = rlds_kit.open(memory).path.stat()
+    assert tuple(found) == (stat.S_IFDIR | 0o555, 0, 0, 1, 0, 0, 0, 0, 0, 0)
 
 
 def test_paths_behave_like_paths(memory: str) -> None:
