@@ -82,7 +82,8 @@ def test_entries_of_several_tables_come_in_any_order(tables: list[list[EpisodeEn
 
 
 def test_numbers_take_as_few_bytes_as_the_largest_needs() -> None:
-    entry = EpisodeEntry(bytes(range(16)), 200, 300, 1, 70_000, *(np.array([n]) for n in (1 << 33, 0, 70_000)), b"")
+    block, first, end = (np.array([number]) for number in (1 << 33, 0, 70_000))
+    entry = EpisodeEntry(bytes(range(16)), 200, 300, 1, 70_000, block, first, end, b"")
     stored = table_of([entry]).to_message(1 << 34)
     assert [len(getattr(stored, name)) for name in ("start", "end", "rows", "block", "blocks")] == [1, 2, 4, 8, 1]
 
@@ -125,7 +126,14 @@ def test_a_forged_table_is_damage(name: str) -> None:
     ],
 )
 def test_a_forged_message_of_an_older_index_is_damage(change: dict[str, Any]) -> None:
-    fields = {"episode_id": bytes(16), "start": 64, "rows": 2, "block": [100], "first_row": [0], "end_row": [2]}
+    fields: dict[str, Any] = {
+        "episode_id": bytes(16),
+        "start": 64,
+        "rows": 2,
+        "block": [100],
+        "first_row": [0],
+        "end_row": [2],
+    }
     stored = pb.ShardIndex(data_end=300, episodes=[pb.EpisodeIndex(**fields)])
     stored.header.spec.dict.SetInParent()
     assert parse_index(stored, "here").episodes[0].blocks.tolist() == [100]
