@@ -1,5 +1,7 @@
 """Episodes of several shards, in any order."""
 
+import bisect
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self, overload
@@ -21,7 +23,7 @@ class Entries(Sequence[EpisodeEntry]):
 
     def __init__(self, tables: Sequence[EpisodeTable], numbers: np.ndarray | None = None) -> None:
         self.tables = tuple(tables) or (table_of(()),)
-        self._ends = np.cumsum([len(table) for table in self.tables], dtype=np.int64)
+        self._ends = list(itertools.accumulate(map(len, self.tables)))
         self.numbers = np.arange(self._ends[-1]) if numbers is None else numbers
 
     def __len__(self) -> int:
@@ -38,12 +40,12 @@ class Entries(Sequence[EpisodeEntry]):
         if isinstance(index, slice | np.ndarray):
             return type(self)(self.tables, self.numbers[index])
         number = int(self.numbers[index])
-        table = int(np.searchsorted(self._ends, number, "right"))
-        return self.tables[table][number - int(self._ends[table])]  # counted from the end of the table
+        table = bisect.bisect_right(self._ends, number)
+        return self.tables[table][number - self._ends[table]]  # counted from the end of the table
 
     def table(self, index: int) -> int:
         """The number of the table of an episode."""
-        return int(np.searchsorted(self._ends, self.numbers[index], "right"))
+        return bisect.bisect_right(self._ends, int(self.numbers[index]))
 
     def tables_of(self) -> np.ndarray:
         """`[episodes]` int64, the number of the table of each."""
