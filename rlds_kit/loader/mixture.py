@@ -54,9 +54,10 @@ D = TypeVar("D", bound=Sampled)
 def mix(weights: Mapping[D, float], transforms: Mapping[D, Transform] | None = None) -> "Mixture[D]":
     """Mixes several datasets.
 
-    Args: weights: each dataset's share of the samples; they need not add up to 1. transforms: for some of the datasets,
-    a function from batch to batch, so that fields of the same name have the same dtypes and shapes in all. It must
-    support any number of samples.
+    Args:
+      weights: each dataset's share of the samples; they need not add up to 1.
+      transforms: for some of the datasets, a function from batch to batch, so that fields of the same name have the same
+        dtypes and shapes in all. It must support any number of samples.
 
     Raises:
       TypeError: weights or transforms are not dicts.
