@@ -14,7 +14,7 @@ __all__ = ["main"]
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="rlds-kit")
 def main() -> None:
-    """Record, inspect and mend datasets of episodes.
+    """Record, inspect and repair datasets of episodes.
 
     \b
     rlds-kit record ALE/Pong-v5 data/pong --episodes 5
@@ -22,4 +22,4 @@ def main() -> None:
     rlds-kit verify data/pong
 
     Exit codes: 0 all is well; 1 something is wrong, or could not be done; 2 the command line is.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping

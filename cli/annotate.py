@@ -17,13 +17,13 @@ from rlds_kit.layers import Annotation, Draft
 @click.command("annotate")
 @click.argument("dataset", type=click.Path())
 @click.argument("layer", required=False)
-@click.option("--source", help="Who says so: a person, a program. Needed to add and to retract.")
+@click.option("--source", help="The author: a person, a program. Needed to add and to retract.")
 @click.option("--episode", "episodes", multiple=True, help="Number or id of an episode; may be given several times.")
 @click.option("--steps", metavar="FIRST[:END]", help="A step, or steps up to but without END. Without it: the episode.")
 @click.option("--tag", "tags", multiple=True, help="Add a label; may be given several times.")
 @click.option("--note", "notes", multiple=True, help="Add a text; may be given several times.")
-@click.option("--reward", type=float, help="Say what reward each of the steps deserves.")
-@click.option("--return", "episode_return", type=float, help="Say what return the episode deserves.")
+@click.option("--reward", type=float, help="State what reward each of the steps deserves.")
+@click.option("--return", "episode_return", type=float, help="State what return the episode deserves.")
 @click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="How sure that is.")
 @click.option("--retract", "retracted", multiple=True, metavar="ID", help="Take an annotation back.")
 @click.option("--history", is_flag=True, help="List retracted annotations and retractions too.")
@@ -41,7 +41,7 @@ def annotate_command(  # noqa: PLR0913  one for each option
     history: bool,
     confidence: float,
     as_json: bool,
-    **said: Any,  # what to add, by option
+    **additions: Any,  # what to add, by option
 ) -> None:
     """Add tags, notes, rewards and returns to recorded episodes, take them back, or list them.
 
@@ -55,13 +55,13 @@ def annotate_command(  # noqa: PLR0913  one for each option
     rlds-kit annotate data/pong --json | jq .annotations
 
     Exit codes: 0 done; 1 there is no such dataset, layer, episode, step or annotation, or it cannot be written.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with usage_errors():
         opened = rlds_kit.open(dataset, include_open=True)
         span = _span(ctx, steps)
         chosen = [_episode(ctx, opened, each) for each in episodes]
-        drafts = [*_drafts(chosen, span, **said)]
-        if any(said[each] not in ((), None) for each in said if each != "retracted") and not chosen:
+        drafts = [*_drafts(chosen, span, **additions)]
+        if any(additions[each] not in ((), None) for each in additions if each != "retracted") and not chosen:
             raise click.BadParameter("expected which episodes it is about", ctx, param_hint="--episode")
         if not drafts:
             _list(opened, layer, chosen, history=history, as_json=as_json)

@@ -1,7 +1,7 @@
 """Finds commands, and loads one only when it is called.
 
 Those of the core are listed here. A room's are in the entry-point group `rlds_kit.commands`; in a checkout that is not
-installed, in the room's module `command`. What `--help` says of a room's commands is read from their source text: an
+installed, in the room's module `command`. What `--help` shows of a room's commands is read from their source text: an
 import may take a simulator or a framework with it.
 """
 
@@ -40,7 +40,7 @@ CORE: Final = {
 
 
 class Commands(click.Group):
-    """A group whose commands are found when they are asked for."""
+    """A group whose commands are found when they are requested."""
 
     @cached_property
     def sources(self) -> dict[str, Source]:
@@ -83,7 +83,7 @@ class Commands(click.Group):
             formatter.write_dl([(name, summary(source)) for name, source in self.sources.items()])
 
     def invoke(self, ctx: click.Context) -> Any:  # what the command returns
-        """Runs a command; of an error that says what is wrong, only that is shown."""
+        """Runs a command; of an error that describes what is wrong, only that is shown."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -131,7 +131,7 @@ def _decorator(function: ast.FunctionDef) -> ast.expr | None:
 
 
 def _name(function: ast.FunctionDef) -> str:
-    """The name of a command as click makes it: what the decorator says, or the function's own."""
+    """The name of a command as click makes it: what the decorator names, or the function's own."""
     decorator = _decorator(function)
     if isinstance(decorator, ast.Call):
         given = [*decorator.args[:1], *(keyword.value for keyword in decorator.keywords if keyword.arg == "name")]

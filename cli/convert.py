@@ -68,7 +68,7 @@ def convert_command(  # noqa: PLR0913  click passes every option by its name
     rlds-kit convert data/pong datasets/pong-v0 --to minari --allow-loss
 
     Exit codes: 0 done; 1 something would be lost, or the source is no dataset or damaged, and nothing was made.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     chosen: dict[str, Any] = {}
     if executor == "processes":
         chosen["workers"] = workers or (os.cpu_count() if named(format).join is not None else None) or 1

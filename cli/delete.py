@@ -26,7 +26,7 @@ def delete_command(dataset: str, destination: str, ids: tuple[uuid.UUID, ...], *
 
     Exit codes: 0 done; 1 there is no new dataset: there is no such episode, or the dataset is damaged (then repair it
     first); 2 an id is no UUID.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with usage_errors(), progress_bar("deleting", hidden=as_json) as progress:
         report = delete(dataset, destination, ids, progress=progress)
     print_reports([report], as_json=as_json)

@@ -8,7 +8,7 @@ import click
 from rlds_kit.base.progress import progress_bar
 from rlds_kit.base.quantities import count_text
 from rlds_kit.cli.output import json_option, plain, print_json, show, table
-from rlds_kit.cli.trouble import telling_trouble
+from rlds_kit.cli.trouble import reporting_errors
 from rlds_kit.convert.opening import open_any
 from rlds_kit.tools.compare import FieldDifference, Match, Report, diff
 
@@ -43,11 +43,11 @@ def diff_command(
     rlds-kit diff data/pong data/copy --json | jq '.fields[].field'
 
     Exit codes: 0 nothing differs; 1 something does; 2 they cannot be compared.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     names = None if fields is None else [name.strip() for name in fields.split(",") if name.strip()]
     if names == []:
         raise click.BadParameter("expected names of fields with commas between, got none", ctx, param_hint="--fields")
-    with telling_trouble(), progress_bar("comparing", hidden=as_json) as progress:
+    with reporting_errors(), progress_bar("comparing", hidden=as_json) as progress:
         opened = open_any(a, progress), open_any(b, progress)
         found = diff(*opened, fields=names, match=match, limit=limit, progress=progress)
     report = replace(found, a=a, b=b)  # as they were named: other formats are opened from the cache

@@ -23,7 +23,7 @@ def download_command(location: str, destination: str, *, as_json: bool) -> None:
     rlds-kit download https://host/datasets/pong data/pong
 
     Exit codes: 0 done; 1 there is no dataset, it cannot be read, or a file does not match its checksum.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with progress_bar("downloading", hidden=as_json) as progress:
         done = download(location, destination, progress=progress)
     if as_json:

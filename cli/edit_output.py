@@ -12,7 +12,7 @@ from rlds_kit.tools.edit.report import Report
 
 @contextlib.contextmanager
 def usage_errors() -> Iterator[None]:
-    """Shows errors in what the user asked for as one line; those of datasets are the program's own."""
+    """Shows errors in what the user requested as one line; those of datasets are the program's own."""
     try:
         yield
     except KeyError as error:
@@ -37,7 +37,7 @@ def _text(report: Report) -> str:
     numbers = (
         (report.removed, "episode", "left out"),
         (report.cut, "episode", "cut"),
-        (report.duplicates, "duplicate", "kept once"),
+        (report.duplicates, "duplicate", "copied once"),
     )
     parts = [
         f"{count_text(report.episodes, 'episode')}, {count_text(report.steps, 'step')}, {size_text(report.bytes)}",

@@ -37,7 +37,7 @@ def filter_command(dataset: str, destination: str, *, where: str, as_json: bool)
 
     Exit codes: 0 done, also if no episode is left; 1 there is no new dataset: no episode has a name that the condition
     asks for, it cannot be decided, or the dataset is damaged (then repair it first); 2 it is no condition.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with usage_errors(), progress_bar("filtering", hidden=as_json) as progress:
         report = filter(dataset, destination, where, progress=progress)
     print_reports([report], as_json=as_json)

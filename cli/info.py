@@ -30,7 +30,7 @@ def info_command(dataset: str, *, as_json: bool) -> None:
     rlds-kit info data/pong --json | jq .episodes
 
     Exit codes: 0 done; 1 there is no dataset, or it cannot be read.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamageWarning)  # what is damaged is shown below
         found = _collect(rlds_kit.open(dataset, include_open=True))

@@ -9,7 +9,7 @@ import click
 from rlds_kit.base.progress import progress_bar
 from rlds_kit.base.quantities import count_text
 from rlds_kit.cli.output import json_option, plain, print_json, show, table
-from rlds_kit.cli.trouble import telling_trouble
+from rlds_kit.cli.trouble import reporting_errors
 from rlds_kit.lint import RULES, Finding, Report, Rule, chosen, lint
 from rlds_kit.lint.page import page
 
@@ -56,9 +56,9 @@ def lint_command(
     statistics: bool,
     as_json: bool,
 ) -> None:
-    """Look for faults that datasets of episodes have in common.
+    """Find faults that datasets of episodes have in common.
 
-    Finds shifted actions and rewards, false and repeated final observations, forged ends, NaN, lossy images,
+    Detects shifted actions and rewards, false and repeated final observations, forged ends, NaN, lossy images,
     duplicates, episodes that several datasets share, and more. DATASET is whatever opens or can be converted: ours, or
     a directory or file of a foreign format, which is read as it is. Up to five episodes of each are played again.
 
@@ -68,9 +68,9 @@ def lint_command(
     rlds-kit lint halfcheetah_medium-v2.hdf5 --ignore RK204 --json
     rlds-kit lint --explain RK101
 
-    Exit codes: 0 no errors; 1 errors, or with --strict warnings; 2 it cannot be looked at.
-    """  # noqa: D301  the backspace tells click not to wrap
-    with telling_trouble(), progress_bar("looking", hidden=as_json) as progress:
+    Exit codes: 0 no errors; 1 errors, or with --strict warnings; 2 it cannot be checked.
+    """  # noqa: D301  the backspace disables wrapping
+    with reporting_errors(), progress_bar("checking", hidden=as_json) as progress:
         report = lint(*datasets, against=against, select=select, ignore=ignore, progress=progress)
     if as_json:
         print_json({"errors": len(report.errors), "warnings": len(report.warnings), **_json(report)})
@@ -95,9 +95,9 @@ def _print(report: Report) -> None:
         show(f"{rule.id} {rule.title}", _findings(found, _short(report.datasets)))
     errors, warnings = len(report.errors), len(report.warnings)
     others = len(report.findings) - errors - warnings
-    looked = f"{count_text(report.episodes, 'episode')} and {count_text(report.steps, 'step')}"
-    told = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}, {others:,} for information"
-    show(f"{looked} looked at: {told}")
+    checked = f"{count_text(report.episodes, 'episode')} and {count_text(report.steps, 'step')}"
+    counts = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}, {others:,} for information"
+    show(f"{checked} checked: {counts}")
     if report.rules:
         show(f"what a rule is about: rlds-kit lint --explain {report.rules[0]}")
 

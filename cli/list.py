@@ -23,7 +23,7 @@ def list_command(place: str, *, as_json: bool) -> None:
     rlds-kit list hf://me
 
     Exit codes: 0 done, also where there are none; 1 PLACE cannot be read.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     if place.startswith(HUB):
         locations = published(place.removeprefix(HUB).strip("/"))
         if as_json:

@@ -16,14 +16,14 @@ def merge_command(sources: tuple[str, ...], destination: str, *, as_json: bool) 
     """Put the episodes of several datasets into a new one.
 
     Nothing is decoded: ids, content digests, runs and blocks stay as they are. An episode that several SOURCES have is
-    kept once. They are not touched; DESTINATION must not exist, or be empty, and is there as a whole or not at all.
+    copied once. They are not touched; DESTINATION must not exist, or be empty, and is there as a whole or not at all.
 
     \b
     rlds-kit merge data/pong data/pong-2 data/pong-all
 
     Exit codes: 0 done; 1 there is no new dataset: the specs contradict each other, two episodes have one id and
     different content, or a source is damaged (then repair it first).
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with usage_errors(), progress_bar("merging", hidden=as_json) as progress:
         report = merge(sources, destination, progress=progress)
     print_reports([report], as_json=as_json)

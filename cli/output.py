@@ -1,4 +1,4 @@
-"""What all commands share in how they talk: JSON, tables, and progress that gets in nobody's way."""
+"""The output of all commands: JSON, tables and lines."""
 
 import dataclasses
 import json
@@ -46,7 +46,7 @@ def plain(content: Any) -> Any:  # JSON
 
 
 def show(*parts: Any) -> None:  # whatever rich renders
-    """Prints tables, trees and lines; as wide as they need to be where no terminal says otherwise."""
+    """Prints tables, trees and lines; as wide as a terminal, else as they need."""
     from rich.console import Console
 
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 160, highlight=False, soft_wrap=False)

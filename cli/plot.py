@@ -63,7 +63,7 @@ def plot_command(datasets: tuple[str, ...], *, output: Path | None, bins: int, a
     rlds-kit plot data/pong --json | jq '.returns[0].datasets.pong.bins'
 
     Exit codes: 0 done; 1 there is no dataset, it is damaged, it has no episodes, or Matplotlib is not installed.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     opened = open_all([directory_of(path) for path in datasets])
     if output is None and not as_json:
         raise click.UsageError("expected a picture to write, as in `-o histograms.png`, or --json")
@@ -81,7 +81,7 @@ def plot_command(datasets: tuple[str, ...], *, output: Path | None, bins: int, a
 
 
 def open_all(paths: Sequence[Path]) -> dict[str, rlds_kit.Dataset]:
-    """Opens datasets, each by a name that tells it from the others.
+    """Opens datasets, each by a name that distinguishes it from the others.
 
     Raises:
       ClickException: bytes that opening went over are damaged, so that episodes may be missing.
@@ -95,7 +95,7 @@ def open_all(paths: Sequence[Path]) -> dict[str, rlds_kit.Dataset]:
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """The last parts of paths, as few as tell them apart.
+    """The last parts of paths, as few as distinguish them.
 
     Raises:
       BadParameter: a path is given twice.

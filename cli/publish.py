@@ -65,7 +65,7 @@ def publish_command(  # noqa: PLR0913  click passes every option by its name
     rlds-kit publish data/pong --to s3://bucket/pong --allow-field metadata/player
 
     Exit codes: 0 done; 1 a check found something, or it could not be written; 2 the command line is wrong.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     if citation_file is not None:
         if citation:
             raise click.UsageError("give --citation or --citation-file, not both")

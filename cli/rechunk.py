@@ -42,7 +42,7 @@ def rechunk_command(
     rlds-kit rechunk data/pong data/pong-128 --block-rows 128
 
     Exit codes: 0 done; 1 the dataset is damaged (then repair it first), and there is no copy.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with progress_bar("rechunking", hidden=as_json) as progress:
         report = rechunk(
             dataset,

@@ -25,7 +25,7 @@ def repair_command(ctx: click.Context, dataset: str, copy: str, *, as_json: bool
     rlds-kit verify data/pong-repaired
 
     Exit codes: 0 everything was saved; 1 the copy is good, but lacks what is listed.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with progress_bar("repairing", hidden=as_json) as progress:
         report = repair(dataset, copy, progress)
     if as_json:

@@ -11,7 +11,7 @@ import rlds_kit
 from rlds_kit.base.progress import progress_bar
 from rlds_kit.base.quantities import count_text
 from rlds_kit.cli.output import json_option, plain, print_json, show, table
-from rlds_kit.cli.trouble import TROUBLE, Trouble, telling_trouble
+from rlds_kit.cli.trouble import TROUBLE, Trouble, reporting_errors
 from rlds_kit.tools.replay import Outcome, Report, replay
 
 SHOWN: Final = 20
@@ -69,7 +69,7 @@ def replay_command(
     """Play recorded episodes again, and compare observations, rewards and ends.
 
     Makes the Gymnasium environment that was recorded, resets it with the seed and options of each episode, and takes
-    the recorded actions. Says of every episode where it first differs, or why it cannot be played.
+    the recorded actions. Reports for every episode where it first differs, or why it cannot be played.
 
     \b
     rlds-kit replay data/cartpole
@@ -77,8 +77,8 @@ def replay_command(
     rlds-kit replay data/maze --import minigrid
 
     Exit codes: 0 every episode came out as it was recorded; 1 one did not; 2 none differs, but not all could be played.
-    """  # noqa: D301  the backspace tells click not to wrap
-    with telling_trouble():
+    """  # noqa: D301  the backspace disables wrapping
+    with reporting_errors():
         _import(modules)
         opened = rlds_kit.open(dataset)
         chosen = None if episodes is None else numbers_of(episodes, len(opened.episodes))

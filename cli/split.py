@@ -39,7 +39,7 @@ def _fractions(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) ->
 def split_command(dataset: str, destination: str, fractions: dict[str, float], *, seed: int, as_json: bool) -> None:
     """Copy each episode into one of several datasets.
 
-    A hash of an episode's id says which, and nothing else does, so that it stays in its part when others are added.
+    A hash of an episode's id alone decides which, so that it stays in its part when others are added.
     Nothing is decoded: ids, content digests and blocks stay as they are. DATASET is not touched; the parts are the
     directories in DESTINATION, which must not exist, or be empty, and are there as a whole or not at all.
 
@@ -48,7 +48,7 @@ def split_command(dataset: str, destination: str, fractions: dict[str, float], *
 
     Exit codes: 0 done; 1 there is no new dataset: the fractions do not sum to 1, or the dataset is damaged (then repair
     it first); 2 the fractions cannot be read.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with usage_errors(), progress_bar("splitting", hidden=as_json) as progress:
         reports = split(dataset, destination, fractions, seed=seed, progress=progress)
     print_reports(list(reports.values()), as_json=as_json)

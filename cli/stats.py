@@ -36,7 +36,7 @@ def stats_command(dataset: str, *, picture: Path | None, as_json: bool) -> None:
     rlds-kit stats data/pong --plot pong.png
 
     Exit codes: 0 done; 1 a block header or a reward is damaged, or it could not be drawn.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     directory = directory_of(dataset)
     if picture is not None:
         with progress_bar("drawing", hidden=as_json) as progress:

@@ -22,7 +22,7 @@ def trim_command(
     """Copy a dataset with its episodes cut short.
 
     An episode that loses nothing stays as it is. Another one gets a new id, which follows from the old one and the cut,
-    and says in its provenance what it was cut from; if it loses its last step it ends as INTERRUPTED. Only blocks that
+    and has in its provenance what it was cut from; if it loses its last step it ends as INTERRUPTED. Only blocks that
     the cut goes through are encoded again. DATASET is not touched; DESTINATION must not exist, or be empty, and is
     there as a whole or not at all.
 
@@ -32,7 +32,7 @@ def trim_command(
 
     Exit codes: 0 done, also if no episode is left; 1 there is no new dataset: no episode has the field or the tag, the
     field is not one bool a step, or the dataset is damaged (then repair it first).
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with usage_errors(), progress_bar("trimming", hidden=as_json) as progress:
         report = trim(dataset, destination, begin=begin, end=end, at=at, tag=tag, progress=progress)
     print_reports([report], as_json=as_json)

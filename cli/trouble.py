@@ -1,4 +1,4 @@
-"""Exit code 2 for commands whose exit code 1 is an answer: what was asked could not be looked at."""
+"""Exit code 2 for commands whose exit code 1 is an answer: what was requested could not be checked."""
 
 import contextlib
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ TROUBLE: Final = 2
 
 
 class Trouble(click.ClickException):
-    """Says what is wrong and exits with 2."""
+    """Shows what is wrong and exits with 2."""
 
     exit_code = TROUBLE
 
 
 @contextlib.contextmanager
-def telling_trouble() -> Iterator[None]:
-    """Turns errors that say what is wrong into a message and exit code 2."""
+def reporting_errors() -> Iterator[None]:
+    """Converts errors that describe what is wrong to a message and exit code 2."""
     try:
         yield
     except KeyError as error:

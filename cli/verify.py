@@ -32,7 +32,7 @@ def verify_command(ctx: click.Context, dataset: str, *, quiet: bool, accept_miss
     rlds-kit verify data/pong --json | jq '.problems[].shard'
 
     Exit codes: 0 nothing is wrong; 1 something is.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     with progress_bar("verifying", hidden=as_json) as progress:
         report = verify(directory_of(dataset), progress, accept_missing=accept_missing)
     if as_json:

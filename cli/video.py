@@ -16,7 +16,7 @@ from rlds_kit.cli.replay import numbers_of
 @click.option("--to", required=True, metavar="FILE|FOLDER", help="FILE.mp4, FILE.gif, or a folder for one MP4 each.")
 @click.option("--episodes", metavar="NUMBERS", help="Numbers and ranges, as in 0,3:5,-1. By default all.")
 @click.option("--field", metavar="PATH", help="Of the images, as in observation/pixels. By default the only one.")
-@click.option("--fps", type=float, help="Frames a second. By default as the dataset says, or 30.")
+@click.option("--fps", type=float, help="Frames a second. By default those of the dataset, or 30.")
 @click.option("--scale", type=int, default=1, show_default=True, help="Pixels a side of each pixel, which stay sharp.")
 @click.option("--white", type=float, help="The float that stands for white. By default the field's maximum, or 1.")
 @click.option("--stacked", is_flag=True, help="Values are stacked frames: show the newest of each.")
@@ -50,7 +50,7 @@ def video_command(  # noqa: PLR0913  one for each option
     rlds-kit video data/robot --to videos --field observation/camera
 
     Exit codes: 0 done; 1 there is no dataset, it is damaged, or has no such images; 2 the command line is wrong.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     from rlds_kit.tools.video import write_video
 
     opened = rlds_kit.open(dataset)

@@ -24,7 +24,7 @@ structured_writer: Final = SimpleNamespace(
 
 
 def __getattr__(name: str) -> Any:  # a module's attributes are of any type
-    """Says what to use in place of what belongs to a replay buffer."""
+    """Names what to use in place of what belongs to a replay buffer."""
     raise AttributeError(
         f"module {__name__!r} has no attribute {name!r}: there is no replay buffer here. Patterns are applied to a "
         "dataset with `rlds_kit.transformations.pattern_map`; `rlds_kit.open(...).windows(...).batches(...)` samples "

@@ -44,5 +44,5 @@ class ActionCheck:
             self.is_due = False
             described = "; ".join(map(str, found))
             warnings.warn(
-                f"{described}. Actions are recorded as they are; this is said only once.", UserWarning, stacklevel=3
+                f"{described}. Actions are recorded as they are. Reported only once.", UserWarning, stacklevel=3
             )

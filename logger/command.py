@@ -73,7 +73,7 @@ class StopRequest:
 @click.argument("env_id")
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
-    "--episodes", type=click.IntRange(min=1), help=f"Stop after so many. {EPISODES}, unless --steps says when to stop."
+    "--episodes", type=click.IntRange(min=1), help=f"Stop after so many. {EPISODES}, unless --steps limits it."
 )
 @click.option("--steps", type=click.IntRange(min=1), help="Stop after so many actions, if need be within an episode.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of environment and random policy; repeats a recording.")
@@ -111,7 +111,7 @@ def record(  # noqa: PLR0913, PLR0917  click passes every option by its name
     rlds-kit record LunarLander-v3 data/lander --kwargs gravity=-5.0
 
     Exit codes: 0 done; 1 it could not be recorded; 2 the command line is wrong; 130 stopped by Ctrl-C.
-    """  # noqa: D301  the backspace tells click not to wrap
+    """  # noqa: D301  the backspace disables wrapping
     policy = load_policy(policy_name)
     if episodes is None and steps is None:
         episodes = EPISODES
@@ -128,7 +128,7 @@ def record(  # noqa: PLR0913, PLR0917  click passes every option by its name
     except KeyboardInterrupt:
         stop.is_made = True
     if stop.is_made:
-        click.echo(f"Stopped. Kept in {directory}: {tally}.", err=True)
+        click.echo(f"Stopped. Recorded in {directory}: {tally}.", err=True)
         sys.exit(INTERRUPTED_STATUS)
     click.echo(f"Recorded in {directory}: {tally}.", err=True)
 

@@ -20,12 +20,12 @@ CUSTOM_DATA: Final = "custom_data"
 RESERVED_FIELDS: Final = frozenset((*DECLARED_FIELDS, *FLAGS, INFO, STEP_INDEX, TIME_NS))
 """Reserved names that `step_fn` must not use for fields."""
 BROKEN_OFF: Final = (
-    "The episode ends before this step, as INTERRUPTED; what was recorded of it is kept. Steps up to the next reset "
+    "The episode ends before this step, as INTERRUPTED; its recorded steps are retained. Steps up to the next reset "
     "are not recorded."
 )
-NOT_RECORDED: Final = "step() was called outside an episode; such steps are not recorded. This is said only once."
+NOT_RECORDED: Final = "step() was called outside an episode; such steps are not recorded. This is reported only once."
 SPEC_HINT: Final = (
-    "With strict=True declared fields are recorded only as their spaces and specs say. Correct the space, put a "
+    "With strict=True declared fields are recorded only if they match their spaces and specs. Correct the space, put a "
     "wrapper that converts the value between environment and logger, such as gymnasium.wrappers.DtypeObservation or "
     "TransformReward, or record what comes as it is with strict=False."
 )
@@ -47,7 +47,7 @@ class Callbacks:
 
     Attributes:
       step_fn: its result becomes fields of the step, or the field "custom_data" if it is no dict. Called at every
-        step, for a scheduler may look at the result.
+        step, because a scheduler may use the result.
       episode_fn: its last result that is not None becomes metadata of the episode.
       scheduler: selects the steps, or episodes, to record.
       info_fn: gets each info and returns the part to record.
@@ -161,7 +161,7 @@ class EpisodeLog:
           flags: Gymnasium's terminated and truncated.
         """
         if not observed:
-            self._keep_left_out()  # no row follows: it is the last one
+            self._add_left_out()  # no row follows: it is the last one
         # If the previous row was left out, there is no transition from it to this row.
         joined = acted if self._left_out is None else None
         try:
@@ -180,7 +180,7 @@ class EpisodeLog:
         if not self._running:
             return
         try:
-            self._keep_left_out()
+            self._add_left_out()
         finally:
             self._end(EpisodeEnd.INTERRUPTED, (False, False), None)
 
@@ -219,7 +219,7 @@ class EpisodeLog:
             # Stored in case it turns out to be the last row.
             self._left_out = copy_value(observed), copy_value(acted)
 
-    def _keep_left_out(self) -> None:
+    def _add_left_out(self) -> None:
         """Records the row that was left out, if any, because it turned out to be the last."""
         if self._episode is not None and self._left_out is not None:
             self._episode.append(*self._left_out)

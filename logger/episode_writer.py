@@ -122,7 +122,7 @@ class EpisodeWriter:
 class OpenEpisode:
     """An episode while it is written. Made by `EpisodeWriter.episode`.
 
-    It ends when a step says `terminated` or `truncated`, or with `end`. Otherwise it ends as INTERRUPTED, on leaving
+    It ends when a step has `terminated` or `truncated`, or with `end`. Otherwise it ends as INTERRUPTED, on leaving
     the `with` statement: how an episode ended is never guessed.
 
     Attributes:

@@ -43,7 +43,7 @@ class Lifetime:
         if multiprocessing.parent_process() is not None:
             # A child of multiprocessing ends without `atexit`: it runs only finalizers that are registered here.
             multiprocessing.util.Finalize(None, self._finalizer, exitpriority=0)
-        _sigterm.hold(self)
+        _sigterm.acquire(self)
 
     def end(self) -> None:
         """Closes. Does nothing after the first success, or in a forked child.
@@ -90,23 +90,23 @@ class _Sigterm:
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self._lock = threading.RLock()  # reentrant: a collected owner may call `release` during `hold`
+        self._lock = threading.RLock()  # reentrant: a collected owner may call `release` during `acquire`
         self._open: set[int] = set()
         self._installed = False
 
-    def hold(self, holder: object) -> None:
-        """Adds a holder; the first one installs the handler if that is allowed."""
+    def acquire(self, user: object) -> None:
+        """Adds a user; the first one installs the handler if that is allowed."""
         if self._pid != os.getpid():
             self._reset()
         with self._lock:
-            self._open.add(id(holder))
+            self._open.add(id(user))
             if not self._installed and threading.current_thread() is threading.main_thread():
                 self._install()
 
-    def release(self, holder: object) -> None:
-        """Removes a holder; the last one restores the default, unless another handler was installed."""
+    def release(self, user: object) -> None:
+        """Removes a user; the last one restores the default, unless another handler was installed."""
         with self._lock:
-            self._open.discard(id(holder))
+            self._open.discard(id(user))
             if not self._open and self._installed and threading.current_thread() is threading.main_thread():
                 self._installed = False
                 if signal.getsignal(signal.SIGTERM) == self._handle:

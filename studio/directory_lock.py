@@ -21,7 +21,7 @@ def locked(directory: Path) -> Iterator[None]:
     """
     path = directory / "lock"
     with path.open("ab") as file:
-        if lock.is_held(path):
+        if lock.is_locked(path):
             raise InUseError(f"{directory}: another studio is open here; end it first, or choose another directory")
         if not lock.acquire(file.fileno()):
             raise InUseError(

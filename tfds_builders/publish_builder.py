@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from rlds_kit.base.errors import SpecError
 from rlds_kit.base.rlds_types import IS_FIRST, STEPS
-from rlds_kit.loader.last_step import SAID, LastStep
+from rlds_kit.loader.last_step import TEXTS, LastStep
 from rlds_kit.tfds_builders.beam_examples import examples_of, examples_on_beam, with_local_runner
 from rlds_kit.tfds_builders.encodings import warn_of_strings
 from rlds_kit.tfds_builders.episode_source import EpisodeSource
@@ -82,7 +82,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
     def _info(self) -> Any:  # tfds.core.DatasetInfo
         """The info without the data; TFDS reads the features of a prepared dataset itself."""
         arguments = {
-            "description": f"{self.DESCRIPTION or self.__doc__ or ''}\n\n{SAID[self.LAST_STEP]}".strip(),
+            "description": f"{self.DESCRIPTION or self.__doc__ or ''}\n\n{TEXTS[self.LAST_STEP]}".strip(),
             "citation": self.CITATION,
             "homepage": self.HOMEPAGE,
             "license": self.LICENCE,

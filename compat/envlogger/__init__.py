@@ -16,8 +16,8 @@ __all__ = ["BackendType", "Data", "Datum", "EnvLogger", "Reader", "RiegeliBacken
 
 
 def __getattr__(name: str) -> Any:  # a module's attributes are of any type
-    """Says what to use in place of what is not here."""
+    """Names what to use in place of what is not here."""
     raise AttributeError(
         f"module {__name__!r} has no attribute {name!r}; there are {', '.join(__all__)}, and the modules of "
-        "`backends`: docs/migrating_from_rlds.md says what to use for others"
+        "`backends`: docs/migrating_from_rlds.md names what to use for others"
     )

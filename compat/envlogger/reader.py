@@ -51,7 +51,7 @@ class Reader:
 
     @property
     def episodes(self) -> Sequence[Sequence[StepData]]:
-        """The steps of each episode, read when they are asked for."""
+        """The steps of each episode, read when they are requested."""
         return self._episodes
 
     @property

@@ -58,7 +58,7 @@ def _lock_file(root: Path, key: str) -> Path:
         path.touch()
     except OSError as error:
         raise CacheError(
-            f"{root}: what is converted cannot be kept there ({error}); set {DIRECTORY} to a directory that can be "
+            f"{root}: converted data cannot be stored there ({error}); set {DIRECTORY} to a directory that can be "
             "written"
         ) from error
     return path

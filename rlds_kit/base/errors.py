@@ -1,4 +1,4 @@
-"""Exceptions, one class for each cause; every message says what was expected, what came, where, and how to fix it."""
+"""Exceptions, one class for each cause; every message states what was expected, what came, where, and how to fix it."""
 
 from rlds_kit import riegeli
 

@@ -166,7 +166,7 @@ class FieldStatistics:
     def _require_sketches(self) -> tuple[QuantileSketch, ...]:
         if self.sketches is None:
             raise ValueError(
-                f"there are no quantiles of these values of shape {self.shape}: they were not asked for when the "
+                f"there are no quantiles of these values of shape {self.shape}: they were not requested when the "
                 "statistics were made. Use min and max, or make the statistics again with a larger `quantile_elements`"
             )
         return self.sketches

@@ -20,7 +20,7 @@ if sys.platform == "win32":
         _at_lock_byte(descriptor, msvcrt.LK_NBLCK)
         return True
 
-    def is_held(path: Path, *, unknown: bool = False) -> bool:  # noqa: ARG001  Windows always knows
+    def is_locked(path: Path, *, unknown: bool = False) -> bool:  # noqa: ARG001  Windows always knows
         """Whether some process, this one included, has the shard open for writing."""
         with path.open("r+b") as file:
             try:
@@ -46,7 +46,7 @@ else:
         # Blocking is safe: the file is new, so only a reader that tests the lock can hold it, for a moment.
         return _flock(descriptor, fcntl.LOCK_EX)
 
-    def is_held(path: Path, *, unknown: bool = False) -> bool:
+    def is_locked(path: Path, *, unknown: bool = False) -> bool:
         """Whether some process, this one included, has the shard open for writing.
 
         Args:

@@ -106,7 +106,7 @@ class AnnotatedDataset(abc.ABC):
         if isinstance(self.path, RemotePath):
             raise NotLocalError(
                 f"{self.path}: annotations are written beside the data, on the machine that has them; copy the dataset "
-                "to a directory and annotate that, then `rlds-kit merge` joins what was said of several copies"
+                "to a directory and annotate that, then `rlds-kit merge` joins the annotations of several copies"
             )
         if not self.path.is_dir():
             raise NotADatasetError(f"{self.path}: expected the directory of a dataset; it is gone")

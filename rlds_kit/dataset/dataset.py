@@ -36,7 +36,7 @@ from rlds_kit.storage.episode_reader import EpisodeReader
 from rlds_kit.storage.metadata_spec import union_of_all
 from rlds_kit.storage.open_files import OpenFiles
 from rlds_kit.storage.selection import path_of
-from rlds_kit.storage.snapshot import Listing, listed, look
+from rlds_kit.storage.snapshot import Listing, listed, read_shards
 
 LOADER_CACHE_BYTES: Final = 1 << 20
 """Cache size of loaders: they read every block once, so only blocks that two runs share are worth caching."""
@@ -57,7 +57,7 @@ def open_dataset(path: str | os.PathLike[str], *, include_open: bool = False) ->
     if not directories.is_dataset(directory):
         what = "is no directory" if not directory.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
         raise NotADatasetError(f"{directory}: expected a dataset, but it {what}; check the path")
-    return Dataset(directory, look(directory, {}), include_open=include_open)
+    return Dataset(directory, read_shards(directory, {}), include_open=include_open)
 
 
 class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
@@ -236,7 +236,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         Known episodes keep their index; new ones come after them. A view of `where` has no new episodes, because the
         predicate was not called for them.
         """
-        shards = look(self.path, self._shards)
+        shards = read_shards(self.path, self._shards)
         fresh = Dataset(
             self.path,
             shards,
@@ -252,8 +252,8 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         # By id: if an open episode was discarded since, the numbers after it have changed.
         numbers = {key: number for number, key in enumerate(fresh._all.entries.ids().tolist())}
         chosen = self._all.entries[self._order].ids().tolist()
-        kept = [numbers[episode_id] for episode_id in chosen if episode_id in numbers]
-        return fresh._view(order=np.array(kept, np.int64))
+        found = [numbers[episode_id] for episode_id in chosen if episode_id in numbers]
+        return fresh._view(order=np.array(found, np.int64))
 
     def make_env(self, **kwargs: Any) -> Any:  # a gymnasium.Env
         """Makes the Gymnasium environment that the first run recorded.

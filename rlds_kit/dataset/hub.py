@@ -83,8 +83,8 @@ def _check_once(directory: Path) -> None:
     if not checksums.is_file():
         return
     files = [path for pattern in PATTERNS for path in sorted(directory.glob(pattern))]
-    looks = [f"{_name(directory, path)} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
-    digest = hashlib.sha256("\n".join([str(directory), *looks]).encode()).hexdigest()
+    states = [f"{_name(directory, path)} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
+    digest = hashlib.sha256("\n".join([str(directory), *states]).encode()).hexdigest()
     checked = cache_directory() / "hub" / f"{digest[:32]}.checked"
     if not checked.is_file():
         check(directory, checksums)

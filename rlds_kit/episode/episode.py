@@ -166,7 +166,7 @@ class Episode:
 
     def _shard_header(self) -> pb.ShardHeader:
         if self._header is None:
-            raise DamagedError(f"{self._reader().place}: the shard's header is damaged; `rlds-kit verify` says where")
+            raise DamagedError(f"{self._reader().place}: the shard's header is damaged; `rlds-kit verify` shows it")
         return self._header
 
     @property

@@ -334,6 +334,6 @@ def _blank(values: Any, mask: np.ndarray) -> Any:
         return {key: _blank(item, mask) for key, item in values.items()}
     if isinstance(values, tuple | list):
         return type(values)(_blank(item, mask) for item in values)
-    kept = values.copy()
-    kept[~mask] = None if values.dtype == object else np.zeros((), values.dtype)
-    return kept
+    blanked = values.copy()
+    blanked[~mask] = None if values.dtype == object else np.zeros((), values.dtype)
+    return blanked

@@ -61,7 +61,7 @@ class Amended:
 
     def overlay(self, entry: EpisodeEntry) -> Overlay | None:
         """The amendments of an episode; None if there are none. Errors as in `reader`."""
-        # No lock, which might be held during a fork: if two threads do the same work, the result is the same.
+        # No lock, which a fork may copy while it is locked: if two threads do the same, the result is the same.
         if entry.episode_id not in self._overlays:
             self._overlays[entry.episode_id] = self._made(entry)
         return self._overlays[entry.episode_id]
@@ -97,7 +97,7 @@ class Amended:
                 steps, made = self._combined(path, annotations, entry)
             except SpecError as error:
                 sources = ", ".join(sorted({each.source for each in annotations}))
-                faults[path] = f"episode {annotations[0].episode}: {error} (said by {sources})"
+                faults[path] = f"episode {annotations[0].episode}: {error} (reported by {sources})"
                 continue
             if len(steps):
                 columns[path], rows[path] = made, steps

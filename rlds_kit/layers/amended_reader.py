@@ -67,9 +67,9 @@ class Overlay:
         for path, parts in found.items():
             amended = self._amended_rows(path)
             self._require_parts(path, parts, amended)
-            kept = [part for part in (_without(part, amended) for part in parts) if len(part.rows)]
-            if kept:
-                made[path] = kept
+            left = [part for part in (_without(part, amended) for part in parts) if len(part.rows)]
+            if left:
+                made[path] = left
         for column in (each for group in self.columns.values() for each in group if wanted(each.key.path)):
             made.setdefault(column.key.path, []).append(column)
         return made
@@ -166,11 +166,11 @@ def _is_in(column: Column, begin: int, end: int) -> bool:
 
 def _without(column: Column, rows: np.ndarray) -> Column:
     """The part of a column that is not in these rows."""
-    kept = ~np.isin(column.rows, rows)
-    if kept.all():
+    is_left = ~np.isin(column.rows, rows)
+    if is_left.all():
         return column
     if column.shapes is None:
-        return Column(column.key, column.rows[kept], column.values[kept])
-    pieces = [piece.reshape(-1) for piece, keep in zip(column.items(), kept.tolist(), strict=True) if keep]
+        return Column(column.key, column.rows[is_left], column.values[is_left])
+    pieces = [piece.reshape(-1) for piece, wanted in zip(column.items(), is_left.tolist(), strict=True) if wanted]
     values = np.concatenate(pieces) if pieces else column.values[:0]
-    return Column(column.key, column.rows[kept], values, column.shapes[kept])
+    return Column(column.key, column.rows[is_left], values, column.shapes[is_left])

@@ -80,13 +80,13 @@ def carry(
     for source in sources:
         for layer in layers_of(source):
             layers[layer.name].append(layer)
-    annotations = left_out = 0
+    written = left_out = 0
     for name, found in layers.items():
-        said = [each for layer in found for each in (layer.readable()[0] if skip_faults else layer.history())]
-        kept, lost = _kept(said, moved)
-        _write(destination, name, kept)
-        annotations, left_out = annotations + len(kept), left_out + lost
-    return Carried(annotations, left_out)
+        annotations = [each for layer in found for each in (layer.readable()[0] if skip_faults else layer.history())]
+        copies, lost = _copied(annotations, moved)
+        _write(destination, name, copies)
+        written, left_out = written + len(copies), left_out + lost
+    return Carried(written, left_out)
 
 
 def layers_of(dataset: Path) -> list[Layer]:
@@ -99,9 +99,9 @@ def layers_of(dataset: Path) -> list[Layer]:
     return [found.get(name) for name in found.names()]
 
 
-def _kept(said: Iterable[Annotation], moved: Mapping[bytes, Moved]) -> tuple[list[Annotation], int]:
+def _copied(annotations: Iterable[Annotation], moved: Mapping[bytes, Moved]) -> tuple[list[Annotation], int]:
     """The annotations of the copy in order of time, and the number of those left out."""
-    found = {each.id: each for each in said if each.episode.bytes in moved}
+    found = {each.id: each for each in annotations if each.episode.bytes in moved}
     parts: dict[uuid.UUID, list[Annotation]] = {}
     for each in found.values():
         if each.retracts is None:
@@ -110,9 +110,9 @@ def _kept(said: Iterable[Annotation], moved: Mapping[bytes, Moved]) -> tuple[lis
         if each.retracts is not None:
             pairs = zip(_again(each, parts.get(each.retracts, ())), parts.get(each.retracts, ()), strict=True)
             parts[each.id] = [replace(again, retracts=part.id) for again, part in pairs]
-    kept = {part.id: part for group in parts.values() for part in group}
+    copies = {part.id: part for group in parts.values() for part in group}
     lost = sum(not parts[each.id] for each in found.values() if each.retracts is None)
-    return sorted(kept.values(), key=lambda each: each.order), lost
+    return sorted(copies.values(), key=lambda each: each.order), lost
 
 
 def _parts(annotation: Annotation, moved: Moved) -> Iterator[Annotation]:

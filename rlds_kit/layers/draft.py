@@ -98,7 +98,7 @@ def note(
 
 
 def episode_return(episode: About, value: float, *, confidence: float | None = None, user_data: object = None) -> Draft:
-    """Says what return the whole episode deserves.
+    """States what return the whole episode deserves.
 
     Raises:
       ValueError: it is no finite number; `episode` is a part of one.
@@ -319,7 +319,7 @@ def _require_field(field: str) -> None:
     if name in FLAGS:
         raise ValueError(f"{field}: flags follow from where an episode begins and how it ends, and cannot be amended")
     if name == STEP_INDEX:
-        raise ValueError(f"{field}: says where steps were left out, which nobody can know better than the recording")
+        raise ValueError(f"{field}: describes where steps were left out, which only the recording can do")
 
 
 def _require_numbers(value: object, name: str, shape: tuple[int, ...] | None) -> None:

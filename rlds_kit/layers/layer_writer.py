@@ -114,7 +114,7 @@ class LayerWriter:
                 self._manifest.add(file.closed(self._dataset))
 
     def _own(self) -> threading.Lock:
-        """The lock, after a check for a fork: in a forked process it could be held forever."""
+        """The lock, after a check for a fork: in a forked process it might never be released."""
         if os.getpid() != self._process:
             raise RecordingError(
                 f"layer {self._name}: this writer is the parent process's; call `annotator` again in this one"

@@ -33,7 +33,7 @@ class OpenLayers:
           ValueError: it is not a valid name of a layer.
           FormatError: a file is not one of a layer, or has a newer major version.
         """
-        # No lock, which might be held during a fork: if two threads do the same work, the result is the same.
+        # No lock, which a fork may copy while it is locked: if two threads do the same, the result is the same.
         before, sizes, layer = self._layers.get(name, ({}, {}, None))
         paths = layer_files(self._dataset, name)
         if not paths:

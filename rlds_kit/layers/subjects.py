@@ -12,9 +12,9 @@ from rlds_kit.layers.annotation import Kind
 from rlds_kit.layers.draft import Draft
 from rlds_kit.storage.contents import ShardContents
 from rlds_kit.storage.leaf import field_of
-from rlds_kit.storage.snapshot import listed, look
+from rlds_kit.storage.snapshot import listed, read_shards
 
-LOOK_SECONDS: Final = 1.0
+REFRESH_SECONDS: Final = 1.0
 """Seconds for which data of an episode that is being recorded are cached."""
 
 
@@ -38,7 +38,7 @@ class Subjects:
 
     def __init__(self, dataset: Path, shards: dict[str, ShardContents]) -> None:
         self._dataset = dataset
-        self._looked = time.monotonic()
+        self._last_read = time.monotonic()
         self._take(shards)
 
     def checked(self, draft: Draft) -> tuple[uuid.UUID, range | None, bytes]:
@@ -54,16 +54,16 @@ class Subjects:
         if draft.digest and subject.digest and draft.digest != subject.digest:
             raise FormatError(
                 f"episode {draft.episode} has the content digest {draft.digest.hex()} where it was read, and "
-                f"{subject.digest.hex()} in {self._dataset}: the data differ; open the dataset anew and look again"
+                f"{subject.digest.hex()} in {self._dataset}: the data differ; open the dataset anew"
             )
         return draft.episode, _steps(draft, subject), subject.digest
 
     def _find(self, draft: Draft) -> Subject:
         found = self._known.get(draft.episode)
         beyond = found is not None and found.is_open and draft.steps is not None and draft.steps.stop > found.rows
-        if found is None or (beyond and time.monotonic() - self._looked > LOOK_SECONDS):
-            self._looked = time.monotonic()
-            self._take(look(self._dataset, self._shards))
+        if found is None or (beyond and time.monotonic() - self._last_read > REFRESH_SECONDS):
+            self._last_read = time.monotonic()
+            self._take(read_shards(self._dataset, self._shards))
             found = self._known.get(draft.episode)
         if found is None:
             raise KeyError(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit.base.arguments import integer
-from rlds_kit.loader.kept import Kept
+from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.ordered import Ordered, Table, ordered, require_version
 from rlds_kit.loader.plan import Options
 from rlds_kit.loader.read_ahead import Batch, ReadAhead
@@ -29,7 +29,7 @@ class Batches(Iterable[Batch]):
 
     def __init__(self, samples: Table, options: Options) -> None:
         self._options, self._samples = options, ordered(samples, options)
-        self._kept: Kept | None = None  # from epoch to epoch
+        self._cache: FieldCache | None = None  # from epoch to epoch
         self._latest = _Loop(0, 0, 0)
 
     def __len__(self) -> int:
@@ -51,14 +51,14 @@ class Batches(Iterable[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         epoch, done = self.start
         self._latest = _Loop(epoch, done, done)
-        self._kept = self._kept or self._samples.samples.kept(self._options.kept_bytes)
-        return self._run(self._latest, self._samples, self._kept)
+        self._cache = self._cache or self._samples.samples.cache(self._options.cache_bytes)
+        return self._run(self._latest, self._samples, self._cache)
 
-    def _run(self, loop: "_Loop", samples: Ordered, kept: Kept) -> Iterator[Batch]:
+    def _run(self, loop: "_Loop", samples: Ordered, cache: FieldCache) -> Iterator[Batch]:
         size = self._options.batch_size
         executor = ThreadPoolExecutor(self._options.workers, "rlds_kit-loader")
         try:
-            reader = ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor, kept)
+            reader = ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor, cache)
             for first in range(loop.done, samples.count, size):
                 last = min(first + size, samples.count)
                 batch = reader.take(last - first)
@@ -97,10 +97,10 @@ class Batches(Iterable[Batch]):
         """Makes the next loop continue from a saved state; episodes added to the dataset since are left out.
 
         Raises:
-          ValueError: the state belongs to other data or another loader; the message says what differs.
+          ValueError: the state belongs to other data or another loader; the message describes what differs.
         """
         require_version(state, STATE_VERSION)
-        self._samples, self._kept = self._samples.restored(state), None
+        self._samples, self._cache = self._samples.restored(state), None
         self._latest = _Loop(state["epoch"], state["samples_done"], state["samples_done"])
 
     def sharded(self, index: int, count: int, epoch: int) -> "Batches":

@@ -12,7 +12,7 @@ from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
 from rlds_kit.base.step import ACTION, DISCOUNT, FLAGS, REWARD, STEP_INDEX
 from rlds_kit.episode.episode import Episode
 from rlds_kit.loader.aligned import aligned
-from rlds_kit.loader.kept import Kept
+from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.layout import Leaf, layout, nested, read_leaf, require_cast
 from rlds_kit.loader.metadata import Metadata
 from rlds_kit.loader.place import Place
@@ -251,13 +251,13 @@ class EpisodeNumbers:
         """Only these episodes, as far as they exist."""
         return type(self)(self.source.named(names))
 
-    def kept(self, limit: int) -> Kept:
+    def cache(self, limit: int) -> FieldCache:
         """Nothing needs to be cached for numbers."""
-        return Kept(self.source, {}, limit)
+        return FieldCache(self.source, {}, limit)
 
-    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, cache: FieldCache | None = None) -> Pool:
         """Nothing needs to be read for numbers."""
-        del items, memory, kept
+        del items, memory, cache
         return Pool(self.source, {}, {})
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:

@@ -14,7 +14,7 @@ before; reward and discount are zeros. drop: it is left out, and with it the fin
 `is_terminal` move to the step before, which then is the last."""
 LAST_STEPS: Final[tuple[LastStep, ...]] = get_args(LastStep)
 
-SAID: Final[dict[LastStep, str]] = {
+TEXTS: Final[dict[LastStep, str]] = {
     "zeros": "The last step of each episode has an observation only: its action, reward and discount are zeros "
     "that were not recorded. Leave it out when training a policy.",
     "repeat": "The last step of each episode has an observation only: its action repeats that of the step before, "

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 FREE_BYTES: Final = 512 << 20
-"""Maximum bytes of unused memory that is kept for reuse."""
+"""Maximum bytes of unused memory that is cached for reuse."""
 LARGEST: Final = 4
 """Reused memory may be this many times larger than the request."""
 
@@ -54,7 +54,7 @@ class ReusableMemory:
 
     @property
     def free_bytes(self) -> int:
-        """What nobody uses now."""
+        """Memory that is not in use."""
         return sum(size * len(memories) for size, memories in self._free.copy().items())
 
     def _take(self, needed: int) -> mmap.mmap:
@@ -62,11 +62,11 @@ class ReusableMemory:
         fitting = (size for size in sorted(self._free) if needed <= size <= needed * LARGEST)
         for size in fitting:
             with contextlib.suppress(KeyError, IndexError):
-                return self._free[size].pop()  # no lock, which might be held during a fork
+                return self._free[size].pop()  # no lock, because a fork may copy it while it is locked
         return _fresh(needed)
 
     def _give(self, memory: mmap.mmap) -> None:
-        """Takes memory back, in place of sizes that nobody gave back lately."""
+        """Takes memory back, in place of sizes that were not given back lately."""
         del self._lent[id(memory)]
         self._spare.pop(id(memory), None)
         mine = self._free.pop(len(memory), [])

@@ -43,7 +43,7 @@ class Metadata:
 
 
 def described(known: specs.Spec | None, names: Sequence[str]) -> dict[str, np.ndarray] | None:
-    """One row like those of `metadata_columns`, from a spec of all metadata; None if it does not tell enough.
+    """One row like those of `metadata_columns`, from a spec of all metadata; None if it is not sufficient.
 
     >>> described(specs.Dict({"score": specs.Array((), "int64"), "player": specs.Text()}), ["score"])
     {'score': array([0])}

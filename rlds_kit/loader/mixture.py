@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from rlds_kit.base.arguments import integer, positive
 from rlds_kit.base.arguments import offsets as checked
-from rlds_kit.loader.kept import Kept
+from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.nests import flattened, map_arrays
 from rlds_kit.loader.ordered import Ordered, ordered, require_version
 from rlds_kit.loader.plan import MEMORY, Options, Shuffle
@@ -99,8 +99,8 @@ class Mixture(Generic[D]):
         self, offsets: Mapping[str, Iterable[int]], pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
     ) -> "MixedSamples":
         """Chunks, as `Dataset.chunks` makes them."""
-        kept = checked(offsets)
-        return self._mixed(lambda dataset: dataset.chunks(kept, pad, dtypes=dtypes))
+        valid = checked(offsets)
+        return self._mixed(lambda dataset: dataset.chunks(valid, pad, dtypes=dtypes))
 
     def transitions(
         self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None
@@ -171,7 +171,7 @@ class MixedBatches(Iterable[Batch]):
                 raise ValueError(f"a dataset has fewer samples than the {options.shard[1]} workers that share it")
         self._parts, self._weights, self._transforms = parts, [weight / sum(weights) for weight in weights], transforms
         self._options, self._latest = options, _Loop(0)
-        self._kept: Sequence[Kept] | None = None
+        self._cached: Sequence[FieldCache] | None = None
         self._alike: tuple[str, dict[str, Kind]] | None = None  # the fields of the first batch, and its dataset
 
     def __iter__(self) -> Iterator[Batch]:
@@ -184,8 +184,8 @@ class MixedBatches(Iterable[Batch]):
         try:
             _, taken = shares(np.array([loop.done]), self._weights)
             readers = [
-                ReadAhead(part.samples, _endless(part, int(begin)), executor, kept)
-                for part, begin, kept in zip(self._parts, taken[:, 0], self._keep(), strict=True)
+                ReadAhead(part.samples, _endless(part, int(begin)), executor, cache)
+                for part, begin, cache in zip(self._parts, taken[:, 0], self._caches(), strict=True)
             ]
             while True:
                 chosen, _ = shares(np.arange(loop.done, loop.done + size), self._weights)
@@ -195,11 +195,11 @@ class MixedBatches(Iterable[Batch]):
         finally:
             executor.shutdown(cancel_futures=True)
 
-    def _keep(self) -> Sequence[Kept]:
+    def _caches(self) -> Sequence[FieldCache]:
         """The cache of each dataset's samples, shared by all loops."""
-        if self._kept is None:
-            self._kept = [part.samples.kept(self._options.kept_bytes) for part in self._parts]
-        return self._kept
+        if self._cached is None:
+            self._cached = [part.samples.cache(self._options.cache_bytes) for part in self._parts]
+        return self._cached
 
     def _batch(self, readers: Sequence[ReadAhead], chosen: np.ndarray) -> Batch:
         parts = {}
@@ -240,7 +240,7 @@ class MixedBatches(Iterable[Batch]):
         """Makes the next loop continue from a saved state; episodes added to the datasets since are left out.
 
         Raises:
-          ValueError: the state belongs to another mixture; the message says what differs.
+          ValueError: the state belongs to another mixture; the message describes what differs.
         """
         require_version(state, STATE_VERSION)
         if "weights" not in state:
@@ -248,7 +248,7 @@ class MixedBatches(Iterable[Batch]):
         if state["weights"] != self._weights:
             raise ValueError(f"the state is of another mixture: weights were {state['weights']}, now {self._weights}")
         self._parts = [part.restored(each) for part, each in zip(self._parts, state["parts"], strict=True)]
-        self._kept = None
+        self._cached = None
         self._latest = _Loop(state["samples_done"])
 
     def sharded(self, index: int, count: int, epoch: int) -> "MixedBatches":

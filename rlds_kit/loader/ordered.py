@@ -80,7 +80,7 @@ class Ordered:
         """Restores the samples and the order of a saved state; episodes added since are left out.
 
         Raises:
-          ValueError: the state belongs to other data or another loader; the message says what differs.
+          ValueError: the state belongs to other data or another loader; the message describes what differs.
         """
         if "digest" not in state:
             raise ValueError("the state is of a mixture, not of one dataset's batches")

@@ -64,7 +64,7 @@ def _require_known_end(segment: Segments, is_unknown: np.ndarray) -> None:
     if is_unknown.any():
         at = int(np.argwhere(is_unknown)[0, 0])
         raise DamagedError(
-            f"the end of episode {int(segment.episode[at])} may lie in damaged bytes, so nobody knows whether step "
+            f"the end of episode {int(segment.episode[at])} may lie in damaged bytes, so it is unknown whether step "
             f"{int(segment.rows[at]) - 1} is its last; `rlds-kit verify` lists them, `rlds-kit repair` makes a copy in "
             "which the episode is incomplete"
         )

@@ -11,7 +11,7 @@ Shuffle: TypeAlias = Literal["global", "blocks"] | None
 
 MEMORY: Final = 128 << 20
 """Default memory of a loader, in bytes of decoded steps."""
-KEPT_SHARE: Final = 4
+CACHE_SHARE: Final = 4
 """Fields that need less than this fraction of the memory for the whole dataset are cached in addition."""
 LARGEST_PIECE: Final = 1 << 16
 """Maximum steps of a piece; more would only delay the first batch."""
@@ -54,13 +54,13 @@ class Options:
 
     @property
     def step_bytes(self) -> int:
-        """Bytes of decoded steps to hold."""
+        """Maximum bytes of decoded steps in memory."""
         return self.memory or MEMORY
 
     @property
-    def kept_bytes(self) -> int:
-        """Bytes for small fields, beside these."""
-        return self.step_bytes // KEPT_SHARE
+    def cache_bytes(self) -> int:
+        """Bytes for the cache of small fields, in addition to these."""
+        return self.step_bytes // CACHE_SHARE
 
     def span(self, size: int) -> tuple[int, int]:
         """The positions `[begin, end)` of an epoch that belong to this shard."""

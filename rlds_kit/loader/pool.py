@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from rlds_kit.base.errors import SpecError
-from rlds_kit.loader.kept import Kept, taken
+from rlds_kit.loader.field_cache import FieldCache, taken
 from rlds_kit.loader.layout import Leaf, nested, read_leaf
 from rlds_kit.loader.source import Source
 from rlds_kit.storage.ahead import fetch_ahead
@@ -73,7 +73,7 @@ class Pool:
       layouts: the fields.
       steps: for every field the numbers, among all steps of the source, of those to read; in any order and shape.
       memory: of pools that are not needed any more.
-      kept: values that need no memory here, because they stay when the pool is gone.
+      cache: of small fields, which need no memory here.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Pool:
         layouts: Layouts,
         steps: Mapping[str, np.ndarray],
         memory: ArrayPool | None = None,
-        kept: Kept | None = None,
+        cache: FieldCache | None = None,
     ) -> None:
         self._source, self._layouts = source, layouts
         self._memory, self._bulks = memory, list[np.ndarray]()
-        self._kept = Kept(source, {}, 0) if kept is None else kept
+        self._cache = FieldCache(source, {}, 0) if cache is None else cache
         given = {id(steps[name]): steps[name] for name in layouts}  # fields often share an array: sort it once
         sorted_steps = {key: np.unique(numbers) for key, numbers in given.items()}
         self._steps = {name: sorted_steps[id(steps[name])] for name in layouts}
@@ -94,16 +94,16 @@ class Pool:
         self._defined: dict[Leaf, np.ndarray] = {}
         for name, leaves in layouts.items():
             for leaf in leaves:
-                if leaf not in self._kept.leaves:
+                if leaf not in self._cache.leaves:
                     count = len(self._steps[name])
-                    self._values[leaf] = self._room(leaf, count)
+                    self._values[leaf] = self._array(leaf, count)
                     self._defined[leaf] = np.zeros(count, np.bool_)
         self._wanted = fields(leaf.path for leaf in self._values)
-        self._wanted_with_kept = fields(leaf.path for leaf in (*self._values, *self._kept.leaves))
+        self._wanted_with_cached = fields(leaf.path for leaf in (*self._values, *self._cache.leaves))
         self._dense = {leaf.path: leaf for leaf in self._values if leaf.spec is not None}
         self._dense_steps = {leaf.path: self._steps[name] for name, leaves in layouts.items() for leaf in leaves}
 
-    def _room(self, leaf: Leaf, count: int) -> np.ndarray:
+    def _array(self, leaf: Leaf, count: int) -> np.ndarray:
         if leaf.spec is None:
             return np.empty(count, object)  # filled with None
         if self._memory is None:
@@ -142,12 +142,12 @@ class Pool:
         """
         reader = self._source.reader
         if runs and reader(runs[0].episode).remote is not None:
-            fetch_ahead([(reader(run.episode), run.begin, run.last + 1) for run in runs], self._wanted_with_kept)
+            fetch_ahead([(reader(run.episode), run.begin, run.last + 1) for run in runs], self._wanted_with_cached)
 
     def _unread(self, name: str) -> np.ndarray:
         """The steps at which a field must be read, except those at which all of it is cached."""
         steps = self._steps[name]
-        return self._kept.unknown(steps) if self._kept.leaves.issuperset(self._layouts[name]) else steps
+        return self._cache.unknown(steps) if self._cache.leaves.issuperset(self._layouts[name]) else steps
 
     def load(self, run: Run) -> None:
         """Decodes a run into the arrays of the pool. Threads may load different runs concurrently.
@@ -157,16 +157,16 @@ class Pool:
           SpecError: a value has another dtype or shape than its field.
         """
         base = int(self._source.bases[run.episode])
-        is_kept = self._kept.is_known(base + run.begin, base + run.last + 1)
+        is_cached = self._cache.is_known(base + run.begin, base + run.last + 1)
         stacks = self._source.reader(run.episode).stacks(
             run.begin,
             run.end,
-            self._wanted if is_kept else self._wanted_with_kept,
+            self._wanted if is_cached else self._wanted_with_cached,
             last=run.last,
             allocate=functools.partial(self._allocate, base + run.begin),
         )
-        if not is_kept:
-            self._keep(run, stacks)
+        if not is_cached:
+            self._add_to_cache(run, stacks)
         for name, leaves in self._layouts.items():
             steps = self._steps[name]
             first, last = np.searchsorted(steps, (base + run.begin, base + run.end)).tolist()
@@ -185,16 +185,16 @@ class Pool:
                     self._put(leaf, slice(first, last), cast(leaf, values[rows]))
                     self._defined[leaf][first:last] = defined[rows]
 
-    def _keep(self, run: Run, stacks: Mapping[str, Stack]) -> None:
+    def _add_to_cache(self, run: Run, stacks: Mapping[str, Stack]) -> None:
         begin = int(self._source.bases[run.episode]) + run.begin
         count = run.last + 1 - run.begin  # later rows may be missing in the stacks
-        for leaf in self._kept.leaves:
+        for leaf in self._cache.leaves:
             found = read_leaf(leaf, stacks, run.begin, run.end)
             if found is not None:
                 values, defined = found
                 require_leaf(self._source.name, leaf, values, run.episode, range(run.begin, run.last + 1))
-                self._kept.put(leaf, begin, cast(leaf, values[:count]), defined[:count])
-        self._kept.finish(begin, begin + count)
+                self._cache.put(leaf, begin, cast(leaf, values[:count]), defined[:count])
+        self._cache.finish(begin, begin + count)
 
     def _allocate(self, begin: int, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """The memory for a run's values of a leaf: the pool's array if all rows are requested, else scratch memory."""
@@ -227,8 +227,8 @@ class Pool:
         return nested(layout, lambda leaf: found[leaf][0]), nested(layout, lambda leaf: found[leaf][1])
 
     def _gather(self, leaf: Leaf, steps: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if leaf in self._kept.leaves:
-            return self._kept.take(leaf, steps)
+        if leaf in self._cache.leaves:
+            return self._cache.take(leaf, steps)
         values, defined = self._values[leaf], self._defined[leaf][slots]
         return (_copied(values, slots) if values.dtype == object else taken(values, slots)), defined
 
@@ -291,13 +291,13 @@ def converted(path: str, values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray
     numbers = values.real if is_cut else values
     with np.errstate(all="ignore"):
         cast = numbers.astype(dtype)
-        is_kept = _is_kept(numbers, cast) and not (is_cut and values.imag.any())
-    if not is_kept:
+        is_preserved = _is_preserved(numbers, cast) and not (is_cut and values.imag.any())
+    if not is_preserved:
         raise SpecError(f"{path} has values that {dtype} cannot hold; choose another dtype, or none")
     return cast
 
 
-def _is_kept(values: np.ndarray, cast: np.ndarray) -> bool:
+def _is_preserved(values: np.ndarray, cast: np.ndarray) -> bool:
     if np.can_cast(values.dtype, cast.dtype, "safe"):
         return True
     if cast.dtype.kind in "fc" or cast.dtype.name == "bfloat16":

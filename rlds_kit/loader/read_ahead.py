@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from rlds_kit.loader.kept import Kept
+from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.nests import concatenated
 from rlds_kit.loader.pool import Pool, Run
 from rlds_kit.storage.array_pool import ArrayPool
@@ -21,10 +21,10 @@ Batch: TypeAlias = dict[str, Any]
 class Readable(Protocol):
     """Samples that can be read in two steps: loading, which threads share, and gathering."""
 
-    def kept(self, limit: int) -> Kept:
+    def cache(self, limit: int) -> FieldCache:
         """Creates a cache of small fields with this many bytes; nothing is read yet."""
 
-    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, cache: FieldCache | None = None) -> Pool:
         """Creates a pool for the steps of samples, in reused memory if possible; nothing is loaded yet."""
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
@@ -55,11 +55,11 @@ class ReadAhead:
       samples: to read.
       pieces: the numbers of the samples, in order; each piece is in memory as a whole.
       executor: for decoding.
-      kept: the cache of small fields of the samples.
+      cache: of small fields of the samples.
     """
 
-    def __init__(self, samples: Readable, pieces: Iterator[np.ndarray], executor: Executor, kept: Kept) -> None:
-        self._samples, self._pieces, self._executor, self._kept = samples, pieces, executor, kept
+    def __init__(self, samples: Readable, pieces: Iterator[np.ndarray], executor: Executor, cache: FieldCache) -> None:
+        self._samples, self._pieces, self._executor, self._cache = samples, pieces, executor, cache
         self._queue: deque[_Piece] = deque()
         self._memory = ArrayPool()
         self._read_next()
@@ -98,7 +98,7 @@ class ReadAhead:
     def _read_next(self) -> None:
         for items in self._pieces:
             if len(items):
-                pool = self._samples.pool(items, self._memory, self._kept)
+                pool = self._samples.pool(items, self._memory, self._cache)
                 runs = pool.runs()
                 # Submitted before the tasks that wait for it: tasks start in this order, so they cannot block it.
                 fetching = self._executor.submit(pool.fetch, runs)

@@ -76,8 +76,8 @@ class SampledDataset(abc.ABC):
           ValueError: a field has no offsets, or there is no such padding.
         """
         spec = self.spec
-        kept = {name if name in FLAGS else path_of(spec, name): where for name, where in checked(offsets).items()}
-        return Samples(replace(self.source(), spec=spec, fields=tuple(kept)), Chunks(kept, pad), dtypes)
+        where = {name if name in FLAGS else path_of(spec, name): steps for name, steps in checked(offsets).items()}
+        return Samples(replace(self.source(), spec=spec, fields=tuple(where)), Chunks(where, pad), dtypes)
 
     def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:
         """Transitions, one for every action.

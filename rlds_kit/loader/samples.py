@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 from rlds_kit.base.arguments import integer
 from rlds_kit.base.step import DISCOUNT, FLAGS
 from rlds_kit.loader.batches import Batches
-from rlds_kit.loader.kept import Kept
+from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.layout import layout, require_cast
 from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.ordered import ordered
@@ -147,14 +147,14 @@ class Samples(Sequence[Batch]):
             pool.load(run)
         return self.batch(pool, items)
 
-    def kept(self, limit: int) -> Kept:
+    def cache(self, limit: int) -> FieldCache:
         """Creates a cache of small fields with this many bytes; nothing is read yet."""
-        return Kept(self.source, self._layouts, limit)
+        return FieldCache(self.source, self._layouts, limit)
 
-    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, kept: Kept | None = None) -> Pool:
+    def pool(self, items: np.ndarray, memory: ArrayPool | None = None, cache: FieldCache | None = None) -> Pool:
         """Creates a pool for the steps of samples, in reused memory if possible; nothing is loaded yet."""
         needs = self.kind.needs(self._place(items), tuple(self._layouts))
-        return Pool(self.source, self._layouts, needs, memory, kept)
+        return Pool(self.source, self._layouts, needs, memory, cache)
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Gathers samples from a completely loaded pool."""

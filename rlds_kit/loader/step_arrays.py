@@ -14,7 +14,7 @@ from rlds_kit.loader.layout import Leaf, nested
 from rlds_kit.loader.nests import map_arrays
 
 OBSERVATION_VALID: Final = "observation_valid"
-"""Name of the field that says whether a step has an observation, for data that may lack final ones."""
+"""Name of the field for whether a step has an observation, for data that may lack final ones."""
 
 
 class StepArrays:
@@ -41,8 +41,8 @@ class StepArrays:
         source, layouts = table.source, table.layouts
         self.columns = {leaf: column(source.name, source.spec, leaf) for found in layouts.values() for leaf in found}
         self.nests = {name: without_lists(nested(each, self.columns.__getitem__)) for name, each in layouts.items()}
-        is_said = observation_valid and OBSERVATION in layouts
-        self.own: tuple[str, ...] = (*FLAGS, OBSERVATION_VALID) if is_said else FLAGS
+        has_flag = observation_valid and OBSERVATION in layouts
+        self.own: tuple[str, ...] = (*FLAGS, OBSERVATION_VALID) if has_flag else FLAGS
         self._may_lack = observation_valid
         self._repeats = last_step == "repeat"
         if taken := sorted(layouts.keys() & {*self.own}):
@@ -125,7 +125,7 @@ class StepArrays:
             raise SpecError(
                 f"{self.table.source.name}: episode {number} has no observation at step "
                 f"{rows[int(np.argmin(observed))]}, as data may lack the last one; with `observation_valid=True` steps "
-                "have a field of that name, which says so"
+                "have a field of that name for it"
             )
         return observed
 

@@ -181,11 +181,11 @@ class _Reader:
         dtypes = [tf.as_dtype(dtype) for each in columns for dtype in each.dtypes]
         dtypes = [tf.bool, *dtypes, *(tf.bool for _ in self.arrays.own)]
         outputs = iter(tf.numpy_function(self._stretch, [number, begin, end], dtypes, stateful=False))
-        may_be_kept = tf.ensure_shape(next(outputs), [])
+        may_be_views = tf.ensure_shape(next(outputs), [])
         tensors = {each.path: _tensors(each, outputs) for each in columns}
         fields = {name: map_arrays(lambda each: tensors[each.path], nest) for name, nest in self.arrays.nests.items()}
         own = {name: tf.ensure_shape(next(outputs), [None]) for name in self.arrays.own}
-        return _Stretch(may_be_kept, fields | own)
+        return _Stretch(may_be_views, fields | own)
 
     def _stretch(self, number: np.int64, begin: np.int64, end: np.int64) -> list[Any]:
         return [np.bool_(is_little_lent()), *self.arrays.flat(int(number), range(int(begin), int(end)))]
@@ -206,7 +206,7 @@ class _Reader:
             return views
         copies = tf.data.Dataset.from_tensors(stretch.rows).unbatch()
         to_variant = tf.data.experimental.to_variant
-        chosen = tf.cond(stretch.may_be_kept, lambda: to_variant(views), lambda: to_variant(copies))
+        chosen = tf.cond(stretch.may_be_views, lambda: to_variant(views), lambda: to_variant(copies))
         return tf.data.experimental.from_variant(chosen, views.element_spec)
 
     def one_by_one(self, stretches: Any) -> Any:
@@ -226,7 +226,7 @@ class _Reader:
 class _Stretch(NamedTuple):
     """Consecutive steps: nests of tensors with a leading dimension of steps, and whether steps may be views of them."""
 
-    may_be_kept: Any
+    may_be_views: Any
     rows: dict[str, Any]
 
 

@@ -281,7 +281,7 @@ def _sampler_class() -> type[Any]:
             """Makes the next loop go on where a state was saved.
 
             Raises:
-              ValueError: the state belongs to other data or another order; the message says what differs.
+              ValueError: the state belongs to other data or another order; the message describes what differs.
             """
             require_version(state, STATE_VERSION)
             if self._order.restored(state).samples is not self._order.samples:

@@ -160,5 +160,5 @@ def _require_acted(place: Place, valid: dict[str, Any]) -> None:
         at = int(np.flatnonzero(~is_there)[0])
         raise DamagedError(
             f"episode {int(place.segment.episode[at])} has no action at step {int(place.row[at])}, which is not its "
-            "last, and no number of steps that says why; `rlds-kit verify` looks for the damage"
+            "last, and the number of steps left out is missing; `rlds-kit verify` searches for the damage"
         )

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from rlds_kit.remote.address import Address
 from rlds_kit.remote.errors import RemoteChangedError, RemoteError
-from rlds_kit.remote.held import HELD_BYTES, Held
+from rlds_kit.remote.memory_cache import MEMORY_CACHE_BYTES, MemoryCache
 from rlds_kit.remote.range_map import Piece, RangeMap, joined
 from rlds_kit.remote.ranges import Range, coalesced
 from rlds_kit.remote.retry import retried
@@ -20,7 +20,7 @@ from rlds_kit.remote.stores import store_of
 
 REQUESTS: Final = 16
 """Concurrent requests of each thread that reads."""
-GROUP_BYTES: Final = HELD_BYTES // 2
+GROUP_BYTES: Final = MEMORY_CACHE_BYTES // 2
 """Bytes that are fetched before they are written to the caches."""
 HEAD_BYTES: Final = 8 << 10
 """Bytes at the beginning of a shard: its signature and, except for very long specs, its first record."""
@@ -74,19 +74,19 @@ class RemoteDirectory:
         return f"RemoteDirectory({self.address.shown()!r})"
 
     def renew(self) -> None:
-        """Resets the caches with new locks; also called in a forked child, whose copies may be held."""
+        """Resets the caches with new locks; also called in a forked child, whose copies of them may be locked."""
         self._lock = threading.Lock()
-        self._held = Held()
+        self._memory = MemoryCache()
         self._fresh: set[str] = set()
         self._store_here: Store | None = None
         self._disk_here: Any = None  # a DiskCache
 
     @property
     def cache_limit(self) -> int:
-        """Bytes that can be kept."""
+        """Maximum bytes of the larger of the two caches."""
         from rlds_kit.remote.disk_cache import limit_of
 
-        return max(HELD_BYTES, limit_of(self._cache_bytes))
+        return max(MEMORY_CACHE_BYTES, limit_of(self._cache_bytes))
 
     def names(self) -> tuple[str, ...]:
         """The files of the latest listing.
@@ -123,7 +123,7 @@ class RemoteDirectory:
         """Drops everything that is cached for a file that has been replaced."""
         with self._lock:
             self._infos.pop(name, None)
-            self._held.drop(name)
+            self._memory.drop(name)
 
     def known(self, name: str) -> tuple[Info | None, str]:
         """What is known about a file without a request: its info, if any, and the SHA-256 in the listing."""
@@ -141,7 +141,7 @@ class RemoteDirectory:
             with self._lock:
                 known = self._infos.setdefault(name, known)
             if first:
-                self._held.add(name, 0, first)
+                self._memory.add(name, 0, first)
         return known
 
     def read(self, name: str, begin: int, end: int) -> bytes:
@@ -155,7 +155,7 @@ class RemoteDirectory:
         end = min(end, self.info(name).size)
         if begin >= end:
             return b""
-        data = self._held.get(name, begin, end)
+        data = self._memory.get(name, begin, end)
         if data is None:
             data = joined(self._gathered([Want(name, begin, end)])[name], begin, end)
         if data is None:
@@ -164,9 +164,9 @@ class RemoteDirectory:
             )
         return data
 
-    def held(self, name: str, begin: int, end: int) -> bytes | None:
+    def in_memory(self, name: str, begin: int, end: int) -> bytes | None:
         """Bytes of a file, if they are in memory."""
-        return self._held.get(name, begin, end) if begin < end else b""
+        return self._memory.get(name, begin, end) if begin < end else b""
 
     def is_fresh(self, name: str) -> bool:
         """Whether all cached bytes of a file were fetched again after `freshen`."""
@@ -180,7 +180,7 @@ class RemoteDirectory:
             self._disk().drop(identity)
         with self._lock:  # after the disk cache, which could fill memory again
             self._fresh.add(name)
-            self._held.drop(name)
+            self._memory.drop(name)
 
     def fetch(self, wants: Iterable[Want]) -> None:
         """Prefetches ranges for `read`: adjacent ranges in one request, and many requests concurrently.
@@ -194,7 +194,7 @@ class RemoteDirectory:
         group, size = list[Want](), 0
         for want in wants:
             end = min(want.end, self._infos[want.name].size)
-            if want.begin >= end or self._held.get(want.name, want.begin, end) is not None:
+            if want.begin >= end or self._memory.get(want.name, want.begin, end) is not None:
                 continue
             group.append(Want(want.name, want.begin, end))
             size += end - want.begin
@@ -227,43 +227,43 @@ class RemoteDirectory:
         fresh = frozenset(self._fresh)
         for want in wants:
             file = found.setdefault(want.name, RangeMap())
-            for piece in self._held.pieces(*want):
+            for piece in self._memory.pieces(*want):
                 file.add(*piece)
-            for gap in self._held.missing(*want):
+            for gap in self._memory.missing(*want):
                 for piece in self._on_disk(want.name, gap):
                     file.add(*piece)
-                    self._hold(want.name, piece.begin, piece.value, fresh)
+                    self._add_to_memory(want.name, piece.begin, piece.value, fresh)
             missing.setdefault(want.name, []).extend(file.missing(want.begin, want.end))
         jobs = [Want(name, *each) for name, ranges in missing.items() for each in coalesced(ranges)]
-        for name, pieces in self._asked(jobs).items():
+        for name, pieces in self._requested(jobs).items():
             for begin, data in pieces:
                 found[name].add(begin, begin + len(data), data)
-                self._hold(name, begin, data, fresh)
+                self._add_to_memory(name, begin, data, fresh)
             if (identity := self._identity(name)) and (name in fresh or not self.is_fresh(name)):
                 self._disk().add(identity, pieces)
         return found
 
-    def _hold(self, name: str, begin: int, data: bytes, fresh: Collection[str]) -> None:
+    def _add_to_memory(self, name: str, begin: int, data: bytes, fresh: Collection[str]) -> None:
         """Caches bytes in memory, unless `freshen` was called meanwhile: they may be the damaged ones."""
         with self._lock:
             if name in fresh or name not in self._fresh:
-                self._held.add(name, begin, data)
+                self._memory.add(name, begin, data)
 
     def _on_disk(self, name: str, wanted: Range) -> list[Piece[bytes]]:
         identity = self._identity(name)
         found: list[Piece[bytes]] = self._disk().get(identity, *wanted) if identity else []
         return found
 
-    def _asked(self, jobs: list[Want]) -> dict[str, list[tuple[int, bytes]]]:
+    def _requested(self, jobs: list[Want]) -> dict[str, list[tuple[int, bytes]]]:
         """Fetches ranges from the store and checks that they are of the known versions; returns the bytes by file."""
         answers: dict[str, list[tuple[int, bytes]]] = {}
-        for job, data in zip(jobs, _each(self._ask, jobs), strict=True):
+        for job, data in zip(jobs, _each(self._request, jobs), strict=True):
             answers.setdefault(job.name, []).append((job.begin, data))
         versions = {name: self._infos[name] for name in answers}
         _each(lambda name: self._confirm(name, versions[name]), list(answers))
         return answers
 
-    def _ask(self, job: Want) -> bytes:
+    def _request(self, job: Want) -> bytes:
         place = f"{self.address.shown(job.name)}, bytes {job.begin} to {job.end}"
         read = partial(self._store().read, *job, self.info(job.name))
         try:

@@ -97,7 +97,7 @@ class DiskCache:
         if not self._limit:
             return []
         with self._lock:
-            self._look(identity, begin, end)
+            self._refresh(identity, begin, end)
             places = self._known[identity].pieces(begin, end)
         found = [Piece(each.begin, each.end, data) for each in places if (data := self._checked(identity, each))]
         for entry in {each.value.entry for each in places}:
@@ -144,7 +144,7 @@ class DiskCache:
         entry.parent.mkdir(parents=True, exist_ok=True)
         partial = entry.with_suffix(".partial")
         with self._exclusive():  # so that no two processes take the same free bytes
-            self._make_room(size)
+            self._evict_for(size)
             try:
                 with partial.open("wb") as file:
                     file.write(head)
@@ -157,7 +157,7 @@ class DiskCache:
     def _folder(self, identity: str) -> Path:
         return self._directory / hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
 
-    def _look(self, identity: str, begin: int, end: int) -> None:
+    def _refresh(self, identity: str, begin: int, end: int) -> None:
         """Reads the tables of entries that other processes added, if a requested range is not known."""
         known = self._known.setdefault(identity, RangeMap())
         if not known.missing(begin, end):
@@ -193,7 +193,7 @@ class DiskCache:
                 place.entry.unlink()
         return None
 
-    def _make_room(self, size: int) -> None:
+    def _evict_for(self, size: int) -> None:
         """Evicts the least recently used entries; a partial file of a killed process counts as an entry."""
         entries = sorted(_entries(self._directory))
         total, count = sum(each_size for _, each_size, _ in entries), len(entries)
@@ -219,8 +219,8 @@ class DiskCache:
         if not self._has_warned:
             self._has_warned = True
             warnings.warn(
-                f"{self._directory}: remote data cannot be kept there ({error}), and is fetched again when it is read "
-                f"again; set RLDS_KIT_CACHE to another directory, or {LIMIT_VARIABLE}=0",
+                f"{self._directory}: remote data cannot be cached there ({error}), and is fetched again when it is "
+                f"read again; set RLDS_KIT_CACHE to another directory, or {LIMIT_VARIABLE}=0",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -36,7 +36,7 @@ class RemoteFile(io.RawIOBase):
         Raises:
           RemoteError: it cannot be read, or changed.
         """
-        data = self._directory.held(self._name, begin, min(begin + size, self._size))
+        data = self._directory.in_memory(self._name, begin, min(begin + size, self._size))
         if data is not None:
             return data
         # A heuristic without a lock: a race between threads only makes the prediction worse.
@@ -60,7 +60,7 @@ class RemoteFile(io.RawIOBase):
             found = read()
             if was_fresh or is_sound(found):
                 return found
-        except (DamagedError, ChunkDamage, FormatError):  # a flipped bit may look like another format
+        except (DamagedError, ChunkDamage, FormatError):  # a flipped bit may cause an unknown format
             if was_fresh:
                 raise
         self._directory.freshen(self._name)

@@ -94,15 +94,15 @@ class HttpStore:
     def _info(self, name: str, answer: _Answer, begin: int) -> Info:
         matched = _CONTENT_RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if matched is None:
-            raise RemoteError(f"{self._address.shown(name)}: the server's answer does not say which bytes it has")
+            raise RemoteError(f"{self._address.shown(name)}: the response does not state which bytes it has")
         if matched["begin"] is not None:
             first, after = int(matched["begin"]), int(matched["end"]) + 1
             if (first, len(answer.data)) != (begin, after - first):
-                got = f"{len(answer.data)} bytes that are said to be {first} to {after}"
+                got = f"{len(answer.data)} bytes that are declared as {first} to {after}"
                 raise TransientError(f"expected bytes from {begin} on, got {got}")
         modified = answer.headers.get("Last-Modified", "")
-        told = [("ETag", answer.headers.get("ETag", "")), ("modified", modified)]
-        version = " ".join(f"{key}={value.removeprefix('W/')}" for key, value in told if value)
+        found = [("ETag", answer.headers.get("ETag", "")), ("modified", modified)]
+        version = " ".join(f"{key}={value.removeprefix('W/')}" for key, value in found if value)
         return Info(int(matched["size"]), version, _timestamp(modified))
 
     def _get(self, name: str, wanted: tuple[int, int] | None) -> _Answer:
@@ -110,7 +110,7 @@ class HttpStore:
         from fsspec.asyn import sync
 
         try:
-            answer: _Answer = sync(self._system.loop, self._ask, self._address.of(name), wanted)
+            answer: _Answer = sync(self._system.loop, self._request, self._address.of(name), wanted)
         except self._failures as error:
             kind, text = type(error).__name__, self._naming.plain(error)
             raise TransientError(kind if text == kind else f"{kind}: {text}") from None
@@ -119,7 +119,7 @@ class HttpStore:
         self._require_good(name, answer, wanted)
         return answer
 
-    async def _ask(self, url: str, wanted: tuple[int, int] | None) -> _Answer:
+    async def _request(self, url: str, wanted: tuple[int, int] | None) -> _Answer:
         session = await self._system.set_session()
         options = {**self._system.kwargs}
         headers = {**options.pop("headers", {}), "Accept-Encoding": "identity"}

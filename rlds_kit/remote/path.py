@@ -63,7 +63,7 @@ class RemotePath(Path):
         return "" if self._relative == PurePosixPath() else str(self._relative)
 
     def __fspath__(self) -> str:
-        raise self._not_local("the operating system was asked for it")
+        raise self._not_local("it was passed to the operating system")
 
     def __str__(self) -> str:
         return self._directory.address.shown(self._name)
@@ -231,7 +231,7 @@ class RemotePath(Path):
         return None if info is None else info.size
 
     def is_newer_than_listing(self, content: bytes) -> bool:
-        """Whether a file differs from its entry in the list of files; not every list allows to tell."""
+        """Whether a file differs from its entry in the list of files; not every list contains enough to decide."""
         _, sha256 = self._directory.known(self._name)
         return bool(sha256) and hashlib.sha256(content).hexdigest() != sha256
 

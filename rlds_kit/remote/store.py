@@ -126,9 +126,9 @@ def info_of(entry: Mapping[str, Any]) -> Info:
     Info(size=5, version='ETag="abc"', mtime=0.0)
     """
     size, moment = int(entry["size"]), _moment(entry)
-    told = [f"{key}={entry[key]}" for key in VERSION_KEYS if entry.get(key) is not None]
+    found = [f"{key}={entry[key]}" for key in VERSION_KEYS if entry.get(key) is not None]
     # Only one of them: listings and responses for single files may round times differently.
-    return Info(size, told[0] if told else f"mtime={moment:.6f}" if moment else "", moment)
+    return Info(size, found[0] if found else f"mtime={moment:.6f}" if moment else "", moment)
 
 
 def _moment(entry: Mapping[str, Any]) -> float:

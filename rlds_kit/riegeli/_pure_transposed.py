@@ -49,7 +49,7 @@ def expand(
 ) -> list[bytes]:
     """Run the machine and return the `num_records` records, `decoded_size` bytes in all.
 
-    `buffer_ends` says where each buffer ends in `buffers`.
+    `buffer_ends` is where each buffer ends in `buffers`.
 
     Raises:
         ValueError: the machine reads beyond a buffer, writes beyond `decoded_size`, leaves the states, or

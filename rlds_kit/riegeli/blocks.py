@@ -29,7 +29,7 @@ def _remaining_in_block(position: int) -> int:
 
 
 def possible_boundary(position: int) -> bool:
-    """Tell whether a chunk may begin or end at `position`: not inside a block header, nor just after it.
+    """Return whether a chunk may begin or end at `position`: not inside a block header, nor just after it.
 
     >>> [possible_boundary(position) for position in (0, 1, 24, 25, 65536)]
     [True, False, False, True, True]

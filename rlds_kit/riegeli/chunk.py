@@ -27,7 +27,7 @@ _HASH = struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class ChunkHeader:
-    """What a chunk says about itself.
+    """The description of a chunk, at its beginning.
 
     `data_size` counts the bytes after the header without block headers; `decoded_data_size` is the sum of
     the record sizes (or the size of the metadata message).

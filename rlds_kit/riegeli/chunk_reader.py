@@ -132,6 +132,6 @@ def _resume_at_other_chunk(boundary: int, previous_chunk: int, next_chunk: int) 
 
 
 def _check_torn_chunk(source: Source, begin: int, data_begin: int, data_end: int, end: int) -> None:
-    """Look for another chunk where the rest of this one should be: someone may have appended after a crash."""
+    """Check for another chunk where the rest of this one should be: someone may have appended after a crash."""
     for boundary in blocks.boundaries(data_begin, data_end):
         _check_block_header(source.read(boundary, blocks.BLOCK_HEADER_SIZE), boundary, begin, end)

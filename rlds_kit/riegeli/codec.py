@@ -21,7 +21,7 @@ from rlds_kit.riegeli import varint
 from rlds_kit.riegeli.errors import DamagedError, MissingCodecError, OptionsError
 
 MAX_DECODED_SIZE = 1 << 31
-"""The largest buffer that a decompressor is asked for unless the caller states another ceiling, in bytes."""
+"""The largest buffer that is decompressed unless the caller sets another limit, in bytes."""
 
 MISSING_CODEC = "{codec} compression needs the {library} package: " + how_to_install("compat")
 LARGE_WINDOW = "a Brotli stream uses a window above 24 bits, which the brotli package cannot read"
@@ -179,7 +179,7 @@ def _zstd_decompress(stream: memoryview, size: int) -> bytes:
 
 
 def _zstd_decompress_nothing(stream: memoryview) -> bytes:
-    """Check that `stream` is one whole frame. The one-shot call would not look at a frame of size 0."""
+    """Check that `stream` is one whole frame. The one-shot call would not check a frame of size 0."""
     decoder = _per_thread.zstd.decompressobj()
     decoded = decoder.decompress(stream)
     if not decoder.eof or decoder.unused_data:

@@ -29,7 +29,7 @@ def decode_records(chunk: Chunk, *, max_decoded_size: int = MAX_DECODED_SIZE) ->
     """Return the records of `chunk`; signature, metadata and padding chunks have none.
 
     Raises:
-        DamagedError: the chunk's data do not decode to what its header says.
+        DamagedError: the chunk's data do not decode to what its header describes.
     """
     header = chunk.header
     header.validate()
@@ -48,9 +48,9 @@ class RecordReader:
     number from 0 to the file's size.
 
     **Truncated files** (the writer died): every complete chunk is delivered, then iteration ends as at the
-    end of any file. `truncated` then tells where the incomplete chunk begins, and the reader says so once,
+    end of any file. `truncated` is then where the incomplete chunk begins, and the reader reports it once,
     to `recovery` if there is one, else by a `TruncatedWarning`. If the file has grown since, reading goes on
-    when asked again.
+    at the next call.
 
     **Damaged files**: without `recovery`, reading raises `DamagedError`, whose `end` is a position to seek to
     for what comes after the damage. With it, `recovery` is called with the `SkippedRegion` and reading

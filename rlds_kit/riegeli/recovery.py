@@ -26,19 +26,19 @@ class SkippedRegion:
 
 
 Recovery = Callable[[SkippedRegion], bool]
-"""Is told what could not be read; returns True to go on after it, False to end there."""
+"""A callback for what could not be read; returns True to go on after it, False to end there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Where to look for the next chunk: at `position`, or (`search`) by the block headers from there on."""
+    """Where the search for the next chunk begins: at `position`, or (`search`) by the block headers from there on."""
 
     position: int
     search: bool
 
     @classmethod
     def at(cls, position: int) -> Resume:
-        """The chunk that was damaged still tells where it ends."""
+        """The end of the damaged chunk is known."""
         return cls(position, search=False)
 
     @classmethod

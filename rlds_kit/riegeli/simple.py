@@ -34,7 +34,7 @@ def decode(
 ) -> list[bytes]:
     """Return the records of a simple chunk's data.
 
-    `num_records` and `decoded_data_size` are what the chunk's header says; `max_size` is the largest
+    `num_records` and `decoded_data_size` are from the chunk's header; `max_size` is the largest
     buffer to decompress, in bytes.
 
     Raises:
@@ -71,7 +71,7 @@ def _parse(data: bytes, num_records: int, decoded_data_size: int, max_size: int)
     sizes_limit = min(max_size, num_records * MAX_VARINT_SIZE)
     sizes = varint.decode_all(codecs.decompress(packed_sizes, codec, max_size=sizes_limit), num_records)
     if sum(sizes) != decoded_data_size:
-        raise DamagedError(f"the record sizes add up to {sum(sizes)}, the chunk header says {decoded_data_size}")
+        raise DamagedError(f"the record sizes add up to {sum(sizes)}, the chunk header has {decoded_data_size}")
     values = data
     if codec is not Codec.NONE:
         values, start = codecs.decompress(view[start:], codec, max_size=min(max_size, decoded_data_size)), 0

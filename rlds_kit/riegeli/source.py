@@ -16,11 +16,11 @@ class Source(Protocol):
         """Return the present size of the file in bytes."""
 
     def reaches(self, position: int, /) -> bool:
-        """Tell whether the file has at least `position` bytes by now."""
+        """Return whether the file has at least `position` bytes by now."""
 
 
 class FileSource:
-    """A seekable binary file object. Its size is looked up again only when it seems too small.
+    """A seekable binary file object. Its size is read again only when it seems too small.
 
     >>> import io
     >>> FileSource(io.BytesIO(b"abcdef")).read(4, 10)
@@ -45,5 +45,5 @@ class FileSource:
         return self._size
 
     def reaches(self, position: int, /) -> bool:
-        """Tell whether the file has at least `position` bytes by now."""
+        """Return whether the file has at least `position` bytes by now."""
         return position <= self._size or position <= self.size()

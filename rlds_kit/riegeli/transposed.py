@@ -1,7 +1,7 @@
 """Transposed chunks: records cut into columns, and a small program that puts them together again.
 
 A transposed chunk sees each record as a protocol buffer and stores equal fields of all records side by
-side, in *buffers*; buffers lie in compressed *buckets*. A state machine says in which order the pieces
+side, in *buffers*; buffers lie in compressed *buckets*. A state machine defines in which order the pieces
 were taken. It works back to front: the last record first, and within it the last field first, each state
 prepending a few bytes to the output.
 
@@ -54,11 +54,11 @@ def decode(
 ) -> list[bytes]:
     """Return the records of a transposed chunk's data.
 
-    `num_records` and `decoded_data_size` are what the chunk's header says; `max_size` is the largest
+    `num_records` and `decoded_data_size` are from the chunk's header; `max_size` is the largest
     output and the largest buffer to decompress, in bytes.
 
     Raises:
-        DamagedError: the data break a rule, or do not give what the header says.
+        DamagedError: the data break a rule, or do not match the header.
 
     >>> decode(bytes.fromhex("000a01020b0803010100000068656c6c6f61626305000301"), 3, 8)
     [b'abc', b'', b'hello']

@@ -1,4 +1,4 @@
-"""Whether all values of one type, dtype and shape fit a spec: then it is enough to look at the first of them."""
+"""Whether all values of one type, dtype and shape fit a spec: then it is enough to check the first of them."""
 
 import typing
 from typing import Final

@@ -10,7 +10,7 @@ from rlds_kit.spec.tree import Array, Bytes, Dict, Graph, List, OneOf, Sequence,
 
 
 def zeros(spec: Spec) -> typing.Any:
-    """A value of zeros that fits `spec`; bounds are not looked at, as in RLDS.
+    """A value of zeros that fits `spec`; bounds are ignored, as in RLDS.
 
     Unknown lengths are 0, shape `()` gives a NumPy scalar, optional and dynamic values are None, and `OneOf` takes its
     first alternative.

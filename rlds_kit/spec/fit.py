@@ -132,7 +132,7 @@ def _sequence(spec: Sequence, value: object, place: str, found: list[Problem]) -
 
 
 def _batch(element: Spec, value: object, place: str, found: list[Problem]) -> int | None:
-    """Checks a batch of elements and says how many there are, None when that is unknown."""
+    """Checks a batch of elements and returns how many there are, None when that is unknown."""
     spec = stacked(element)
     own = problems(spec, value, place)
     counts = sorted(lengths(spec, value)) if not own else []

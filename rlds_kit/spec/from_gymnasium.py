@@ -134,7 +134,7 @@ def _space(spec: Array, shape: tuple[int, ...]) -> Space:
         return _box(spec, shape)
     if not shape:
         return spaces.Discrete(spec.num_values, start=int(spec.minimum), dtype=spec.dtype.type)
-    # Bounds in one number tell MultiBinary from MultiDiscrete, which has one for each element.
+    # Bounds in one number distinguish MultiBinary from MultiDiscrete, which has one for each element.
     if spec.dtype == np.int8 and spec.num_values == _BINARY and spec.minimum.ndim == 0 and spec.minimum == 0:
         return spaces.MultiBinary(shape if len(shape) > 1 else shape[0])
     counts = spec.maximum - spec.minimum + 1

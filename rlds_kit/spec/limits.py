@@ -27,27 +27,27 @@ def bound(
     given = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value, dtype=object)
     if dtype.kind in "cUS" or given.dtype.kind not in "biufVO":
         raise SpecError(f"{label}: expected bounds only on numbers that have an order, got {given} for {dtype.name}")
-    kept = _cast(given, dtype)
-    if kept is None:
+    bound = _cast(given, dtype)
+    if bound is None:
         raise SpecError(f"{label}: expected bounds that {dtype.name} can hold, got {given}; leave out an infinite one")
-    if not broadcasts(kept.shape, shape):
-        raise SpecError(f"{label}: expected a bound that broadcasts to {shape}, got one of shape {kept.shape}")
-    if not kept.size:
+    if not broadcasts(bound.shape, shape):
+        raise SpecError(f"{label}: expected a bound that broadcasts to {shape}, got one of shape {bound.shape}")
+    if not bound.size:
         return None
     if dtype.kind in "fV":
-        kept[np.isnan(kept)] = math.nan
-    kept.setflags(write=False)
-    return kept
+        bound[np.isnan(bound)] = math.nan
+    bound.setflags(write=False)
+    return bound
 
 
 def _cast(given: np.ndarray | np.generic, dtype: np.dtype[typing.Any]) -> np.ndarray | None:
     """A copy in `dtype`, rounded where that is a float; None where an integer would be another."""
     try:
         with np.errstate(all="ignore"):
-            kept = np.array(given).astype(dtype)
+            cast = np.array(given).astype(dtype)
     except (OverflowError, TypeError, ValueError):
         return None
-    return kept if dtype.kind not in "biu" or np.array_equal(kept, given) else None
+    return cast if dtype.kind not in "biu" or np.array_equal(cast, given) else None
 
 
 def broadcasts(small: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:

@@ -7,7 +7,7 @@ def utf8(text: str, what: str) -> str:
     """`text`, which must be a string that UTF-8 can hold.
 
     Raises:
-      SpecError: it is not; `what` says what it was meant as.
+      SpecError: it is not; `what` describes its purpose.
     """
     if not isinstance(text, str):
         raise SpecError(f"expected a string as {what}, got {text!r}")

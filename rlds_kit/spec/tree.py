@@ -1,4 +1,4 @@
-"""A spec says what a field holds: one frozen dataclass for each kind, immutable and compared by value."""
+"""A spec describes what a field contains: one frozen dataclass for each kind, immutable and compared by value."""
 
 import typing
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ class Bytes:
 
 @dataclass(frozen=True, repr=False)
 class Dict:
-    """A dict with these keys. The order is kept and, as between dicts, plays no part in equality.
+    """A dict with these keys. The order is preserved and, as between dicts, plays no part in equality.
 
     A key may be absent from a value where its spec is `Optional` or `Any`.
 
@@ -105,7 +105,7 @@ class List:
 
 @dataclass(frozen=True)
 class Sequence:
-    """Any number of elements: in a tuple or, when `stacked`, batched as `rlds_kit.spec.stacked` says."""
+    """Any number of elements: in a tuple or, when `stacked`, batched as in `rlds_kit.spec.stacked`."""
 
     element: "Spec"
     stacked: bool = False
@@ -132,7 +132,7 @@ class OneOf:
 class Graph:
     """A tuple `(nodes, edges, edge_links)`, as Gymnasium's GraphInstance.
 
-    Nodes and edges are batched as `rlds_kit.spec.stacked` says; `edge_links` is an integer array (edges, 2) of node
+    Nodes and edges are batched as in `rlds_kit.spec.stacked`; `edge_links` is an integer array (edges, 2) of node
     numbers. A graph without edges has None for both. When `edge` is None, edges carry nothing and are always None.
     """
 

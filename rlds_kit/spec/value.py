@@ -79,7 +79,7 @@ def decode_stored(message: Value, what: str, place: object) -> Any:  # likewise
     """The value of a message that a file holds.
 
     Args:
-      message: whoever wrote it.
+      message: from any writer, so it may be invalid.
       what: it is, for the error.
       place: where it is.
 

@@ -39,7 +39,7 @@ class SeenFields:
         fresh: dict[str, specs.Spec] = {}
         for column in block:
             path = column.key.path
-            if not self._declared.hold(column) and self._is_new(column):
+            if not self._declared.covers(column) and self._is_new(column):
                 spec = self._seen[column.key]
                 fresh[path] = merge(fresh[path], spec) if path in fresh else spec
         for path in self._newly_missing(block):

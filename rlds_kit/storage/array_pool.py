@@ -15,7 +15,7 @@ class ArrayPool:
 
     def __init__(self, limit: int = POOL_BYTES) -> None:
         self._free: dict[int, list[np.ndarray]] = {}
-        self._room = limit
+        self._space = limit
 
     def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """An uninitialized array, reused if possible.
@@ -27,11 +27,11 @@ class ArrayPool:
         free = self._free.get(size)
         if not free:
             return np.empty(shape, dtype)
-        self._room += size
+        self._space += size
         return free.pop().view(dtype).reshape(shape)
 
     def give(self, array: np.ndarray) -> None:
         """Returns an array from `take` to the pool; it must not be used any more."""
-        if MIN_BYTES <= array.nbytes <= self._room:
-            self._room -= array.nbytes
+        if MIN_BYTES <= array.nbytes <= self._space:
+            self._space -= array.nbytes
             self._free.setdefault(array.nbytes, []).append(array.reshape(-1).view(np.uint8))

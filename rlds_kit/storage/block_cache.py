@@ -52,13 +52,13 @@ class ColumnStore:
 
     def add_columns(self, key: BlockKey, columns: Mapping[int, Column]) -> None:
         """Adds columns, and evicts those of the least recently used blocks."""
-        kept = {offset: column for offset, column in columns.items() if weight(column) <= self._limit // 4}
-        if not kept:
+        small = {offset: column for offset, column in columns.items() if weight(column) <= self._limit // 4}
+        if not small:
             return
         with self._lock:
             here = self._columns.setdefault(key, {})
-            self._bytes += sum(weight(column) for offset, column in kept.items() if offset not in here)
-            here.update(kept)
+            self._bytes += sum(weight(column) for offset, column in small.items() if offset not in here)
+            here.update(small)
             self._columns.move_to_end(key)
             while self._bytes > self._limit:
                 _, gone = self._columns.popitem(last=False)

@@ -122,7 +122,7 @@ def decode(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> 
     try:
         return _unpack(layout, payload)
     except (ValueError, OverflowError, zstandard.ZstdError) as error:
-        raise FormatError(f"{place}: column {layout.path} is not as its header says: {error}") from error
+        raise FormatError(f"{place}: column {layout.path} does not match its header: {error}") from error
 
 
 def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object, out: Rows, until: int) -> None:
@@ -152,7 +152,7 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
         else:
             filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out)
     except (ValueError, OverflowError, zstandard.ZstdError) as error:
-        raise FormatError(f"{place}: column {layout.path} is not as its header says: {error}") from error
+        raise FormatError(f"{place}: column {layout.path} does not match its header: {error}") from error
 
 
 def is_sound(layout: ColumnLayout, payload: bytes | memoryview) -> bool:

@@ -114,7 +114,7 @@ def layout_of(header: pb.Column, place: object) -> ColumnLayout:
         if len(shape) != (0 if header.ragged else header.rank):
             raise ValueError(f"rank {header.rank} and shape {list(shape)} differ")
     except ValueError as error:
-        raise FormatError(f"{place}: column {header.path} is not as its header says: {error}") from error
+        raise FormatError(f"{place}: column {header.path} does not match its header: {error}") from error
     return ColumnLayout(
         key=key,
         dtype=dtype,

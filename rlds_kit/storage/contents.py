@@ -38,7 +38,7 @@ class ShardContents:
       skipped: damaged bytes that the scan skipped.
       truncation: the incomplete chunk at the end, if there is one.
       is_indexed: whether the index was used.
-      is_locked: whether its writer held the lock.
+      is_locked: whether its writer owned the lock.
     """
 
     header: pb.ShardHeader | None
@@ -61,7 +61,7 @@ def contents(file: ShardFile) -> ShardContents:
 
 
 def _contents(file: ShardFile) -> ShardContents:
-    # Tested before the scan: if a writer closes in between, everything is found, and its lock counts as held.
+    # Tested before the scan: if a writer closes in between, everything is found, and its lock counts as locked.
     is_locked = file.is_being_written()
     index = None if is_locked else read_index(file)
     if index is None:
@@ -191,7 +191,7 @@ class _Scan:
         try:
             return self._take_record(position, end)
         except FormatError:
-            self.file.chunk(position)  # raises DamagedError if a flipped bit made it look like another format
+            self.file.chunk(position)  # raises DamagedError if a flipped bit changed its format
             raise
 
     def _take_record(self, position: int, end: int) -> bool:

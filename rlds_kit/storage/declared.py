@@ -76,7 +76,7 @@ class DeclaredFields:
                 field = side.fields[name] = self._meet(name)
             field.collect(item, found)
         if met == len(self._met):  # new names may be removed again by `forget`
-            side.look(row, found)
+            side.learn(row, found)
         return found
 
     def _meet(self, name: str) -> "_Declared | _Dynamic":
@@ -129,7 +129,7 @@ class _Declared:
         signature = tuple((key, value.shape) for key, value in leaves if _is_known_by_form(key))
         is_whole = len(signature) == len(leaves)
         if not is_whole or self._known != signature:
-            self._deviations.look(self._name, self._spec, item)
+            self._deviations.check(self._name, self._spec, item)
             if self._takes_any:
                 return
             self._known = signature if is_whole else None
@@ -176,7 +176,7 @@ class _Side:
 
     Attributes:
       fields: by name.
-      form: of rows that need no look at each value.
+      form: of rows whose values are not checked one by one.
     """
 
     def __init__(self) -> None:
@@ -185,7 +185,7 @@ class _Side:
         self._keys: list[ColumnKey] = []
         self._alike = 0
 
-    def look(self, row: Mapping[str, Any], found: Leaves) -> None:
+    def learn(self, row: Mapping[str, Any], found: Leaves) -> None:
         """Computes and caches the form of a row that was checked value by value, after many equal ones."""
         if found.keys != self._keys:
             self._keys = found.keys

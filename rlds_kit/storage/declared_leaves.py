@@ -56,14 +56,14 @@ class DeclaredLeaves:
             case _:  # a value that is one leaf in some rows and has several leaves in others
                 self._open.add(path)
 
-    def hold(self, column: Column) -> bool:
+    def covers(self, column: Column) -> bool:
         """Whether a column belongs to a declared field, and its kind, dtype and shape match the declaration."""
         path = column.key.path
         if path.partition("/")[0] not in self._names:
             return False
         spec = self._leaves.get(path)
         if spec is not None:
-            return _holds(spec, column) or path in self._open
+            return _matches(spec, column) or path in self._open
         return bool(self._open) and not self._open.isdisjoint(_beginnings(path))
 
     def missing(self, block: Sequence[Column]) -> list[str]:
@@ -93,7 +93,7 @@ def _beginnings(path: str) -> Iterator[str]:
         yield "/".join(parts[:count])
 
 
-def _holds(spec: specs.Spec, column: Column) -> bool:
+def _matches(spec: specs.Spec, column: Column) -> bool:
     kind = column.key.kind
     match spec:
         case specs.Array(shape, dtype):
@@ -108,5 +108,5 @@ def _holds(spec: specs.Spec, column: Column) -> bool:
         case specs.Bytes():
             return kind in _BYTES
         case specs.Optional(inner):
-            return kind == pb.NONE or _holds(inner, column)
+            return kind == pb.NONE or _matches(inner, column)
     return False

@@ -7,7 +7,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base.errors import SpecError
 
 ADVICE: Final = (
-    "It is recorded exactly as it came, and this is said once for the field; `rlds-kit verify` and `rlds-kit lint` "
+    "It is recorded exactly as it came, and this is reported once for the field; `rlds-kit verify` and `rlds-kit lint` "
     "list it. Correct the space, or put a wrapper between environment and logger that converts the value, such as "
     "gymnasium.wrappers.DtypeObservation or TransformReward; with strict=True it is an error."
 )
@@ -23,7 +23,7 @@ class Deviations:
       fields: their names; there are no further warnings for them.
 
     >>> found = Deviations(strict=True)
-    >>> found.look("reward", specs.Array((), "float64"), [1.0])
+    >>> found.check("reward", specs.Array((), "float64"), [1.0])
     Traceback (most recent call last):
     rlds_kit.base.errors.SpecError: reward: expected float64 (), got list of 1
     """
@@ -31,13 +31,13 @@ class Deviations:
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
         self.fields: set[str] = set()
-        self._unsaid: list[str] = []
+        self._pending: list[str] = []
 
-    def look(self, name: str, spec: specs.Spec, value: object) -> None:
-        """Takes note of a value of a field that does not fit.
+    def check(self, name: str, spec: specs.Spec, value: object) -> None:
+        """Records whether a value of a field does not match its spec.
 
         Raises:
-          SpecError: it does not, and that is an error.
+          SpecError: it does not match, and `strict` is set.
         """
         found = specs.problems(spec, value, name)
         if not found:
@@ -45,13 +45,13 @@ class Deviations:
         if self._strict:
             raise SpecError("\n".join(map(str, found)))
         self.fields.add(name)
-        self._unsaid.append("; ".join(map(str, found)))
+        self._pending.append("; ".join(map(str, found)))
 
-    def say(self) -> None:
+    def warn(self) -> None:
         """Issues the pending warnings. Called after the row was added, because a warning may be raised as an error."""
-        while self._unsaid:
-            warnings.warn(f"{self._unsaid.pop(0)}. {ADVICE}", UserWarning, stacklevel=2)
+        while self._pending:
+            warnings.warn(f"{self._pending.pop(0)}. {ADVICE}", UserWarning, stacklevel=2)
 
-    def is_unsaid(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether there are pending warnings."""
-        return bool(self._unsaid)
+        return bool(self._pending)

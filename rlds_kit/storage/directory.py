@@ -156,7 +156,7 @@ def _describe(directory: Path, declared: specs.Dict, about: Mapping[str, str], h
         # Also if the file exists: a directory that is not writable must raise an error before the first episode.
         with whole_file(directory / DESCRIPTION, replace=False) as temporary:
             _write(temporary, content)
-            if lock.is_held(temporary, unknown=True):  # the name is unique, so no other process holds the lock
+            if lock.is_locked(temporary, unknown=True):  # the name is unique, so no other process holds the lock
                 _warn_of_missing_locks(directory)
     except FileExistsError:
         sync_directory(directory)  # its creator may not have synced it yet

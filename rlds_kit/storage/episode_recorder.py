@@ -179,8 +179,8 @@ class EpisodeRecorder:
             if self.rows == rows:
                 self._fields.forget()
             raise
-        if self._fields.deviations.is_unsaid():
-            self._fields.deviations.say()
+        if self._fields.deviations.has_pending():
+            self._fields.deviations.warn()
 
     def _take(self, observed: Leaves, acted: Leaves) -> bool:
         """Adds a row; False if a signal handler, which runs in this thread, flushed or closed meanwhile."""

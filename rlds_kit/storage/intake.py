@@ -73,13 +73,13 @@ class Intake:
     def took(self, rows: int, nbytes: int) -> None:
         """Counts rows and bytes that an episode added, or removed (negative). The caller holds the monitor."""
         self._thread.rows_given += rows
-        self._thread.held_bytes += nbytes
+        self._thread.buffered_bytes += nbytes
         self._bytes_since_sync += nbytes
 
     def after_row(self) -> None:
         """Waits until memory is below the limit, and syncs if the policy requires it. The caller holds the monitor."""
-        if self._thread.held_bytes >= self._memory_limit:
-            self._make_room()
+        if self._thread.buffered_bytes >= self._memory_limit:
+            self._free_memory()
         each_bytes = self.policy.each_bytes
         if self.policy.each_step or (each_bytes is not None and self._bytes_since_sync >= each_bytes):
             self._flush()
@@ -155,7 +155,7 @@ class Intake:
             if episode.oldest is not None and episode.oldest <= latest:
                 episode.cut()
 
-    def _make_room(self) -> None:
+    def _free_memory(self) -> None:
         """Cuts the largest buffers until those left have half of the limit, then waits for the disk."""
         waiting = sorted(self._open.values(), key=lambda episode: episode.waiting_bytes, reverse=True)
         surplus = sum(episode.waiting_bytes for episode in waiting) - self._memory_limit // 2
@@ -164,7 +164,7 @@ class Intake:
                 break
             surplus -= episode.waiting_bytes
             episode.cut()
-        self._thread.wait_for_room(self._memory_limit)
+        self._thread.wait_for_memory(self._memory_limit)
 
 
 _opened: "weakref.WeakSet[Intake]" = weakref.WeakSet()

@@ -137,7 +137,7 @@ class ManifestWriter:
         except OSError as error:
             warnings.warn(
                 f"{self._path}: cannot be written: {error}. {closed.path} is complete and durable, but should it get "
-                "lost, nobody would notice",
+                "lost, there would be no warning",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -187,7 +187,7 @@ def read_manifests(directory: Path) -> Manifests:
     Raises:
       RemoteError: a URL cannot be read.
     """
-    said, paths = Manifests(), manifests_in(directory)
+    found, paths = Manifests(), manifests_in(directory)
     if isinstance(directory, RemotePath):
         directory.fetch_whole(paths)
     for path in paths:
@@ -198,11 +198,11 @@ def read_manifests(directory: Path) -> Manifests:
         except RemoteError:
             raise
         except (OSError, FormatError) as error:
-            said.damaged[path.name] = str(error)
+            found.damaged[path.name] = str(error)
             continue
-        said.closed |= {each.path: each for each in closed}
-        said.accepted |= {each.path: each for each in accepted}
-    return said
+        found.closed |= {each.path: each for each in closed}
+        found.accepted |= {each.path: each for each in accepted}
+    return found
 
 
 def _read(path: Path) -> tuple[list[ClosedFile], list[Accepted]]:
@@ -260,37 +260,37 @@ def _is_inside(path: str) -> bool:
     return path.isprintable() and "\\" not in path and all(part and not part.startswith(".") for part in parts)
 
 
-def losses(directory: Path, said: Manifests, *, ask: bool = True) -> list[Lost]:
+def losses(directory: Path, manifests: Manifests, *, request: bool = True) -> list[Lost]:
     """The files that are missing, or have another size than when they were closed, and are not accepted.
 
     Args:
       directory: of the dataset.
-      said: the content of its manifests.
-      ask: whether to request unknown sizes from a server.
+      manifests: of the dataset.
+      request: whether to request unknown sizes from a server.
     """
-    found = [_lost(directory, closed, ask=ask) for closed in said.closed.values()]
+    found = [_lost(directory, closed, request=request) for closed in manifests.closed.values()]
     found += [
         Lost(name, _size(directory / name), None, f"is a damaged manifest: {message}")
-        for name, message in said.damaged.items()
+        for name, message in manifests.damaged.items()
     ]
-    return [each for each in found if each is not None and not is_accepted(said, each)]
+    return [each for each in found if each is not None and not is_accepted(manifests, each)]
 
 
-def is_accepted(said: Manifests, lost: Lost) -> bool:
+def is_accepted(manifests: Manifests, lost: Lost) -> bool:
     """Whether a loss was accepted in its current state."""
-    accepted = said.accepted.get(lost.path)
+    accepted = manifests.accepted.get(lost.path)
     return accepted is not None and accepted.bytes == lost.found
 
 
-def _lost(directory: Path, closed: ClosedFile, *, ask: bool) -> Lost | None:
+def _lost(directory: Path, closed: ClosedFile, *, request: bool) -> Lost | None:
     path = directory / closed.path
-    is_unknown = not ask and isinstance(path, RemotePath) and path.is_file() and path.known_size() is None
+    is_unknown = not request and isinstance(path, RemotePath) and path.is_file() and path.known_size() is None
     size = closed.bytes if is_unknown else _size(path)
     if size == closed.bytes:
         return None
-    held = f" with {closed.episodes} episodes and {closed.steps} steps" if closed.episodes else ""
+    content = f" with {closed.episodes} episodes and {closed.steps} steps" if closed.episodes else ""
     what = "is missing" if size is None else f"has {size} bytes"
-    return Lost(closed.path, size, closed, f"{what}; {closed.bytes} bytes{held} were closed")
+    return Lost(closed.path, size, closed, f"{what}; {closed.bytes} bytes{content} were closed")
 
 
 def _size(path: Path) -> int | None:
@@ -316,7 +316,7 @@ def require_all(directory: Path) -> None:
 def summary(lost: Sequence[Lost]) -> str:
     """Describes losses in one line."""
     episodes = sum(each.closed.episodes for each in lost if each.closed is not None)
-    held = f", which held {episodes} episodes" if episodes else ""
+    content = f", with {episodes} episodes" if episodes else ""
     more = f"; and {len(lost) - 3} more" if len(lost) > 3 else ""
     listed = "; ".join(str(each) for each in lost[:3])
-    return f"{len(lost)} {'file' if len(lost) == 1 else 'files'}{held}: {listed}{more}"
+    return f"{len(lost)} {'file' if len(lost) == 1 else 'files'}{content}: {listed}{more}"

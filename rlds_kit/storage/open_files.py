@@ -45,7 +45,7 @@ class OpenFiles:
             directory.directory.fetch(Want(name, at, at + RECORD_BYTES) for name, at in places)
 
     def renew(self) -> None:
-        """Called in a forked child: a thread that does not exist there may have held the locks."""
+        """Called in a forked child: a thread that does not exist there may have owned the locks."""
         self._lock = threading.Lock()
         self._store.renew()
 

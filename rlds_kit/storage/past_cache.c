@@ -17,7 +17,7 @@ void write_past_cache(uint8_t *to, const uint8_t *from, Py_ssize_t count) {
 }
 
 /* Whether that is likely to be faster for `size` bytes of rows that are a part of an array of `array_bytes`. Not in a small
- * array, which the cache holds until somebody reads it. Not in memory that nobody touched yet: the system clears it, which
+ * array, which stays in the cache until it is read. Not in memory that was never written: the system clears it, which
  * brings it into the cache. The last page stands for all: rows are written from the first to the last. */
 int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width, Py_ssize_t array_bytes) {
   if (array_bytes < LARGE || ((uintptr_t)rows | (uintptr_t)width) % WIDTH) return 0;

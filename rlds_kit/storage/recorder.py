@@ -131,7 +131,7 @@ class Recorder:
         In a forked child it does nothing, because the shards belong to the parent.
 
         Raises:
-          RecordingError: steps were lost; the message says how many.
+          RecordingError: steps were lost; the message has their number.
         """
         self._intake.close()
 

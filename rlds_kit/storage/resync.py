@@ -62,7 +62,7 @@ def _header(source: Source, position: int) -> ChunkHeader | None:
 def _framed_end(source: Source, position: int) -> int | None:
     """The end of the chunk at `position` by the length of its record, if another chunk begins there.
 
-    Tried before the search, because a record may contain bytes that look like chunks: a recorded value may be a whole
+    Tried before the search, because a record may contain bytes that resemble chunks: a recorded value may be a whole
     file.
     """
     data_begin = blocks.with_overhead(position, blocks.CHUNK_HEADER_SIZE)
@@ -82,7 +82,7 @@ def _search(source: Source, begin: int) -> int:
     limit, after = _next_landmark(source, begin)
     position = begin + 1
     while position < min(limit, begin + SEARCH_BYTES):
-        header = _header(source, position) if _looks_like_header(source, position) else None
+        header = _header(source, position) if _may_be_header(source, position) else None
         end, leads_there = _follow(source, position, limit) if header is not None else (position, False)
         if header is not None and header.chunk_type == chunk.SIGNATURE:
             position = end  # a file that was recorded as a value
@@ -104,7 +104,7 @@ def _next_landmark(source: Source, begin: int) -> tuple[int, int]:
     return source.size(), source.size()
 
 
-def _looks_like_header(source: Source, position: int) -> bool:
+def _may_be_header(source: Source, position: int) -> bool:
     if not blocks.possible_boundary(position):
         return False
     size = blocks.with_overhead(position, blocks.CHUNK_HEADER_SIZE) - position
@@ -115,7 +115,7 @@ def _looks_like_header(source: Source, position: int) -> bool:
 def _follow(source: Source, position: int, limit: int) -> tuple[int, bool]:
     """The end of the consecutive chunks from `position`, and whether that is `limit` or an incomplete last chunk.
 
-    Bytes that only look like a chunk rarely lead there.
+    Bytes that only resemble a chunk rarely lead there.
     """
     while position < limit:
         try:

@@ -17,7 +17,7 @@ from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Leaves
 
 native: Final = extension("rlds_kit.storage", "_rows")
 
-_KEPT: Final = frozenset((bool, int, float, complex, str, bytes, type(None))) | {
+_SCALARS: Final = frozenset((bool, int, float, complex, str, bytes, type(None))) | {
     np.dtype(code).type for code in "?bhilqBHILQefdFD"
 }
 """Types whose values all go to one column; not those of NumPy's dates, which have units."""
@@ -73,7 +73,7 @@ def _form(value: Any) -> Any:
         return _form_of_dict(value) if value else EMPTY_DICT
     if kind is np.ndarray and value.dtype.names is None and not value.dtype.hasobject:
         return example_of(value)  # comparing names of structured dtypes may run Python code, which the C code excludes
-    if kind not in _KEPT:
+    if kind not in _SCALARS:
         raise _FormlessError
     return kind
 

@@ -42,9 +42,9 @@ def selected(spec: specs.Dict, names: Iterable[str]) -> specs.Dict:
 
 
 def _selected(spec: specs.Dict, paths: list[list[str]]) -> specs.Dict:
-    kept: dict[str, specs.Spec] = {}
+    found: dict[str, specs.Spec] = {}
     for element in dict.fromkeys(path[0] for path in paths):
         key, below = leaves.unescape(element), [path[1:] for path in paths if path[0] == element]
         part = spec.fields[key]
-        kept[key] = _selected(part, below) if isinstance(part, specs.Dict) and all(below) else part
-    return specs.Dict(kept)
+        found[key] = _selected(part, below) if isinstance(part, specs.Dict) and all(below) else part
+    return specs.Dict(found)

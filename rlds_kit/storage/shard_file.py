@@ -92,7 +92,7 @@ class ShardFile:
 
     def is_being_written(self) -> bool:
         """Whether some process of this machine has it open for writing; unknown, and False, for remote files."""
-        return self.remote is None and lock.is_held(self.path)
+        return self.remote is None and lock.is_locked(self.path)
 
     def reaches(self, position: int) -> bool:
         """Whether the file has this many bytes by now."""
@@ -182,7 +182,7 @@ def _block_prefix(file: ShardFile, position: int) -> BlockPrefix:
     try:
         is_block = block.is_block(record)
     except FormatError:
-        file.chunk(position)  # raises DamagedError if a flipped bit made it look like another format
+        file.chunk(position)  # raises DamagedError if a flipped bit changed its format
         raise
     if not is_block:
         raise DamagedError(f"{file.place(position)}: expected a step block; run `rlds-kit repair`")

@@ -203,7 +203,7 @@ class Sightings:
         if self.header is None and self.episodes and SIGNATURE_END not in places:
             self.refuse(SIGNATURE_END, SIGNATURE_END, "the shard's header is missing")
         for episode in sorted(self.episodes.values(), key=lambda each: each.first):
-            self._keep_each_step_once(episode)
+            self._remove_repeated_steps(episode)
             is_unexplained = episode.start is None and self._is_first_fault(episode.first, places)
             if not episode.blocks and (places or self.refused):
                 continue  # its steps may have been in the damaged bytes
@@ -219,18 +219,18 @@ class Sightings:
         """Whether there is no damage before this position that could explain missing records."""
         return all(each > position for each in chain(places, (region.begin for region in self.refused)))
 
-    def _keep_each_step_once(self, episode: SightedEpisode) -> None:
+    def _remove_repeated_steps(self, episode: SightedEpisode) -> None:
         """If several blocks have the same steps, keeps the first."""
-        kept, at = list[SightedBlock](), 0
+        blocks, at = list[SightedBlock](), 0
         for block in sorted(
             episode.blocks, key=lambda each: (each.header.first_row, not each.is_intact, each.position)
         ):
             if block.header.first_row < at:
                 self.refuse(block.position, block.end, "a block of steps that another block has")
                 continue
-            kept.append(block)
+            blocks.append(block)
             at = block.header.end_row
-        episode.blocks = kept
+        episode.blocks = blocks
 
     def _refuse_all(self, episode: SightedEpisode) -> None:
         """Rejects records of a foreign episode; a start as the last record is valid: the writer stopped there."""

@@ -17,16 +17,16 @@ from rlds_kit.storage.manifest import ADVICE, Manifests, losses, read_manifests,
 from rlds_kit.storage.shard_file import ShardFile
 
 
-def look(directory: Path, known: dict[str, ShardContents]) -> dict[str, ShardContents]:
-    """Reads the content of every shard; shards that were already closed at the previous look are not read again.
+def read_shards(directory: Path, known: dict[str, ShardContents]) -> dict[str, ShardContents]:
+    """Reads the content of every shard; shards that were already closed in the previous call are not read again.
 
     Warns:
       DamageWarning: bytes are damaged.
-      LossWarning: at the first look, a closed file is missing or has changed.
+      LossWarning: in the first call, a closed file is missing or has changed.
     """
     if known and isinstance(directory, RemotePath):
         directory.relist()
-    said = Manifests() if known else read_manifests(directory)
+    manifests = Manifests() if known else read_manifests(directory)
     found, paths = {}, directories.shards_in(directory)
     if isinstance(directory, RemotePath):
         directory.fetch_indexes(path for path in paths if path.name not in known)
@@ -35,7 +35,7 @@ def look(directory: Path, known: dict[str, ShardContents]) -> dict[str, ShardCon
         found[path.name] = before if before is not None and before.is_indexed else contents(ShardFile(path))
         if found[path.name].skipped and before is None:
             _warn_of_damage(path, found[path.name])
-    if lost := losses(directory, said, ask=False):
+    if lost := losses(directory, manifests, request=False):
         warnings.warn(f"{directory}: lost {summary(lost)}. {ADVICE}", LossWarning, stacklevel=3)
     return found
 

@@ -104,7 +104,7 @@ def under_way(directory: Path) -> Iterator[None]:
 
 def is_under_way(directory: Path) -> bool:
     """Whether a process, this one included, works in a directory; True if the file system has no locks."""
-    return (directory / LOCK).is_file() and lock.is_held(directory / LOCK, unknown=True)
+    return (directory / LOCK).is_file() and lock.is_locked(directory / LOCK, unknown=True)
 
 
 def remove_abandoned(directories: Iterable[Path]) -> None:

@@ -22,8 +22,8 @@ class WriterThread:
       monitor: protects all state that is shared with callers; notified on every change.
       shards: to write to. Only this thread uses them, so they need no lock.
       interval: seconds after which buffered rows are written and synced; None: never.
-      cut_waiting: a callback that makes jobs of rows that are at least this many seconds old; called with the monitor
-        held.
+      cut_waiting: a callback that makes jobs of rows that are at least this many seconds old; the caller holds the
+        monitor.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class WriterThread:
         interval: float | None,
         cut_waiting: Callable[[float], None],
     ) -> None:
-        self.held_bytes = 0
+        self.buffered_bytes = 0
         """Bytes of rows that are not written yet, in open blocks and in jobs, and JOB_BYTES for each job. Protected by
         the monitor."""
         self.rows_given = 0
@@ -54,7 +54,7 @@ class WriterThread:
     def put(self, job: Job) -> None:
         """Queues a job. The caller holds the monitor."""
         self._jobs.append(job)
-        self.held_bytes += JOB_BYTES
+        self.buffered_bytes += JOB_BYTES
         self._monitor.notify_all()
 
     def request_sync(self) -> int:
@@ -72,9 +72,9 @@ class WriterThread:
         self._monitor.wait_for(lambda: self._synced_ticket >= ticket or self.error is not None)
         self.check()
 
-    def wait_for_room(self, limit: int) -> None:
+    def wait_for_memory(self, limit: int) -> None:
         """Waits until fewer than `limit` bytes are buffered, or no job is queued. The caller holds the monitor."""
-        self._monitor.wait_for(lambda: self.held_bytes < limit or not self._jobs or self.error is not None)
+        self._monitor.wait_for(lambda: self.buffered_bytes < limit or not self._jobs or self.error is not None)
 
     def check(self) -> None:
         """Raises the error that stopped this thread, if any.
@@ -85,8 +85,8 @@ class WriterThread:
         if self.error is not None:
             lost = self.rows_given - self.rows_written
             raise RecordingError(
-                f"recording stopped: {self.error}. {self.rows_written} steps are kept and {lost} are lost. "
-                "Make room or mend the disk, then record into the same directory again."
+                f"recording stopped: {self.error}. {self.rows_written} steps are stored and {lost} are lost. "
+                "Free space or repair the disk, then record into the same directory again."
             ) from self.error
 
     def finish(self) -> None:
@@ -94,8 +94,8 @@ class WriterThread:
         with self._monitor:
             self._closing = True
             self._monitor.notify_all()
-            # `wait_for` releases the monitor completely, also if a signal handler called this while its thread held the
-            # monitor; so the writer thread can finish.
+            # `wait_for` releases the monitor completely, also if a signal handler called this while its thread owned
+            # the monitor; so the writer thread can finish.
             self._monitor.wait_for(lambda: self._is_over)
         self._thread.join()  # only after `_is_over`: before Python 3.13, an interrupted join marks the thread as ended
 
@@ -122,7 +122,7 @@ class WriterThread:
                 self._monitor.wait(self._seconds_to_tick())
                 self._tick()
             self._tick()
-            self.held_bytes -= JOB_BYTES
+            self.buffered_bytes -= JOB_BYTES
             self._monitor.notify_all()
             return self._jobs.popleft()
 
@@ -155,7 +155,7 @@ class WriterThread:
             return  # a repeated job, or one of a discarded episode, after Ctrl-C
         self._shards.block(job)
         with self._monitor:
-            self.held_bytes -= job.buffer.nbytes
+            self.buffered_bytes -= job.buffer.nbytes
             job.buffer.release()
             self.rows_written += len(job.rows)
             self.written[job.episode_id] = job.rows.stop

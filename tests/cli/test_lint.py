@@ -25,9 +25,9 @@ def _wrong(course: Course) -> None:
 
 
 def test_sound_dataset_exits_with_0(tmp_path: Path) -> None:
-    """One line says what was looked at."""
+    """One line describes what was checked."""
     code, output = _run(write(tmp_path / "d", courses(3)))
-    assert (code, output) == (0, "3 episodes and 63 steps looked at: 0 errors, 0 warnings, 0 for information\n")
+    assert (code, output) == (0, "3 episodes and 63 steps checked: 0 errors, 0 warnings, 0 for information\n")
 
 
 def test_errors_exit_with_1_and_are_shown_by_rule(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     path = prepare(tmp_path)
     (tmp_path / "file").touch()
     monkeypatch.setenv("RLDS_KIT_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(CacheError, match=r"file/cache: what is converted cannot be kept there .*set RLDS_KIT_CACHE"):
+    with pytest.raises(CacheError, match=r"file/cache: converted data cannot be stored there .*set RLDS_KIT_CACHE"):
         rlds_kit.open(path, split="train")
 
 

@@ -243,7 +243,7 @@ def test_who_does_not_want_a_misfit_need_not_care(tmp_path: Path) -> None:
         lambda: list(view.windows(6).batches(1)),
         lambda: list(view.source().reader(0).blocks(0, 6, lambda _: True)),
     ):
-        with pytest.raises(SpecError, match=f"episode {episode.id}: observation: .*said by bob"):
+        with pytest.raises(SpecError, match=f"episode {episode.id}: observation: .*reported by bob"):
             read()
 
 

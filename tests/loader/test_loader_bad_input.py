@@ -178,14 +178,14 @@ def test_an_end_that_may_be_damaged_is_not_guessed(tmp_path: Path) -> None:
         _ = damaged.episodes[0]["is_last"]
     samples = damaged.transitions()
     assert samples.gather(range(10))["next_observation"].tolist() == list(range(1, 11))
-    with pytest.raises(rlds_kit.DamagedError, match=r"nobody knows whether step 11 is its last.*rlds-kit repair"):
+    with pytest.raises(rlds_kit.DamagedError, match=r"it is unknown whether step 11 is its last.*rlds-kit repair"):
         samples.gather([10])
     history = damaged.chunks({"observation": [-1, 0]})
     assert len(history) == 11
     assert history.gather([10])["observation"].tolist() == [[10, 11]]
     windows = damaged.select("observation").windows(3)
     assert not windows.gather(range(9))["is_last"].any()
-    with pytest.raises(rlds_kit.DamagedError, match="nobody knows whether step 11 is its last"):
+    with pytest.raises(rlds_kit.DamagedError, match="it is unknown whether step 11 is its last"):
         windows.gather([9])
 
 

@@ -46,7 +46,7 @@ PROGRAM = """if True:
         try:
             use()
         except RecordingError as error:
-            assert "steps are kept" in str(error)
+            assert "steps are stored" in str(error)
         else:
             raise AssertionError("no error")
     assert noise.closed
@@ -56,7 +56,7 @@ PROGRAM = """if True:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of files")
 def test_full_disk_is_an_error_at_the_next_step_and_at_close(tmp_path: Path) -> None:
-    """It says how many steps are kept and lost; those that are kept read back."""
+    """It says how many steps are stored and lost; those that are stored read back."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path)],
         env={**os.environ, "PYTHONPATH": str(CHECKOUT)},

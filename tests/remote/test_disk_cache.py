@@ -142,7 +142,7 @@ def test_a_place_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     """Reading goes on without a cache."""
     (tmp_path / "file").touch()
     cache = DiskCache(tmp_path / "file" / "cache", 1 << 20)
-    with pytest.warns(RuntimeWarning, match="cannot be kept there"):
+    with pytest.warns(RuntimeWarning, match="cannot be cached there"):
         cache.add(KEY, [(0, b"bytes")])
     cache.add(KEY, [(0, b"bytes")])
     assert get(cache, 0, 5) is None

@@ -261,15 +261,15 @@ def said(text: str) -> Callable[[dict[str, str], bytes], tuple[dict[str, str], b
 @pytest.mark.parametrize(
     ("distort", "message"),
     [
-        (said("bytes {later}-{after}/{size}"), r"expected bytes from \d+ on, got \d+ bytes that are said to be"),
-        (said("bytes {begin}-{after}/{size}"), r"bytes that are said to be"),
+        (said("bytes {later}-{after}/{size}"), r"expected bytes from \d+ on, got \d+ bytes that are declared as"),
+        (said("bytes {begin}-{after}/{size}"), r"bytes that are declared as"),
         (said("bytes {begin}-{end}/{cut}"), "changed while it was being read"),
-        (said("bytes {begin}-{end}/*"), "does not say which bytes it has"),
-        (said("bytes {begin}-{end}/" + "9" * 5_000), "does not say which bytes it has"),
-        (said("lines 1-2/3"), "does not say which bytes it has"),
-        (lambda headers, content: (headers, content[1:]), "bytes that are said to be"),
-        (lambda headers, content: (headers, content + b"x"), "bytes that are said to be"),
-        (lambda headers, _: (headers, b"<html>Please log in</html>"), "bytes that are said to be"),
+        (said("bytes {begin}-{end}/*"), "does not state which bytes it has"),
+        (said("bytes {begin}-{end}/" + "9" * 5_000), "does not state which bytes it has"),
+        (said("lines 1-2/3"), "does not state which bytes it has"),
+        (lambda headers, content: (headers, content[1:]), "bytes that are declared as"),
+        (lambda headers, content: (headers, content + b"x"), "bytes that are declared as"),
+        (lambda headers, _: (headers, b"<html>Please log in</html>"), "bytes that are declared as"),
     ],
 )
 def test_answers_that_contradict_themselves_are_errors(server: Server, distort: Any, message: str) -> None:

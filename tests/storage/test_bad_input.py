@@ -75,7 +75,7 @@ def test_a_directory_that_disappears_is_told_and_what_was_durable_was(tmp_path: 
     directory.rename(tmp_path / "moved")
     second = recorder.start_episode()
     second.append({"observation": np.zeros(2, np.float32)})
-    with pytest.raises(RecordingError, match="0 steps are kept and 2 are lost"):
+    with pytest.raises(RecordingError, match="0 steps are stored and 2 are lost"):
         recorder.close()
     assert rlds_kit.open(tmp_path / "moved").lengths() == [1]
 

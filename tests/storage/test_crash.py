@@ -86,7 +86,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("error", "for_good"), [(errno.ENOSPC, True), (errno.EIO, False)])
 def test_an_error_at_any_call_tells_what_is_kept_and_lost(tmp_path: Path, error: int, *, for_good: bool) -> None:
-    """The error says how many steps are kept and lost, exactly so many are there, and no half chunk."""
+    """The error says how many steps are stored and lost, exactly so many are there, and no half chunk."""
     calls = len(_count_calls(tmp_path / "whole"))
     for number in range(calls):
         directory = tmp_path / str(number)
@@ -95,7 +95,7 @@ def test_an_error_at_any_call_tells_what_is_kept_and_lost(tmp_path: Path, error:
         with faults(breaking), pytest.raises(RecordingError) as failure:
             _record_all(recorder)
         assert breaking.struck
-        kept, lost = map(int, re.findall(r"(\d+) steps are kept and (\d+) are lost", str(failure.value))[0])
+        kept, lost = map(int, re.findall(r"(\d+) steps are stored and (\d+) are lost", str(failure.value))[0])
         assert os.strerror(error) in str(failure.value)
         tally = check(directory, Promise())
         assert tally.rows_read == kept, f"call {number}, {breaking.struck}"
@@ -123,7 +123,7 @@ def test_kept_and_lost_add_up_to_what_was_given(tmp_path: Path) -> None:
         for row in range(14):
             episode.append(*row_of(SEED, 0, row))
         recorder.close()
-    assert f"0 steps are kept and {episode.rows} are lost" in str(failure.value)
+    assert f"0 steps are stored and {episode.rows} are lost" in str(failure.value)
 
 
 def _no_space(_: str) -> None:
@@ -204,7 +204,7 @@ def test_a_full_disk(tiny_disk: Path) -> None:
 
     with pytest.raises(RecordingError, match="No space left on device") as failure:
         record_much()
-    kept = int(re.findall(r"(\d+) steps are kept", str(failure.value))[0])
+    kept = int(re.findall(r"(\d+) steps are stored", str(failure.value))[0])
     (read,) = rlds_kit.open(tiny_disk / "data").episodes
     assert read["observation/t"].tolist() == list(range(kept))
     assert kept > 500

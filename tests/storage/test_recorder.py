@@ -24,7 +24,7 @@ import rlds_kit
 from rlds_kit import DatasetExistsError, EpisodeEnd, RecordingError, SpecError
 from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.base.lock import is_held
+from rlds_kit.base.lock import is_locked
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -147,7 +147,7 @@ def test_memory_is_bounded_over_all_open_episodes(tmp_path: Path) -> None:
             frame[:] = row
             for episode in episodes:
                 episode.append({"observation": frame})
-                assert recorder._intake._thread.held_bytes <= limit + frame.nbytes
+                assert recorder._intake._thread.buffered_bytes <= limit + frame.nbytes
         for episode in episodes:
             episode.end(EpisodeEnd.TRUNCATED)
     dataset = rlds_kit.open(tmp_path)
@@ -215,10 +215,10 @@ def test_a_full_shard_closes_with_its_last_episode(tmp_path: Path) -> None:
         _give(first, 5)
         _give(second, 5)
         recorder.flush()
-        assert [is_held(path) for path in sorted(tmp_path.glob("*.riegeli"))] == [True, True]
+        assert [is_locked(path) for path in sorted(tmp_path.glob("*.riegeli"))] == [True, True]
         first.end(EpisodeEnd.TERMINATED)
         recorder.flush()
-        assert [is_held(path) for path in sorted(tmp_path.glob("*.riegeli"))] == [False, True]
+        assert [is_locked(path) for path in sorted(tmp_path.glob("*.riegeli"))] == [False, True]
 
 
 # Modes.
@@ -499,7 +499,7 @@ def test_a_reader_that_asks_who_writes_does_not_stop_a_writer(tmp_path: Path) ->
     def look() -> None:
         while not done.is_set():
             for path in tmp_path.glob("*.riegeli"):
-                is_held(path)
+                is_locked(path)
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -557,7 +557,7 @@ def test_use_in_a_forked_child_is_an_error_and_changes_nothing(tmp_path: Path) -
 
         assert _in_child(try_everything) == 0
         assert path.read_bytes() == before
-        assert is_held(path)
+        assert is_locked(path)
         _give(episode, 6)
         episode.end(EpisodeEnd.TERMINATED)
     assert_whole(rlds_kit.open(tmp_path), [episode.given])
@@ -582,7 +582,7 @@ def test_a_child_does_not_hold_its_parents_lock(tmp_path: Path) -> None:
     assert os.read(begun, 1) == b"!"  # before that the child had no turn to let go of anything
     recorder.close()
     (path,) = tmp_path.glob("*.riegeli")
-    assert not is_held(path)
+    assert not is_locked(path)
     os.close(wait)
     os.waitpid(child, 0)
     for descriptor in (release, begun, ready):

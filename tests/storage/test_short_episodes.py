@@ -96,13 +96,13 @@ def test_episodes_that_wait_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     limit = 50 * JOB_BYTES
     is_waiting = threading.Event()
     most = 0
-    write, wait, put = ShardSet.start, WriterThread.wait_for_room, WriterThread.put
+    write, wait, put = ShardSet.start, WriterThread.wait_for_memory, WriterThread.put
 
     def start(self: ShardSet, job: Start) -> None:
         assert is_waiting.wait(60), "the caller never waits"
         write(self, job)
 
-    def wait_for_room(self: WriterThread, limit: int) -> None:
+    def wait_for_memory(self: WriterThread, limit: int) -> None:
         is_waiting.set()
         wait(self, limit)
 
@@ -112,7 +112,7 @@ def test_episodes_that_wait_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
         most = max(most, len(self._jobs))
 
     monkeypatch.setattr(ShardSet, "start", start)
-    monkeypatch.setattr(WriterThread, "wait_for_room", wait_for_room)
+    monkeypatch.setattr(WriterThread, "wait_for_memory", wait_for_memory)
     monkeypatch.setattr(WriterThread, "put", counted)
     with Recorder(tmp_path, policy=FlushPolicy.manual(), memory_limit=limit) as recorder:
         for _ in range(200):
@@ -120,5 +120,5 @@ def test_episodes_that_wait_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
             episode.append({"observation": 1})
             episode.end(EpisodeEnd.TERMINATED)
     assert 40 < most < 60
-    assert recorder._intake._thread.held_bytes == 0
+    assert recorder._intake._thread.buffered_bytes == 0
     assert len(rlds_kit.open(tmp_path).episodes) == 200

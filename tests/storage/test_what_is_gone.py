@@ -75,7 +75,7 @@ def test_a_shard_that_is_gone_is_noticed(tmp_path: Path, happens: Callable[[Path
         recorder.close() if call == "close" else recorder.flush()
     assert str(shard) in str(failure.value)
     assert isinstance(failure.value.__cause__, FileGoneError)
-    assert re.findall(r"(\d+) steps are kept and (\d+) are lost", str(failure.value)) == [("0", str(given))]
+    assert re.findall(r"(\d+) steps are stored and (\d+) are lost", str(failure.value)) == [("0", str(given))]
     if call != "close":
         with pytest.raises(RecordingError, match="deleted"):
             recorder.close()
@@ -92,7 +92,7 @@ def test_steps_in_other_files_are_counted_as_kept(tmp_path: Path) -> None:
         recorder.flush()
     first, second = sorted(tmp_path.glob("*.riegeli"))
     second.unlink()
-    with pytest.raises(RecordingError, match=f"{ROWS} steps are kept and {ROWS} are lost"):
+    with pytest.raises(RecordingError, match=f"{ROWS} steps are stored and {ROWS} are lost"):
         recorder.close()
     assert [each.name for each in rlds_kit.open(tmp_path).shards()] == [first.name]
 

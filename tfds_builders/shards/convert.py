@@ -125,7 +125,7 @@ def _alone(building: Path) -> Iterator[None]:
     """
     path = building / LOCK
     with path.open("ab") as file:
-        if not lock.is_held(path):
+        if not lock.is_locked(path):
             if not lock.acquire(file.fileno()):
                 raise BuildError(
                     f"{building}: this file system has no locks (flock), so that another process could "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow_datasets as tfds
 
-from rlds_kit.loader.last_step import SAID
+from rlds_kit.loader.last_step import TEXTS
 from rlds_kit.storage import directory as directories
 from rlds_kit.tfds_builders.shards.plan import SPLIT
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
@@ -39,7 +39,7 @@ def write_metadata(specs: Sequence[ShardSpec], infos: Sequence[ShardInfo], versi
         split_infos=[split],
         version=version,
         check_data=False,  # every episode was read back before this
-        description=f"{about.get('description') or f'Episodes of {first.source.name}.'}\n\n{SAID[first.last_step]}",
+        description=f"{about.get('description') or f'Episodes of {first.source.name}.'}\n\n{TEXTS[first.last_step]}",
         citation=about.get("citation") or None,
         license=about.get("licence") or None,
     )

@@ -121,7 +121,7 @@ def test_a_copy_that_stopped_is_noticed_wherever_it_stopped(original: Path, tmp_
 def test_what_opens_is_as_before(copy: Path) -> None:
     """A loss costs itself: the other episodes are read, and the warning says how many are not."""
     missing_shard(copy)
-    with pytest.warns(LossWarning, match="lost 1 file, which held 4 episodes") as caught:
+    with pytest.warns(LossWarning, match="lost 1 file, with 4 episodes") as caught:
         dataset = rlds_kit.open(copy)
     assert len(caught) == 1
     assert len(dataset.episodes) == EPISODES - 4

@@ -7,13 +7,13 @@ from typing import Final
 from rlds_kit.remote.range_map import Piece, RangeMap, joined
 from rlds_kit.remote.ranges import Range
 
-HELD_BYTES: Final = 128 << 20
+MEMORY_CACHE_BYTES: Final = 128 << 20
 
 
-class Held:
+class MemoryCache:
     """Ranges of files, bounded in bytes and thread-safe; the oldest are evicted first."""
 
-    def __init__(self, limit: int = HELD_BYTES) -> None:
+    def __init__(self, limit: int = MEMORY_CACHE_BYTES) -> None:
         self._limit, self._bytes = limit, 0
         self._lock = threading.Lock()
         self._files: dict[str, RangeMap[bytes]] = {}

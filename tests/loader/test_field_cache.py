@@ -1,4 +1,4 @@
-"""What loaders keep of small fields: the same values as are read again, and no more bytes than were allowed."""
+"""The cache of small fields: cached values equal those that are read, and the limit of bytes is respected."""
 
 import pickle
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlds_kit import Dataset
-from rlds_kit.loader.kept import Kept
+from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.samples import Samples
 from tests.loader.recording import numbered, plans, recorded, select_all
 from tests.loader.truth import same_batches
@@ -25,8 +25,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return numbered(tmp_path_factory.mktemp("dataset"), LENGTHS)
 
 
-def _load(samples: Samples, items: np.ndarray, kept: Kept) -> Any:
-    pool = samples.pool(items, None, kept)
+def _load(samples: Samples, items: np.ndarray, cache: FieldCache) -> Any:
+    pool = samples.pool(items, None, cache)
     for run in pool.runs():
         pool.load(run)
     return samples.batch(pool, items)
@@ -42,38 +42,38 @@ def _load(samples: Samples, items: np.ndarray, kept: Kept) -> Any:
         (1 << 20, {"observation", "action", "reward", "image"}),
     ],
 )
-def test_the_smallest_fields_are_kept(dataset: Dataset, limit: int, paths: set[str]) -> None:
-    """As many as there is room for: its bytes, one for whether it is defined, one for all."""
+def test_the_smallest_fields_are_cached(dataset: Dataset, limit: int, paths: set[str]) -> None:
+    """As many as fit: each takes its bytes and one for whether it is defined, and all together take one."""
     samples = dataset.select("observation", "action", "reward", "image").transitions()
-    assert {leaf.path for leaf in samples.kept(limit).leaves} == paths
+    assert {leaf.path for leaf in samples.cache(limit).leaves} == paths
 
 
 @given(plan=plans(max_episodes=4, max_length=20), limit=st.sampled_from((0, 300, 3_000, 1 << 20)), data=st.data())
 @settings(max_examples=25)
-def test_what_is_kept_does_not_show(plan: Any, limit: int, data: st.DataObject) -> None:
-    """Whatever was recorded: samples are the same, bit for bit, whether some fields are kept or none is."""
+def test_caching_does_not_change_samples(plan: Any, limit: int, data: st.DataObject) -> None:
+    """Whatever was recorded: samples are the same, bit for bit, with or without cached fields."""
     with recorded(plan) as dataset:
         samples = select_all(dataset, plan.kinds).windows(data.draw(st.integers(1, 4)), pad="zero")
-        kept = samples.kept(limit)
+        cache = samples.cache(limit)
         if len(samples):
             for _ in range(3):
                 items = np.array(data.draw(st.lists(st.integers(0, len(samples) - 1), min_size=1, max_size=20)))
-                assert same_batches([_load(samples, items, kept)], [samples.gather(items)])
+                assert same_batches([_load(samples, items, cache)], [samples.gather(items)])
 
 
-def test_what_is_kept_is_not_read_again(dataset: Dataset) -> None:
-    """After one epoch nothing is left to read where everything is kept."""
+def test_cached_fields_are_not_read_again(dataset: Dataset) -> None:
+    """After one epoch nothing is left to read if everything is cached."""
     samples = dataset.select("observation", "action", "reward").transitions()
     items = np.arange(len(samples))
-    kept = samples.kept(1 << 20)
-    assert samples.pool(items, None, kept).runs()
-    _load(samples, items, kept)
-    assert not samples.pool(items, None, kept).runs()
-    assert kept.is_known(0, LENGTHS[0])
+    cache = samples.cache(1 << 20)
+    assert samples.pool(items, None, cache).runs()
+    _load(samples, items, cache)
+    assert not samples.pool(items, None, cache).runs()
+    assert cache.is_known(0, LENGTHS[0])
 
 
-def test_kept_values_are_not_handed_out(dataset: Dataset) -> None:
-    """A batch is the caller's to change; what comes after it stays as recorded."""
+def test_batches_are_copies_of_cached_values(dataset: Dataset) -> None:
+    """Changing a batch does not change later ones."""
     batches = dataset.select("observation", "reward").windows(4).batches(16)
     for batch in batches:
         batch["observation"][...] = -1
@@ -82,7 +82,7 @@ def test_kept_values_are_not_handed_out(dataset: Dataset) -> None:
 
 
 def test_epochs_with_and_without_memory_are_equal(dataset: Dataset, tmp_path: Path) -> None:
-    """In the first epoch, and in the second, when small fields are kept; after a state was restored, too."""
+    """In the first epoch, in the second, when small fields are cached, and after a state was restored."""
     del tmp_path
     samples = dataset.transitions(2)
     ample, scarce = (samples.batches(8, shuffle="global", memory=memory) for memory in (None, 1))
@@ -95,7 +95,7 @@ def test_epochs_with_and_without_memory_are_equal(dataset: Dataset, tmp_path: Pa
 
 
 def test_pickles_hold_no_values(dataset: Dataset) -> None:
-    """What travels to another process is where the values are."""
+    """A pickle contains where the values are, not the values."""
     batches = dataset.windows(2).batches(8)
     fresh = len(pickle.dumps(batches))
     first = list(batches)

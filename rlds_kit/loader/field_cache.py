@@ -8,7 +8,7 @@ from rlds_kit.loader.layout import Leaf
 from rlds_kit.loader.source import Source
 
 
-class Kept:
+class FieldCache:
     """A cache of small leaves: their values at all steps that were read. A pickled copy is empty.
 
     Threads may write the same values at the same steps concurrently.
@@ -19,7 +19,7 @@ class Kept:
       limit: maximum bytes.
 
     Attributes:
-      leaves: what is kept: the smallest, as many as there is memory for.
+      leaves: the cached ones: the smallest, as many as there is memory for.
     """
 
     def __init__(self, source: Source, layouts: Mapping[str, tuple[Leaf, ...]], limit: int) -> None:
@@ -33,8 +33,8 @@ class Kept:
         self._defined = {leaf: np.zeros(steps, np.bool_) for leaf in self.leaves}
         self._is_known = np.zeros(steps if self.leaves else 0, np.bool_)
 
-    def __reduce__(self) -> tuple[type["Kept"], tuple[Source, Mapping[str, tuple[Leaf, ...]], int]]:
-        return Kept, self._arguments
+    def __reduce__(self) -> tuple[type["FieldCache"], tuple[Source, Mapping[str, tuple[Leaf, ...]], int]]:
+        return FieldCache, self._arguments
 
     def unknown(self, steps: np.ndarray) -> np.ndarray:
         """The steps whose values are not cached yet."""
