@@ -56,7 +56,7 @@ def mix(weights: Mapping[D, float], transforms: Mapping[D, Transform] | None = N
 
     Args:
       weights: each dataset's share of the samples; they need not add up to 1.
-      transforms: for some of the datasets, a function from batch to batch, so that fields of the same name have the same
+      transforms: for some of the datasets, a function from batch to batch, so that fields of the same name have equal
         dtypes and shapes in all. It must support any number of samples.
 
     Raises:
