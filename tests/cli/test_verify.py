@@ -22,6 +22,8 @@ def test_damage_exits_with_1_and_is_listed(tmp_path: Path) -> None:
     damage(shard(directory), 2000)
     result = CliRunner().invoke(main, ["verify", str(directory)])
     assert result.exit_code == 1
+    assert "2 problems:" in result.output
+    assert shard(directory).name in result.output
     assert "damaged" in result.output
     assert "rlds-kit repair" in result.output
 

@@ -24,6 +24,7 @@ import tensorflow_datasets as tfds
 from rlds_kit import riegeli
 from rlds_kit.base.errors import FormatError, RldsKitError, SpecError
 from rlds_kit.convert import formats
+from rlds_kit.convert.crowdplay import trajectories
 from rlds_kit.convert.image_size import MOST_PIXELS, announced_size, require_size
 from rlds_kit.convert.tfds.crc32c import crc32c
 from rlds_kit.convert.tfds.directory import INFO
@@ -324,6 +325,12 @@ def test_pickles_run_nothing(tmp_path: Path, place: str) -> None:
     with pytest.raises(RldsKitError, match="which is not data"):
         list(formats.named("crowdplay").open(root))
     assert not mark.exists()
+
+
+def test_a_small_trajectory_may_take_a_gigabyte_and_a_large_one_more() -> None:
+    """Limits grow with the size of the file, up to the default."""
+    sizes = (100, 100_000, 1 << 40)
+    assert [trajectories._limits_of(size).total_bytes for size in sizes] == [1 << 30, 2_000_000_000, 1 << 34]
 
 
 def test_small_trajectory_does_not_take_all_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,3 +40,11 @@ def test_a_message_that_makes_no_sense_is_refused(message: pb.Spec) -> None:
     """Unknown and contradictory messages are a FormatError."""
     with pytest.raises(FormatError, match="expected"):
         specs.from_message(message)
+
+
+def test_a_shape_of_too_many_numbers_is_refused() -> None:
+    """2^31 numbers are the limit of a column, so a spec of as many makes sense."""
+    largest = pb.Spec(array=pb.ArraySpec(dtype="int8", shape=[1 << 16, 1 << 15]))
+    assert specs.from_message(largest) == specs.Array((1 << 16, 1 << 15), "int8")
+    with pytest.raises(FormatError, match=f"it claims {(1 << 31) + 1} numbers"):
+        specs.from_message(pb.Spec(array=pb.ArraySpec(dtype="int8", shape=[(1 << 31) + 1])))

@@ -16,8 +16,12 @@ import pytest
 import rlds_kit
 from rlds_kit import Dataset, EpisodeEnd
 from rlds_kit import spec as specs
+from rlds_kit.base.errors import DamageWarning
+from rlds_kit.riegeli.array_record import last_chunk
+from rlds_kit.storage.directory import shards_in
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
+from rlds_kit.storage.shard_file import ShardFile
 from tests.storage.truth import GivingRecorder, assert_prefix, assert_same_steps, assert_whole, same
 
 DECLARED: Final = specs.Dict({"observation": specs.Array((), np.int64), "reward": specs.Array((), np.float64)})
@@ -446,3 +450,19 @@ def test_split_parts_the_episodes_once_and_for_all(tmp_path: Path) -> None:
     after = rlds_kit.open(tmp_path).split({"train": 0.75, "test": 0.25})
     assert ids["train"] < {episode.id for episode in after["train"].episodes}
     assert ids["test"] < {episode.id for episode in after["test"].episodes}
+
+
+def test_a_field_that_only_a_damaged_header_declares_can_be_selected(tmp_path: Path) -> None:
+    """Where a header is damaged, it is not known which fields there are."""
+    _record(tmp_path, [2, 2], max_shard_episodes=1)
+    with pytest.raises(KeyError, match="unknown"):
+        rlds_kit.open(tmp_path).select("unknown")
+    first = shards_in(tmp_path)[0]
+    index = last_chunk(ShardFile(first))
+    assert index is not None
+    data = bytearray(first.read_bytes()[:index])
+    data[130] ^= 1
+    first.write_bytes(data)
+    with pytest.warns(DamageWarning):
+        dataset = rlds_kit.open(tmp_path)
+    assert dataset.select("unknown").selected == ("unknown",)
