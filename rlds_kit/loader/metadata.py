@@ -22,23 +22,24 @@ class Metadata:
 
     Raises:
       SpecError: an episode lacks a key, or values have no common dtype and shape.
+
+    Attributes:
+      examples: by name `[n, ...]` values of the dtype and shape of all, n > 0 if there are episodes.
     """
 
     def __init__(self, episodes: Sequence[Episode], names: Sequence[str], known: specs.Spec | None = None) -> None:
         self._episodes, self._names = episodes, tuple(names)
-        self._described = described(known, names)
-        self._columns = metadata_columns(episodes, names) if self._described is None else None
-
-    @property
-    def examples(self) -> dict[str, np.ndarray]:
-        """By name `[n, ...]` values of the dtype and shape of all, n > 0 if there are episodes."""
-        return self._described if self._columns is None else self._columns  # type: ignore[return-value]  # one of both
+        self._columns: dict[str, np.ndarray] | None = None
+        examples = described(known, names)
+        if examples is None:
+            examples = self._columns = metadata_columns(episodes, names)
+        self.examples = examples
 
     def of(self, number: int) -> dict[str, Any]:
         """The metadata of an episode, by name."""
         columns, row = self._columns, number
         if columns is None:
-            columns, row = metadata_columns(self._episodes[number : number + 1], self._names), 0
+            columns, row = metadata_columns([self._episodes[number]], self._names), 0
         return {name: column[row] for name, column in columns.items()}
 
 
@@ -50,8 +51,13 @@ def described(known: specs.Spec | None, names: Sequence[str]) -> dict[str, np.nd
     """
     if not isinstance(known, specs.Dict):
         return None
-    found = {name: _example(known.fields.get(name)) for name in names}
-    return None if any(each is None for each in found.values()) else found  # type: ignore[return-value]  # none is None
+    examples = {}
+    for name in names:
+        example = _example(known.fields.get(name))
+        if example is None:
+            return None
+        examples[name] = example
+    return examples
 
 
 def _example(spec: specs.Spec | None) -> np.ndarray | None:

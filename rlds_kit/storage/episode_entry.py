@@ -42,6 +42,6 @@ class EpisodeEntry:
         return range(first, last)
 
 
-def digest_of(end: pb.EpisodeEnd | None) -> bytes:
+def content_digest_of(end: pb.EpisodeEnd | None) -> bytes:
     """The content digest of an end; empty if there is none, or zeros, which represent none in an index."""
     return b"" if end is None or not any(end.content_digest) else end.content_digest

@@ -7,7 +7,7 @@ swapped.
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.storage.contents import parse_record
-from rlds_kit.storage.episode_entry import EpisodeEntry, digest_of
+from rlds_kit.storage.episode_entry import EpisodeEntry, content_digest_of
 from rlds_kit.storage.shard_file import ShardFile
 
 
@@ -39,7 +39,7 @@ def end_of(file: ShardFile, entry: EpisodeEntry) -> pb.EpisodeEnd | None:
     if record.WhichOneof("kind") != "end" or record.end.episode_id != entry.episode_id:
         raise _other(file, entry, entry.end, "end", record)
     end = record.end
-    if (end.rows, end.ending, digest_of(end)) != (entry.rows, entry.ending, entry.content_digest):
+    if (end.rows, end.ending, content_digest_of(end)) != (entry.rows, entry.ending, entry.content_digest):
         raise DamagedError(
             f"{file.place(entry.end)}: the end of episode {entry.episode_id.hex()} has other steps, another ending or "
             "another digest than the index of its shard; run `rlds-kit verify`"

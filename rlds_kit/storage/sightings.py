@@ -14,7 +14,7 @@ import numpy as np
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError
 from rlds_kit.riegeli.recovery import SkippedRegion
-from rlds_kit.storage.episode_entry import EpisodeEntry, digest_of
+from rlds_kit.storage.episode_entry import EpisodeEntry, content_digest_of
 from rlds_kit.storage.place import Place
 from rlds_kit.storage.plausible import BLOCK_ROWS_LIMIT, DIGEST_BYTES, ID_BYTES, ROWS_LIMIT, require_spec
 from rlds_kit.storage.shard_index import ShardIndex, parse_index
@@ -70,7 +70,7 @@ class SightedEpisode:
             blocks=np.array([block.position for block in self.blocks], np.int64),
             first_row=np.array([header.first_row for header in headers], np.int64),
             end_row=np.array([header.end_row for header in headers], np.int64),
-            content_digest=digest_of(end),
+            content_digest=content_digest_of(end),
             is_cut=self.is_cut and end is None,
         )
 
@@ -253,10 +253,6 @@ class Sightings:
 
     def _place(self, position: int) -> object:
         return Place(self._path, position)  # type: ignore[arg-type]  # printed only
-
-
-def _order(block: SightedBlock) -> tuple[int, bool, int]:
-    return block.header.first_row, not block.is_intact, block.position
 
 
 def _rows(episode: SightedEpisode) -> int:

@@ -1,4 +1,4 @@
-"""Pickles that attack whoever loads them: ours are refused; what Python's own unpickler does is in decision 0036."""
+"""Pickles that attack their reader: ours are refused; what Python's own unpickler does is in decision 0036."""
 
 import signal
 import struct

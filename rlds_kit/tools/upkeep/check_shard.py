@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 from rlds_kit.riegeli.recovery import SkippedRegion
-from rlds_kit.storage.episode_entry import EpisodeEntry, digest_of
+from rlds_kit.storage.episode_entry import EpisodeEntry, content_digest_of
 from rlds_kit.storage.shard_index import ShardIndex
 from rlds_kit.storage.sightings import SightedEpisode
 from rlds_kit.tools.upkeep.finding import Finding, uuid_of
@@ -132,7 +132,7 @@ def _entry_problems(found: Survey, scanned: SightedEpisode, entry: EpisodeEntry 
     if [block for block in named if block in seen or not _in_damage(found, block[0])] != seen:
         yield "the index names other blocks or steps than there are"
     if scanned.end is not None:
-        ending = (scanned.end.rows, scanned.end.ending, digest_of(scanned.end))
+        ending = (scanned.end.rows, scanned.end.ending, content_digest_of(scanned.end))
         if (entry.rows, entry.ending, entry.content_digest) != ending:
             yield "the index has another number of steps, ending or digest than the end"
     elif not entry.end and entry.rows != max((end for _, _, end in named), default=0):
