@@ -144,6 +144,17 @@ def test_a_forged_message_of_an_older_index_is_damage(change: dict[str, Any]) ->
         )
 
 
+@pytest.mark.parametrize("field", ["episode_id", "content_digest"])
+def test_ids_and_digests_of_other_lengths_are_damage_even_if_their_sum_fits(field: str) -> None:
+    fields: dict[str, Any] = {"rows": 2, "block": [100], "first_row": [0], "end_row": [2]}
+    both: dict[str, Any] = {"episode_id": bytes(16), "content_digest": bytes(16)}
+    episodes = [pb.EpisodeIndex(**fields, **(both | {field: bytes(length)})) for length in (8, 24)]
+    stored = pb.ShardIndex(data_end=300, episodes=episodes)
+    stored.header.spec.dict.SetInParent()
+    with pytest.raises(DamagedError, match="here"):
+        parse_index(stored, "here")
+
+
 def test_an_empty_table_has_no_entries() -> None:
     table: EpisodeTable = from_message(table_of([]).to_message(64))
     assert (len(table), len(Entries([])), Entries([]).column("rows").tolist()) == (0, 0, [])
@@ -169,6 +180,14 @@ def test_a_dataset_lists_the_most_complete_of_two_copies_in_the_place_of_the_fir
     found = rlds_kit.open(tmp_path).episodes
     assert [episode.id.bytes for episode in found] == [*keys[:2], bytes(range(16)), keys[2]]
     assert [episode.metadata["shard"][-1] for episode in found] == ["b", "b", "a", "b"]
+
+
+def test_a_later_part_does_not_take_the_place_of_a_complete_episode(tmp_path: Path) -> None:
+    key = bytes(range(16))
+    _write(tmp_path / "episodes-a.riegeli", [key], ended=True)
+    _write(tmp_path / "episodes-b.riegeli", [key], ended=False)
+    (episode,) = rlds_kit.open(tmp_path).episodes
+    assert (episode.metadata["shard"][-1], episode.end) == ("a", rlds_kit.EpisodeEnd.TERMINATED)
 
 
 def test_known_episodes_keep_their_numbers(tmp_path: Path) -> None:
