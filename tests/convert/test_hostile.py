@@ -113,8 +113,9 @@ def test_mutated_datasets_of_tfds(prepared: Path, sweep: Callable[[int], int]) -
     (file,) = (path for path in prepared.iterdir() if "-train." in path.name)
     sealed = SEALED["array_record" if "array_record" in file.name else "tfrecord"](file)
     cases = sweep(CASES)
+    # Which mutations can be read depends on the image's bytes, which differ from machine to machine.
+    assert list(read_mutations(prepared, "tfds", {file: lambda data, _: data}, 1)) == ["read"]
     found = Counter(read_mutations(prepared, "tfds", {file: sealed}, cases))
-    assert found["read"] > 0
     assert found["FormatError"] > cases // 6
     found += Counter(read_mutations(prepared, "tfds", {file: mutated}, cases // 3))
     found += Counter(read_mutations(prepared, "tfds", {prepared / FILE: mutated, prepared / INFO: mutated}, cases // 2))
