@@ -1,6 +1,7 @@
 """An allocator for large arrays that reuses memory when arrays are released.
 
-The operating system clears each new page, which costs as much as copying a frame into it.
+The operating system clears each new page, which costs as much as copying a frame into it. How this differs from
+`storage/array_pool.py`: docs/decisions/0038-two-pools-of-memory.md.
 """
 
 import contextlib

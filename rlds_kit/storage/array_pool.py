@@ -1,4 +1,7 @@
-"""A pool that reuses arrays for rows: newly allocated memory costs more than copying a frame into it."""
+"""A pool that reuses arrays for rows: newly allocated memory costs more than copying a frame into it.
+
+Why `loader/memory.py` has another pool: docs/decisions/0038-two-pools-of-memory.md.
+"""
 
 import math
 from typing import Any, Final
