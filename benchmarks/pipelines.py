@@ -1,4 +1,4 @@
-"""Measures training pipelines against rlds, TFDS and Minari, side by side, and says which promises are kept.
+"""Measures training pipelines against rlds, TFDS and Minari, side by side, and checks which promises hold.
 
     python benchmarks/pipelines.py                      all of it, about an hour
     python benchmarks/pipelines.py --quick              a look at small inputs, about a quarter of an hour

@@ -1,4 +1,4 @@
-"""Measures recording and reading against EnvLogger, Minari and TFDS, side by side, and says which promises are kept.
+"""Measures recording and reading against EnvLogger, Minari and TFDS, side by side, and checks which promises hold.
 
     python benchmarks/record.py            all of it, about a quarter of an hour
     python benchmarks/record.py --quick    a look, about two minutes

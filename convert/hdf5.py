@@ -75,7 +75,7 @@ def _require_own(dataset: Any, place: str) -> None:
 
 
 def texts(dataset: Any, place: str) -> list[str]:
-    """The elements of a dataset of text; many may be one in the file, so that its size says nothing of theirs.
+    """The elements of a dataset of text; many may be one in the file, so that its size does not bound theirs.
 
     Raises:
       FormatError: they are far larger than the file.

@@ -67,7 +67,7 @@ def read_flags(columns: Mapping[str, Any], steps: int) -> Flags:
 
 
 def ending(flags: Flags, metadata: Mapping[str, Any]) -> EpisodeEnd:
-    """The end of an episode: INTERRUPTED if no flag says that the environment ended it.
+    """The end of an episode: INTERRUPTED if no flag states that the environment ended it.
 
     Args:
       flags: of its last step.

@@ -154,7 +154,7 @@ class DatasetWriter:
 
 
 def join(parts: Sequence[Path], directory: Path) -> None:
-    """Moves the shards of datasets into one, in order; what it says of itself is what the first one says."""
+    """Moves the shards of datasets into one, in order; the description is that of the first."""
     (parts[0] / directories.DESCRIPTION).rename(directory / directories.DESCRIPTION)
     names = directories.shard_paths(directory)
     for part in parts:

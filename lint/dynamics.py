@@ -1,4 +1,4 @@
-"""Plays an episode again under hypotheses of how it was shifted, and says which one explains it.
+"""Plays an episode again under hypotheses of how it was shifted, and names the one that explains it.
 
 A recording is right if, after a reset with its seed, its actions give its observations and rewards. Where they do not,
 the same is tried with the actions of other rows, or with observations that begin at another row. A hypothesis counts

@@ -32,7 +32,7 @@ def opened(dataset: str | os.PathLike[str] | Dataset) -> Subject:
             if each.recognises(path):
                 return ForeignSubject(path, each.open(path))
     elif not _is_location(dataset):
-        formats.recognised(path)  # says what was expected
+        formats.recognised(path)  # the error names what was expected
     return OwnSubject(open_location(dataset))
 
 

@@ -104,7 +104,7 @@ class Rule:
       id: "RK" and three digits, the first of which is its theme. It stays.
       name: in words, for people.
       title: one sentence: what its findings have in common.
-      severity: of its findings, unless one says otherwise.
+      severity: of its findings, unless one states otherwise.
       text: the fault, why it matters and how to fix it: three paragraphs.
       start: makes its check.
       across: whether one check sees all datasets one after the other.

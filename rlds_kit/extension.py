@@ -6,7 +6,7 @@ from types import ModuleType
 
 
 def extension(package: str, name: str = "_native") -> ModuleType | None:
-    """A module of a package in C, unless it was not built or `RLDS_KIT_PURE=1` in the environment keeps it out.
+    """A module of a package in C, unless it was not built or `RLDS_KIT_PURE=1` in the environment leaves it out.
 
     Without it, code in Python does the same work, so that this can be tested and timed, too.
 

@@ -2,7 +2,7 @@
 
 `app.state` has, from start to end: `settings`; `secret`, and `signer` made of it; `database` (`database.Database`);
 `pool` (`workers.pool.WorkerPool`); `live_sessions` (`play.live_sessions.LiveSessions`), which people play; `inspector`
-(`api.inspection.Inspector`), which says what a worker is to make for an environment of a study; and `logins`, the rate
+(`api.inspection.Inspector`), returning what a worker is to make for a study; and `logins`, the rate
 limit of these.
 """
 
@@ -85,7 +85,7 @@ def create_application(settings: Settings) -> Starlette:
 @contextlib.asynccontextmanager
 async def _life(app: Starlette) -> AsyncIterator[None]:
     state, settings = app.state, app.state.settings
-    settings.directory.mkdir(0o700, parents=True, exist_ok=True)  # it says who people are
+    settings.directory.mkdir(0o700, parents=True, exist_ok=True)  # it identifies people
     settings.recordings.mkdir(parents=True, exist_ok=True)
     state.secret = secret_of(settings.directory)
     state.signer = Signer(state.secret)

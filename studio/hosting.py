@@ -51,7 +51,7 @@ class DatabaseHost:
       settings: of the studio.
       database: of the studio.
       signer: of the studio.
-      inspector: says what a worker is to make.
+      inspector: returns what a worker is to make.
       secret: that ids of published data are made with.
     """
 

@@ -101,7 +101,7 @@ class People:
         return self._link(Kind.INVITATION, made.id)
 
     def forget(self, account: str) -> None:
-        """Deletes what says who somebody is, and their logins.
+        """Deletes what identifies a person, and their logins.
 
         Args:
           account: its id or e-mail address.

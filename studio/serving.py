@@ -44,7 +44,7 @@ async def serve(settings: Settings, listening: socket.socket, ready: Ready) -> N
       ready: called when the server takes connections.
 
     Raises:
-      RldsKitError: the studio cannot be opened; the text says why.
+      RldsKitError: the studio cannot be opened; the message gives the reason.
     """
     app = create_application(settings)
     config = uvicorn.Config(

@@ -41,7 +41,7 @@ def extract_feature_from_data(
       tensor_encoding: of arrays, as `tfds.features.Tensor` takes it.
 
     Raises:
-      ValueError: TFDS has no feature for it; the message says where.
+      ValueError: TFDS has no feature for it; the message names the place.
 
     >>> extract_feature_from_data({"image": np.zeros((64, 64, 3), np.uint8)}, True, "png")
     FeaturesDict({

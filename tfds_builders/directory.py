@@ -45,7 +45,7 @@ def builder_from_directory(
 
     Raises:
       NotADatasetError: there is no dataset.
-      SpecError: TFDS cannot hold a field or a key of metadata exactly; the message names it and says what to do.
+      SpecError: TFDS cannot hold a field or a key of metadata exactly; the message names it and explains what to do.
       ValueError: there is no split.
 
     >>> builder = builder_from_directory("data/pong")  # doctest: +SKIP

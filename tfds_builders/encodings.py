@@ -70,7 +70,7 @@ def signalling_fields(episodes: Sequence[Episode], source: Source) -> frozenset[
 
     Args:
       episodes: all of them are read.
-      source: says which fields.
+      source: the fields.
 
     Raises:
       DamagedError: a step is damaged.

@@ -140,7 +140,7 @@ class EpisodeWriter:
         )
 
     def _made_ready(self, file_format: str, *, overwrite: bool) -> dict[str, tuple[list[int], int]]:
-        """Removes the dataset that is there, or says how long its shards are, and its bytes, by split."""
+        """Removes the dataset that is there, or returns the lengths of its shards, and its bytes, by split."""
         for left in self._directory.glob(f"{ABOUT}*"):
             shutil.rmtree(left)
         description = self._directory / DESCRIPTION

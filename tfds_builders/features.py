@@ -1,6 +1,6 @@
 """What TensorFlow Datasets is told of episodes: the features of a recorded dataset, bit for bit or refused.
 
-An array has TFDS's own encoding where that keeps it exactly, and else is stored as its bytes: `encodings` says when.
+An array has TFDS's own encoding where that keeps it exactly, and else is stored as its bytes: see `encodings` for when.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ def episode_features(
     becomes a dict with the keys "0", "1" and so on, the one difference from `as_tf_dataset`.
 
     Args:
-      dataset: `select` says which fields.
+      dataset: see `select` for which fields.
       metadata: keys of episode metadata, which stand beside "steps"; None has all that there are.
       observation_valid: whether steps have that field, as in `as_tf_dataset`. Data that lack final observations need
         it.
@@ -84,7 +84,7 @@ def features_of(
     """The features of episodes.
 
     Args:
-      source: says what steps hold.
+      source: states what steps hold.
       metadata: `[n, ...]` by key: of all episodes, or one value like those of all.
       observation_valid: whether steps have that field.
       changed: paths of arrays that TFDS's own encoding would change, whatever their dtype.

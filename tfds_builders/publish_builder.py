@@ -34,7 +34,7 @@ class EpisodesConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS has
 class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type: ignore[call-arg,misc]
     """Publishes recorded episodes with `tfds build` or `download_and_prepare`.
 
-    A subclass says what the dataset is called (its own name, as TFDS does it), and where the data is: in `FOLDERS`, in
+    A subclass names the dataset (by its own name, as TFDS does it), and where the data is: in `FOLDERS`, in
     `EpisodesConfig`s, or by overriding `folders`. The rest comes from the data: features, splits, metadata, statistics.
 
     One episode is in memory at a time. After writing, all episodes are read back and compared with the source; if one

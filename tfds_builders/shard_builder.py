@@ -77,7 +77,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
           **options: `shuffle_files`, `read_config`, `as_supervised`, as TFDS has them.
 
         Raises:
-          ValueError: there is no such split, or an argument is not supported; the message says what to do.
+          ValueError: there is no such split, or an argument is not supported; the message explains what to do.
         """
         table = self.table
         if batch_size and table is not None and not choice(table.features, decoders).is_dense:

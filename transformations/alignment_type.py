@@ -1,4 +1,4 @@
-"""Which action and reward a step holds beside its observation, and the field in which a step says so."""
+"""Which action and reward a step holds beside its observation, and the field in which a step states so."""
 
 import enum
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def add_alignment_to_step(step: Mapping[str, Any], alignment: AlignmentType) -> 
 
     Args:
       step: fields of a step. It is not changed.
-      alignment: how the step is aligned. It says so and moves nothing: `to_alignment` moves.
+      alignment: how the step is aligned. It describes and moves nothing: `to_alignment` moves.
 
     Returns:
       A new dict of the same values, with `alignment` added or replaced.

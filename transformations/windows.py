@@ -114,7 +114,7 @@ def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none"
 
 
 def _padded(fields: Dense, inside: Mapping[str, tf.Tensor], pad: Pad) -> Dense:
-    """Fields with zeros where there is no step, if `pad` says so; flags always, for a flag is of one step only."""
+    """Fields with zeros where there is no step, if `pad` states so; flags always, for a flag is of one step only."""
     return {
         field: zero_unless(inside[field], value) if pad == "zero" or field in FLAGS else value
         for field, value in fields.items()

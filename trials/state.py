@@ -13,7 +13,7 @@ Messages = Iterator[Message]
 
 
 class Refusal(Exception):  # noqa: N818  no error: an event that has no effect
-    """An event changes nothing; the text says why and what to do."""
+    """An event changes nothing; the message gives the reason and what to do."""
 
 
 @dataclass(slots=True)

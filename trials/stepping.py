@@ -35,7 +35,7 @@ def advance(state: State) -> Messages:
 
 
 def _is_due(state: State) -> bool:
-    """Whether the clock says so, or all people who are waited for have given an action."""
+    """Whether the time has come, or all people who are waited for have given an action."""
     turn = state.config.pace.turn
     if (turn in {Turn.CLOCK, Turn.HOLD} or is_handed_over(state)) and state.now_ns < state.next_step_ns:
         return False

@@ -53,7 +53,7 @@ PYTHON: Final = "3.11"
 
 
 class PeerMissingError(Exception):
-    """A peer cannot run here; the message says what to do."""
+    """A peer cannot run here; the message explains what to do."""
 
 
 def python_of(peer: Peer, folder: Path) -> Path:

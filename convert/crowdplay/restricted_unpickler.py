@@ -2,7 +2,7 @@
 
 It supports the opcodes of numbers, text, bytes and containers (protocols 3 to 5; `pickletools` in the standard library
 describes each), and NumPy arrays, scalars and dtypes, `OrderedDict`, `datetime` and `timedelta` (`pickled_data.py`). It
-rejects everything else by name, and containers that contain themselves. Decision 0036 says why this is not
+rejects everything else by name, and containers that contain themselves. Decision 0036 explains why this is not
 `pickle.Unpickler` with an allow-list: a pickle can crash that one.
 """
 

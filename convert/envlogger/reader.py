@@ -1,6 +1,6 @@
 """EnvLogger's directories behind the protocol of conversions, those that a crash left among them.
 
-Episodes are rebuilt from the steps alone: each begins where a step says that it is a first one. A killed EnvLogger
+Episodes are rebuilt from the steps alone: each begins where a step states that it is a first one. A killed EnvLogger
 leaves an index that is empty or too short, which would merge the episodes after its end; the index is used for nothing
 but which metadata belong to the episode that begins at a step.
 
@@ -55,7 +55,7 @@ _ENDS: Final = frozenset(end.value for end in End if end is not End.INCOMPLETE)
 class EnvLoggerReader:
     """Reads a directory of EnvLogger's. A `PartReader`.
 
-    dm_env says that a last step with discount 0 is a terminal one, and that another one was cut off; an episode without
+    dm_env defines a last step with discount 0 as terminal, and any other as cut off; an episode without
     a last step was interrupted.
     """
 

@@ -147,7 +147,7 @@ def read_episodes(shard: Shard) -> Iterator[Episode]:
     ):
         for episode, (_, metadata_offset) in enumerate(shard.episode_index.tolist()):
             records = tuple(_read_step(steps, int(shard.step_offsets[step])) for step in shard.steps_of(episode))
-            # A position of 0 or less says that there is none: the first 64 bytes are the file's signature.
+            # A position of 0 or less states that there is none: the first 64 bytes are the file's signature.
             about = _parse(_read_at(metadata, metadata_offset)) if metadata_offset > 0 else None
             yield Episode(about, records)
 

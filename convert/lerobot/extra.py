@@ -1,6 +1,6 @@
 """The files of rlds_kit in a LeRobot dataset: `meta/rlds_kit.json`, and a column of `meta/episodes`.
 
-LeRobot reads neither. The file says which fields of steps the features were made of, and holds the specs and what is
+LeRobot reads neither. The file lists the fields of steps the features were made of, and contains the specs and what is
 known of the dataset; the column holds what is known of an episode, and its final observation.
 """
 

@@ -3,7 +3,7 @@
 A frame is a step: its observation, the action that was done in it, and what came of that (`next.reward`, `next.done`).
 LeRobot does not record what was observed after the last action, so that is missing. An episode whose last frame says
 `next.truncated` was cut off; one whose last frame says `next.done` has ended, as LeRobot's own replay buffer takes it;
-of any other, nothing says that the environment ended it.
+of any other, nothing states that the environment ended it.
 """
 
 import functools
@@ -275,7 +275,7 @@ class LeRobotReader:
         )
 
     def _require_numbers(self, row: Mapping[str, Any], stored: Mapping[str, Any], place: str) -> None:
-        """Refuses frames of another episode, and such that are not where the table of episodes says."""
+        """Refuses frames of another episode, and those that are not where the table of episodes has them."""
         begin = row["dataset_from_index"]
         expected = {names.EPISODE_INDEX: row["episode_index"], names.INDEX: begin + np.arange(row["length"])}
         for name, each in expected.items():

@@ -116,7 +116,7 @@ def leaves(rows: Sequence[Any], name: str, unfit: Callable[[Any], str | None]) -
 
 
 def _flat(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """What is in a dict. An empty one says nothing as the whole, and is a value of its own in another."""
+    """What is in a dict. An empty one means nothing as the whole, and is a value of its own in another."""
     if isinstance(value, Mapping) and (value or not path):
         for key, each in value.items():
             yield from _flat(each, (*path, key))

@@ -32,7 +32,7 @@ def _recognises(data_format: str, path: Path) -> bool:
     try:
         stored = read_json(directory / METADATA_FILE).get("data_format", "hdf5" if has_file else None)
     except FormatError:
-        return has_file and data_format == "hdf5"  # whose reader says what is wrong with it
+        return has_file and data_format == "hdf5"  # whose reader reports what is wrong with it
     return bool(stored == data_format)
 
 

@@ -169,13 +169,13 @@ def _represents(dtype: np.dtype[Any], numbers: np.ndarray) -> bool:
 def _decoded(data: bytes, feature: Feature, shape: Iterable[int | None]) -> np.ndarray:
     lengths = [-1 if length is None else int(length) for length in shape]
     raw = _inflated(data, feature, lengths) if feature.encoding == "zlib" else data
-    if -1 in lengths and 0 in lengths:  # nothing says how long the unknown one was
+    if -1 in lengths and 0 in lengths:  # nothing states how long the unknown one was
         lengths = [0 if length == -1 else length for length in lengths]
     return np.frombuffer(raw, feature.dtype).reshape(lengths)
 
 
 def _inflated(data: bytes, feature: Feature, lengths: list[int]) -> bytes:
-    """The bytes of a value that is compressed: never more than its shape says."""
+    """The bytes of a value that is compressed: never more than its shape implies."""
     assert feature.dtype is not None  # noqa: S101  numbers have one
     most = _MOST_BYTES if -1 in lengths else math.prod(lengths) * feature.dtype.itemsize
     if not 0 <= most <= _MOST_BYTES:

@@ -118,7 +118,7 @@ class TfdsDirectory:
 
         Raises:
           NotADatasetError: a file is missing.
-          DamagedError: a file does not match its checksums, or ends too early; the message says where.
+          DamagedError: a file does not match its checksums, or ends too early; the message names the place.
           FormatError: a file has another number of records than the metadata.
         """
         for path, length, wanted in self.files_of(stretch):
@@ -191,11 +191,11 @@ def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> Path:
 
     Args:
       name: "name", "name/config", "name:version" or "name/config:version". Of several versions the highest is taken.
-      data_dir: where TFDS keeps its datasets; None: as `TFDS_DATA_DIR` says, or ~/tensorflow_datasets.
+      data_dir: where TFDS keeps its datasets; None: as `TFDS_DATA_DIR` specifies, or ~/tensorflow_datasets.
 
     Raises:
       ValueError: it is no such name, or there are several configurations to choose from.
-      NotADatasetError: it is not prepared; the message says how to do that.
+      NotADatasetError: it is not prepared; the message explains how.
     """
     matched = _NAME.fullmatch(name)
     if matched is None:

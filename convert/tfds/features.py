@@ -48,7 +48,7 @@ class Feature:
       encoding: of numbers "none", "bytes" or "zlib"; of images "png", "jpeg", or "" if any.
       levels: lengths of the sequences around it, the outermost first.
       optional: whether an episode may lack it.
-      minimum: smallest value, as the feature says.
+      minimum: smallest value, as the feature states.
       maximum: largest value, likewise.
       num_classes: of a ClassLabel.
     """

@@ -6,7 +6,7 @@ Rows that are out of order are not consecutive, so every transition between them
 episode, a clock was set in the middle (record with one that never goes back, as rlds_kit does), or two episodes were
 joined.
 
-Sort the rows if all of them are there; else cut the episode where the finding says (`rlds-kit trim`).
+Sort the rows if all of them are there; else cut the episode at the place in the finding (`rlds-kit trim`).
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 The discount of an action is 0, and the episode goes on after it or is not marked as terminated.
 
-A discount of 0 says that nothing that comes later counts. In the middle of an episode that is often a second episode
+A discount of 0 states that nothing that comes later counts. In the middle of an episode that is often a second episode
 that was joined to the first, and at the end a termination that is marked as something else. dm_env allows it, so it
 is a warning.
 

@@ -8,7 +8,7 @@ A reset in the middle is no truncation, but Minari marks it as one, and conversi
 truncations into terminations. Value learning bootstraps at a truncation and not at a termination, so each of these
 mistakes puts a false target on the last transition (Pardo et al., "Time Limits in Reinforcement Learning", 2018).
 
-Mark the episode as the finding says. An end that the caller made is INTERRUPTED in rlds_kit.
+Mark the episode as the finding recommends. An end that the caller made is INTERRUPTED in rlds_kit.
 """
 
 from collections.abc import Iterable

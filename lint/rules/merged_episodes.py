@@ -1,6 +1,6 @@
 """Two episodes are joined to one.
 
-A step in the middle says that it is a first or a last one; or the environment, made again, ends an episode before the
+A step in the middle states that it is a first or a last one; or the environment, made again, ends an episode before the
 recording does, though every observation up to there came out; or an episode has more actions than the environment's
 time limit allows (a warning where its wrappers are not known); or an index knows fewer episodes than there are first
 steps, so that readers which trust it join the rest.
@@ -10,7 +10,7 @@ episode come to belong to the one before, and its own reader gives them as one. 
 of one episode to the first of the next never happened, and returns are summed across it.
 
 rlds_kit's reader of EnvLogger's directories rebuilds the episodes from their steps: `rlds-kit convert` gives sound
-data. Elsewhere cut the episode where the finding says (`rlds-kit trim`).
+data. Elsewhere cut the episode at the place in the finding (`rlds-kit trim`).
 """
 
 from collections.abc import Iterable

@@ -9,7 +9,7 @@ its own state teaches a value function that the last action changed nothing, and
 value is bootstrapped from there.
 
 Record the final observation; Gymnasium's vector environments have it in `final_obs`. If it is lost, leave it out
-rather than making one up: an episode of ours may lack it, and then says so in its mask.
+rather than making one up: an episode of ours may lack it, and then states so in its mask.
 """
 
 import itertools

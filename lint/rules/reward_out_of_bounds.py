@@ -26,6 +26,6 @@ class RewardOutOfBounds(BoundsCheck):
     reads = (REWARD, DISCOUNT)
 
     def begin(self, subject: Subject) -> Iterable[Hit]:
-        """Gathers the bounds; discounts have some whether or not the spec says so."""
+        """Gathers the bounds; discounts have some whether or not the spec states so."""
         yield from super().begin(subject)
         self._bounds.setdefault(DISCOUNT, (np.zeros(()), np.ones(())))

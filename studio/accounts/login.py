@@ -62,7 +62,7 @@ def by_token(connection: Connection, token: str, kind: Kind = Kind.ACCESS) -> Lo
 
 
 def by_invitation(connection: Connection, invitation: str, name: str, email: str | None) -> Login:
-    """Makes an account of the role that the invitation says.
+    """Makes an account of the role that the invitation names.
 
     Raises:
       NotFoundError: the invitation is not valid any more.

@@ -24,7 +24,7 @@ async def read(request: Request, model: type[M]) -> M:
     """The body of a request.
 
     Raises:
-      ApiError: it is too long, no JSON, or not as the model says; `where` says which part.
+      ApiError: it is too long, no JSON, or not as the model states; `where` names the part.
     """
     return checked(await _json(request), model)
 

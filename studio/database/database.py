@@ -36,7 +36,7 @@ class Database:
           url: "sqlite:////absolute/path/studio.db", or "postgresql://user@host/name".
 
         Raises:
-          DatabaseError: it cannot be opened; the text says why.
+          DatabaseError: it cannot be opened; the message gives the reason.
           MissingExtraError: what it needs is not installed.
         """
         thread = ThreadPoolExecutor(1, thread_name_prefix="rlds_kit-database")

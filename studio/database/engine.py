@@ -60,9 +60,9 @@ def sqlite_file(url: URL) -> Path | None:
 def _make_private(path: Path) -> None:
     """Makes a file that only its user can read, before anything is in it; takes one that is there from all others.
 
-    It says who people are. SQLite gives the files beside it the same permissions.
+    It identifies people. SQLite gives the files beside it the same permissions.
     """
-    with contextlib.suppress(OSError):  # of somebody else, or on a disk without permissions; SQLite says what is wrong
+    with contextlib.suppress(OSError):  # not ours, or a disk without permissions; SQLite reports what is wrong
         with contextlib.suppress(FileExistsError):  # not opened if it is there: closing it would end SQLite's own locks
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         for each in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):

@@ -89,7 +89,7 @@ class Query:
 
     Attributes:
       viewer: the account that sees it.
-      relations: that it must have to an episode; `accounts.permissions` says which.
+      relations: that it must have to an episode; see `accounts.permissions` for which.
       study: id of a study.
       session: id of a session.
       agent: id of a person, in published data.

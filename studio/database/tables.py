@@ -1,7 +1,7 @@
 """The tables. `migrations/` makes the same ones; a test compares them.
 
 Ids are 32 hexadecimal digits. Times are UTC, in nanoseconds since 1970. Steps are never here, but in recordings. What
-says who somebody is stands in `personal` and nowhere else.
+identifies a person stands in `personal` and nowhere else.
 """
 
 import secrets

@@ -1,4 +1,4 @@
-"""People: an account, and apart from it what says who somebody is."""
+"""People: an account, and apart from it what identifies a person."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -89,7 +89,7 @@ class Controls:
 def controls_of(env: Any, space: gymnasium.Space[Any] | None = None) -> Controls:
     """How people act in an environment of Gymnasium, PettingZoo or dm_env.
 
-    Discrete actions have the keys of `known_actions`, else those that the environment itself says
+    Discrete actions have the keys of `known_actions`, else those that the environment itself reports
     (`get_keys_to_action`), else those of their names (`get_action_meanings`), else digits and letters. Actions that
     have no names are called by their numbers. A box of up to seven numbers is moved by pairs of keys and by sticks.
 

@@ -80,7 +80,7 @@ class GymnasiumPlayable:
         return list(self._views.values())[camera]()
 
     def _find_views(self) -> dict[str, View]:
-        render: Any = self._env.render  # an array or text, as its mode says
+        render: Any = self._env.render  # an array or text, as its mode requires
         return views_of(render, self.declared.fields[OBSERVATION], lambda: self._observation) | mujoco_views(self._env)
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ def _make(spec: EnvironmentSpec) -> gymnasium.Env[Any, Any]:
 
 
 def _modes(name: str) -> list[str]:
-    """The render modes that an environment says it has."""
+    """The render modes that an environment declares."""
     creator = gymnasium.envs.registration.load_env_creator
     entry = gymnasium.spec(name).entry_point
     made = creator(entry) if isinstance(entry, str) else entry

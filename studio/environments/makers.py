@@ -11,7 +11,7 @@ import dm_env
 def makers(module: str) -> dict[str, Callable[..., Any]]:
     """The functions of a module that say that they make environments, by "module:function".
 
-    Only public functions that the module itself has, and whose annotation says that they return a `dm_env.Environment`:
+    Only public functions of the module itself that are annotated as returning a `dm_env.Environment`:
     the maker of a study can call them, with any arguments, and nothing else.
 
     Args:

@@ -36,7 +36,7 @@ class Exports:
 
     Args:
       directory: for exports; each has a directory of its own there.
-      deleted: says which of some episodes were deleted since they were chosen; it is called before an export is made,
+      deleted: returns which of some episodes were deleted since they were chosen; called before an export is made,
         and again before anybody can have it.
       limits: for each person.
       clock: in nanoseconds since 1970.

@@ -7,7 +7,7 @@ INTERNAL_FIELDS: Final = ("play", "picture", "info", "time_ns", "keys", "image",
 """Fields of steps that are left out where an export is stripped.
 
 "play" has keys, shown frames, who acted and the messages between seats; "picture" is what was shown; "info" is what
-an environment returns beside the observation; "time_ns" says how fast a person was. RLDS Creator's own recordings call
+an environment returns beside the observation; "time_ns" shows how fast a person was. RLDS Creator's own recordings call
 them "keys", "image" and "info".
 """
 PERSONAL: Final = frozenset(
@@ -16,11 +16,11 @@ PERSONAL: Final = frozenset(
     hostname""".split()  # noqa: SIM905  a table is clearer as text
 )
 """Metadata, and entries of nests in metadata and steps, that are always left out. Episodes have public ids in their
-place: `public_id` and `agent_id`. "judgements" says who gave which reward; rewards themselves are in layers."""
+place: `public_id` and `agent_id`. "judgements" names who gave which reward; rewards themselves are in layers."""
 
 
 def without_personal(value: Any) -> Any:
-    """A value without entries that say who somebody is, however deep they are.
+    """A value without entries that identify a person, however deep they are.
 
     >>> without_personal({"score": 3, "user": "ann", "more": [{"E-mail": "ann@example.org"}]})
     {'score': 3, 'more': [{}]}
@@ -33,7 +33,7 @@ def without_personal(value: Any) -> Any:
 
 
 def is_personal(name: Any) -> bool:
-    """Whether an entry of this name says who somebody is.
+    """Whether an entry of this name identifies a person.
 
     >>> is_personal("User-ID"), is_personal("agent_id")
     (True, False)

@@ -187,7 +187,7 @@ def _spec(directories: Sequence[str], names: Sequence[str]) -> specs.Dict:
     """The declared fields of the export: those of the recording that can hold the steps of all others.
 
     Raises:
-      ConversionError: there is none; says what differs.
+      ConversionError: there is none; names what differs.
     """
     fields = together(directories, {}).fields
     return specs.Dict({name: spec for name, spec in fields.items() if name in names})

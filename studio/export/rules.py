@@ -18,8 +18,8 @@ class Rules:
       end_tags: labels of steps; the first step that has one of them becomes the last of its episode.
       tag_columns: whether every step says for every label that some step has whether it has it, as `tag:<label>`; and
         every episode, for the labels of whole episodes.
-      format: one of `rlds_kit.convert.formats.WRITABLE`. Others than ours may not hold everything; the report says what
-        they did not.
+      format: one of `rlds_kit.convert.formats.WRITABLE`. Formats other than ours may lose some; the report names what
+        was left out.
     """
 
     strip: bool = True

@@ -182,7 +182,7 @@ class _Lines:
 
 
 def _end_with_server() -> None:
-    """What the server says is nothing; that it says nothing more is all."""
+    """Ends this process when the server is gone: its end of the pipe closes; what it sends does not matter."""
     while os.read(0, 1):  # not by a buffered file, whose lock would be locked at the end
         pass
     os._exit(1)

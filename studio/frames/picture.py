@@ -39,7 +39,7 @@ _FLAT_COLORS: Final = 64
 _FLAT_SHARE: Final = 8
 """A flat picture takes less than this part of its bytes."""
 _LOOK_EVERY: Final = 30
-"""Pictures are of the same kind for so long, unless their size says otherwise."""
+"""Pictures are of the same kind for so long, unless their size shows otherwise."""
 _SAMPLE: Final = 7, 3
 """One row and one column of so many are checked."""
 

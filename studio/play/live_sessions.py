@@ -81,7 +81,7 @@ class LiveSessions:
           is_guest: whether they came by the link of a study.
 
         Raises:
-          NotAdmittedError: it cannot be played; the reason says why.
+          NotAdmittedError: it cannot be played; the message gives the reason.
         """
         while session in self._live and self._live[session].is_ending:
             await self.end_of(session)

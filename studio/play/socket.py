@@ -38,7 +38,7 @@ def play_route(
 
     Args:
       sessions: that it leads to.
-      host: who says who may come in.
+      host: decides who may join.
       origins: pages of other origins that may connect, such as "https://example.org"; the server's own always may.
       messages_per_second: that a window may send.
     """

@@ -47,7 +47,7 @@ def names_of(provenance: Mapping[str, Any]) -> tuple[str, ...]:
 
 @functools.lru_cache
 def _atari(game: str, is_full: bool) -> tuple[str, ...]:
-    """As the emulator says, if it is here and has the game."""
+    """As the emulator reports, if it is here and has the game."""
     try:
         import ale_py
         from ale_py import roms

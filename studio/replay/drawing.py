@@ -54,7 +54,7 @@ class Drawings:
           step: of it.
 
         Raises:
-          ApiError: it cannot be drawn; the message says why.
+          ApiError: it cannot be drawn; the message gives the reason.
         """
         drawing = self._of(directory, episode)
         found = drawing.picture(step)

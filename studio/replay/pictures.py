@@ -1,6 +1,6 @@
 """Which arrays are pictures, and their frames as a browser shows them.
 
-An array says nothing of what its axes mean; shapes do. Four channels are taken as four grey frames, one after the
+An array does not tell what its axes mean; shapes do. Four channels are taken as four grey frames, one after the
 other: in recordings of agents that is what they are.
 """
 

@@ -32,7 +32,7 @@ def series(episode: Episode) -> Series:
 
 
 def profile(episode: Episode, first: int = 0, end: int | None = None, points: int = MOST_POINTS) -> dict[str, Any]:
-    """The rewards of some steps as JSON; `routes` says what is in it.
+    """The rewards of some steps as JSON; see `routes` for what is in it.
 
     Args:
       episode: of which.

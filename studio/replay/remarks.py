@@ -39,7 +39,7 @@ def add(admitted: Admitted, episode: uuid.UUID, body: Any) -> None:
     """Adds an annotation, and takes back the one that it replaces.
 
     Args:
-      admitted: who says so, and where the episode is.
+      admitted: decides that, and knows where the episode is.
       episode: what it is about.
       body: the body of the request, see `routes`.
 

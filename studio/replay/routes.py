@@ -97,7 +97,7 @@ MOST_AT_ONCE: Final = 1000
 
 
 def replay_routes(library: Library, review: Review, drawings: Drawings) -> Sequence[BaseRoute]:
-    """The routes of the replay, for any server that says where episodes are and who may do what.
+    """The routes of the replay, for any server that knows where episodes are and who may do what.
 
     Args:
       library: where episodes are, and who may see and annotate them.

@@ -33,7 +33,7 @@ _FACTS: Final = ("driver", "keys", "shown_frame", "is_default")
 
 
 def episode_facts(admitted: Admitted, wanted: uuid.UUID) -> dict[str, Any]:
-    """What is shown once for an episode; `routes` says what is in it.
+    """What is shown once for an episode; see `routes` for what is in it.
 
     Raises:
       ApiError: there is no such episode.

@@ -57,7 +57,7 @@ class WorkerPool:
         """Makes an environment in the process that has the fewest.
 
         Raises:
-          RequestFailedError: it cannot be made; the text says why.
+          RequestFailedError: it cannot be made; the message gives the reason.
           PoolFullError: there is no room for another one.
           EnvironmentLostError: making it crashed or hangs.
         """

@@ -16,7 +16,7 @@ from rlds_kit.studio.frames.picture import Encoded, Encoder, Picture, Quality
 from rlds_kit.studio.workers import requests
 
 PLAY: Final = "play"
-"""The field of a step that says who acted, and how."""
+"""The field of a step that names who acted, and how."""
 PICTURE: Final = "picture"
 """The field of a step with what there was to see, where pictures are recorded."""
 _SEED_BITS: Final = 31
@@ -136,7 +136,7 @@ class Stage:
             return observed
         try:
             picture = self._playable.picture(view.camera)
-        except Exception:  # noqa: BLE001  `show` says so; what was observed is recorded first
+        except Exception:  # noqa: BLE001  `show` reports it; what was observed is recorded first
             return observed
         self._drawn = {view.camera: picture}
         return observed if picture is None else {**observed, PICTURE: copy_value(picture)}

@@ -36,7 +36,7 @@ TRAININGS = {
     "freeway": Training(Search(population=24, elite=5, generations=12), steps=2_048),
     "pong": Training(Search(population=60, elite=10, generations=30), steps=1_000),
 }
-"""Games that have a checkpoint; another one is trained as `Training()` says."""
+"""Games that have a checkpoint; another one is trained as `Training()` specifies."""
 
 
 def train_policy(game: str, training: Training, seed: int = 0, report: Any = None) -> LinearPolicy:

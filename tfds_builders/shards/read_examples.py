@@ -26,7 +26,7 @@ def read_back(spec: ShardSpec) -> Iterator[EpisodeInfo]:
             steps = episode[STEPS]
             digest = values_digest({**episode, STEPS: map(_as_rows, steps)}, features)
         except ImportError:
-            raise  # TFDS says which library decodes images
+            raise  # TFDS's message names the library that decodes images
         except Exception as error:  # of any class: TFDS, protobuf, zlib and PNG have their own
             raise DamagedError(f"{spec.path}: record {number} cannot be decoded: {error}") from error
         yield EpisodeInfo(uuid.UUID(episode[EPISODE_ID].decode()), len(steps), digest)

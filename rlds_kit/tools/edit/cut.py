@@ -17,7 +17,7 @@ from rlds_kit.tools.upkeep.repaired import Repaired, Span
 from rlds_kit.tools.upkeep.source import SourceEpisode
 
 TRIMMED: Final = "trimmed"
-"""The entry of an episode's provenance that says what it was cut from; no digest covers it."""
+"""The entry of an episode's provenance that states what it was cut from; no digest covers it."""
 
 
 class Cut(NamedTuple):

@@ -94,7 +94,7 @@ def draw(found: Histograms) -> "Figure":
 
 
 def save(figure: "Figure", path: str | os.PathLike[str]) -> None:
-    """Writes a figure; the ending of the path says how: .png, .svg, .pdf.
+    """Writes a figure; the ending of the path determines how: .png, .svg, .pdf.
 
     Raises:
       OSError: it cannot be written.

@@ -1,4 +1,4 @@
-"""What a dataset says of itself: name, licence, citation, and the `dataset.json` that is published with them."""
+"""The description of a dataset: name, licence, citation, and the `dataset.json` that is published with them."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path

@@ -90,7 +90,7 @@ def croissant(facts: Facts, items: Sequence[Item], published: dt.date) -> str:
         "description": about.description or f"{facts.statistics.episodes:,} recorded episodes.",
         "license": licence_of(about.licence).url or about.licence,
         "citeAs": about.citation,
-        "version": f"1.0.0+{facts.content_digest}",  # what follows the plus says which data it is (semver.org, item 10)
+        "version": f"1.0.0+{facts.content_digest}",  # what follows the plus identifies the data (semver.org, item 10)
         "datePublished": published.isoformat(),
         "keywords": ["reinforcement learning", "episodes", "RLDS"],
         "distribution": [*(_file(item) for item in items), _shards()],

@@ -27,7 +27,7 @@ class Problem:
 
 
 class PublishError(RldsKitError, RuntimeError):
-    """A dataset could not be published; the message says what to do."""
+    """A dataset could not be published; the message explains what to do."""
 
 
 class NotPublishableError(PublishError):

@@ -22,7 +22,7 @@ _MAIN: Final = "main"
 class Hub:
     """A dataset repository; it is made if it is not there, and so is the branch.
 
-    `HF_ENDPOINT` says where the hub is, `HF_TOKEN` or `hf auth login` who you are.
+    `HF_ENDPOINT` is the address of the hub, `HF_TOKEN` or `hf auth login` who you are.
 
     Args:
       url: hf://org/name, or hf://org/name@branch.
@@ -103,7 +103,7 @@ class Hub:
             return {entry.path: entry for entry in tree if isinstance(entry, RepoFile)}
 
     def _require_all(self, items: Sequence[Item], revision: str) -> None:
-        """Compares what the hub says it has, sizes and digests, with what was sent."""
+        """Compares what the hub lists, sizes and digests, with what was sent."""
         there = self._files(revision)
         wrong = [item.path for item in items if not _is_same(there.get(item.path), item)]
         if wrong:

@@ -35,7 +35,7 @@ def stage(
 
     Args:
       dataset: that passed the checks.
-      about: what it says of itself, completed.
+      about: its description, completed.
       address: what `rlds_kit.open` takes to read the published dataset; empty if it cannot.
       report: of `verify`.
       folder: an empty one, to write to.

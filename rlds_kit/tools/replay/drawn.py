@@ -15,7 +15,7 @@ MODE: Final = "rgb_array"
 
 
 class NotDrawnError(RldsKitError, ValueError):
-    """The frame of a step cannot be rendered; the message says why."""
+    """The frame of a step cannot be rendered; the message gives the reason."""
 
 
 def why_not_drawn(episode: Episode) -> str:

@@ -1,4 +1,4 @@
-"""Makes the environment of an episode again, or says why that cannot be done.
+"""Makes the environment of an episode again, or explains why that is impossible.
 
 Only what this process knows already is called; see `rlds_kit.base.environment`.
 """

@@ -71,7 +71,7 @@ class Report:
 
     @property
     def not_replayed(self) -> tuple[Outcome, ...]:
-        """Episodes that were not played again, or not to their end; each says why."""
+        """Episodes that were not played again, or not to their end; each has a reason."""
         return tuple(each for each in self.outcomes if each.reason)
 
     @property

@@ -207,6 +207,6 @@ def check_episode(
       episode: what a survey of the shard found of it.
       declared: the shard's spec.
       is_locked: whether it may still be being recorded.
-      deviating: names of declared fields in which, as the shard says, something else came; that is no damage.
+      deviating: names of declared fields in which, as the shard states, something else came; that is no damage.
     """
     return _Check(file, episode, declared, deviating).run(is_locked=is_locked)

@@ -1,4 +1,4 @@
-"""Checks what a shard says of itself: header, spec, index and footer against what is in the file."""
+"""Checks what describes a shard: header, spec, index and footer against what is in the file."""
 
 import uuid
 from collections.abc import Iterator

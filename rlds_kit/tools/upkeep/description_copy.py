@@ -15,7 +15,7 @@ _ABOUT = ("name", "description", "citation", "licence")
 
 
 def copy_description(source: Path, destination: Path, headers: list[pb.ShardHeader]) -> str | None:
-    """Copies dataset.json, or makes a new one from the first of `headers` and says why."""
+    """Copies dataset.json, or makes a new one from the first of `headers` and reports why."""
     reason = _unusable(source, headers)
     if reason is None:
         with whole_file(destination / directories.DESCRIPTION) as temporary:

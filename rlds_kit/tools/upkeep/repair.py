@@ -1,4 +1,4 @@
-"""Makes a good copy of a damaged dataset, and says exactly what was lost."""
+"""Makes a good copy of a damaged dataset, and lists exactly what was lost."""
 
 import os
 import uuid

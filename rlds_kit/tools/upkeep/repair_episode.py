@@ -1,4 +1,4 @@
-"""Copies one episode as a plan says, and says what it lost."""
+"""Copies one episode by a plan, and lists what it lost."""
 
 import uuid
 from collections.abc import Iterable, Iterator

@@ -12,7 +12,7 @@ from rlds_kit.tools.upkeep.salvage import Plan
 
 
 def repair_layers(source: Path, destination: Path, plans: Mapping[bytes, tuple[bytes, Plan]]) -> list[Loss]:
-    """Copies the annotations that are good, of what is left of the episodes; says what is lost.
+    """Copies the annotations that are good, of what is left of the episodes; lists what is lost.
 
     Args:
       source: the dataset.

@@ -1,4 +1,4 @@
-"""How an episode says that it was repaired: an entry of its provenance, which no digest covers.
+"""How it is recorded that an episode was repaired: an entry of its provenance, which no digest covers.
 
 `{"repaired": {"undefined": [[path, first step, end step], ...], "start": bool, "end": bool}}`. Whole steps that were
 lost show in `step_index`.

@@ -1,4 +1,4 @@
-"""A dataset that is edited: its episodes, shard by shard, and what it says of itself."""
+"""A dataset that is edited: its episodes, shard by shard, and its description."""
 
 import os
 import uuid
