@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.spec.batches import stacked
 
 MEMORY: Final = 4096
 """Maximum number of valid values in the cache."""
@@ -28,6 +29,11 @@ class ActionCheck:
         self.is_due = True
         """Whether no invalid action was found yet."""
         self._fine: set[tuple[type, object]] = set()
+
+    def are_fine(self, actions: object) -> bool:
+        """Whether all actions of a batch match; False also if that is unknown."""
+        spec = stacked(self._spec)
+        return not (specs.problems(spec, actions) or specs.out_of_bounds(spec, actions))
 
     def __call__(self, action: object) -> None:
         """Warns about the first action that does not match."""

@@ -240,18 +240,23 @@ class EpisodeLog:
     def _break_off(self, error: BaseException) -> None:
         """Ends the episode after its last valid row: continuing it would join steps that are not consecutive."""
         self._left_out = None
-        if isinstance(error, SpecError):
-            error.add_note(SPEC_HINT)
-        if isinstance(error, UnsupportedTypeError) and error.place.partition("/")[0] == INFO:
-            error.add_note(INFO_HINT)
-        try:
-            self._end(EpisodeEnd.INTERRUPTED, (False, False), None)
-        except RldsKitError as again:
-            if not isinstance(error, RecordingError):
-                error.add_note(f"The episode could not be ended either: {again}")
-        else:
-            if isinstance(error, Exception) and not isinstance(error, Warning):  # issued after the row was recorded
-                error.add_note(BROKEN_OFF)
+        break_off(error, lambda: self._end(EpisodeEnd.INTERRUPTED, (False, False), None))
+
+
+def break_off(error: BaseException, end: Callable[[], None]) -> None:
+    """Ends an episode of which a row could not be recorded, and adds to the error what that means and what to do."""
+    if isinstance(error, SpecError):
+        error.add_note(SPEC_HINT)
+    if isinstance(error, UnsupportedTypeError) and error.place.partition("/")[0] == INFO:
+        error.add_note(INFO_HINT)
+    try:
+        end()
+    except RldsKitError as again:
+        if not isinstance(error, RecordingError):
+            error.add_note(f"The episode could not be ended either: {again}")
+    else:
+        if isinstance(error, Exception) and not isinstance(error, Warning):  # issued after the row was recorded
+            error.add_note(BROKEN_OFF)
 
 
 def _fields(custom: object) -> Mapping[str, Any]:

@@ -3,6 +3,8 @@
 import uuid
 from typing import Any
 
+import numpy as np
+
 from rlds_kit.base.reset_chain import ResetChain
 
 
@@ -34,12 +36,45 @@ class ResetCounter:
             self._seed, self._seeded_reset = seed, self._all_resets
             self._resets = self._steps = 0
 
-    def step(self) -> None:
-        """Counts the next step, whether it is recorded or not."""
-        self._steps += 1
+    def step(self, count: int = 1) -> None:
+        """Counts the next steps, whether they are recorded or not."""
+        self._steps += count
 
     def provenance(self) -> dict[str, Any]:
         """The provenance entry of an episode that begins now; empty if there was no seed yet."""
         if self._seed is None:
             return {}
         return ResetChain(self._instance, self._seeded_reset, self._seed, self._resets, self._steps).provenance()
+
+
+class ResetCounters:
+    """The same for environments that step together; counting a step costs the same for any number of them.
+
+    >>> counters = ResetCounters(2)
+    >>> counters.reset(1, 7)
+    >>> counters.step(np.array([True, True]))
+    >>> counters.provenance(1)["reset_chain"]["steps"]
+    1
+    """
+
+    def __init__(self, count: int) -> None:
+        self._counters = [ResetCounter() for _ in range(count)]
+        self._steps = np.zeros(count, np.int64)  # not passed on yet
+
+    def reset(self, index: int, seed: object) -> None:
+        """Counts a reset of one of them, with a seed or with None."""
+        self._pass_on(index).reset(seed)
+
+    def step(self, which: np.ndarray) -> None:
+        """Counts a step of those that `[count]` bool selects."""
+        self._steps += which
+
+    def provenance(self, index: int) -> dict[str, Any]:
+        """As `ResetCounter.provenance`, of one of them."""
+        return self._pass_on(index).provenance()
+
+    def _pass_on(self, index: int) -> ResetCounter:
+        counter = self._counters[index]
+        counter.step(int(self._steps[index]))
+        self._steps[index] = 0
+        return counter

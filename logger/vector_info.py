@@ -5,9 +5,14 @@ likewise. Some vector environments omit masks; then all sub-environments have th
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+
+FINAL: Final = ("final_obs", "_final_obs", "final_info", "_final_info")
+"""The keys that SAME_STEP adds to infos."""
+STATISTICS: Final = ("episode",)
+"""The key of RecordEpisodeStatistics, which refers to the ended episode, unlike the other infos of the reset."""
 
 
 def split(infos: Mapping[str, Any], index: int, num_envs: int) -> dict[str, Any]:
@@ -24,14 +29,10 @@ def split(infos: Mapping[str, Any], index: int, num_envs: int) -> dict[str, Any]
     >>> split(infos, 1, 2)
     {'step': np.int64(8)}
     """
-    if not isinstance(infos, Mapping):
-        raise TypeError(
-            f"infos: expected Gymnasium's dict of batches, got {type(infos).__name__}; put the wrapper that changes "
-            "them around the logger, or record with record_info=False"
-        )
+    check(infos)
     found = {}
     for key, batch in infos.items():
-        if _is_mask(key, infos):
+        if is_mask(key, infos):
             continue
         mask = infos.get(f"_{key}")
         if mask is None or mask[index]:
@@ -39,7 +40,22 @@ def split(infos: Mapping[str, Any], index: int, num_envs: int) -> dict[str, Any]
     return found
 
 
-def _is_mask(key: object, infos: Mapping[str, Any]) -> bool:
+def check(infos: object) -> None:
+    """Raises TypeError if infos are no dict."""
+    if not isinstance(infos, Mapping):
+        raise TypeError(
+            f"infos: expected Gymnasium's dict of batches, got {type(infos).__name__}; put the wrapper that changes "
+            "them around the logger, or record with record_info=False"
+        )
+
+
+def is_mask(key: object, infos: Mapping[str, Any]) -> bool:
+    """Whether the value of a key is the mask of another key.
+
+    >>> infos = {"lives": [3], "_lives": [True], "_private": [1]}
+    >>> [key for key in infos if is_mask(key, infos)]
+    ['_lives']
+    """
     # If an environment itself has a key "_key" beside "key", that has its own mask, "__key".
     return isinstance(key, str) and key[:1] == "_" and key[1:] in infos and f"_{key}" not in infos
 
@@ -65,3 +81,24 @@ def _row(batch: Any, index: int) -> Any:  # an observation of any type
     if isinstance(batch, tuple):
         return tuple(_row(item, index) for item in batch)
     return batch[index]
+
+
+def final(infos: Mapping[str, Any], index: int, num_envs: int) -> tuple[Any, dict[str, Any]]:
+    """The last observation and info of an episode that ended in this step, with autoreset SAME_STEP.
+
+    The observation is None if the environment does not return it.
+    """
+    every = split(infos, index, num_envs)
+    ended = {key: every[key] for key in STATISTICS if key in every}
+    return final_observation(infos, index), {**every.get("final_info", {}), **ended}
+
+
+def of_steps(infos: Mapping[str, Any]) -> dict[str, Any]:
+    """The infos without what SAME_STEP adds to them."""
+    check(infos)
+    return {key: item for key, item in infos.items() if key not in FINAL}
+
+
+def of_resets(infos: Mapping[str, Any]) -> dict[str, Any]:
+    """The infos, with autoreset SAME_STEP, of the episodes that have begun in this step."""
+    return {key: item for key, item in of_steps(infos).items() if str(key).removeprefix("_") not in STATISTICS}

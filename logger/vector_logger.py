@@ -7,33 +7,28 @@ from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
-from gymnasium.vector.utils import iterate
 
-from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
-from rlds_kit.logger import provenance, vector_info
+from rlds_kit.base.step import ACTION
+from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.autoreset import mode_of
-from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
-from rlds_kit.logger.gymnasium_logger import declare, ending_of
+from rlds_kit.logger.batch_fields import as_array, value_of
+from rlds_kit.logger.episode_log import Callback, Callbacks, InfoFunction
+from rlds_kit.logger.gymnasium_logger import declare
 from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
 from rlds_kit.logger.recording import Recording, close_both
-from rlds_kit.logger.reset_counter import ResetCounter
+from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
-from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
+from rlds_kit.logger.vector_columns import VectorColumns
+from rlds_kit.logger.vector_rows import VectorRows
 from rlds_kit.storage.recorder import Recorder
 
 RESET_MASK: Final = "reset_mask"
 """The reset option that selects the sub-environments to reset."""
-FINAL: Final = ("final_obs", "_final_obs", "final_info", "_final_info")
-"""The keys that SAME_STEP adds to infos."""
-STATISTICS: Final = ("episode",)
-"""The key of RecordEpisodeStatistics, which refers to the ended episode, unlike the other infos of the reset."""
 BYPASSES: Final = frozenset(("reset_async", "reset_wait", "step_async", "step_wait", "send", "recv", "xla"))
 """Methods of some vector environments that make steps without calling the wrapper."""
-
-Flags = tuple[bool, bool]
 
 if TYPE_CHECKING:
     _Wrapper = VectorWrapper[Any, Any, Any, Any, Any]
@@ -102,21 +97,29 @@ class VectorLogger(_Wrapper):
         self._mode = mode_of(envs)
         reward_space = getattr(envs.unwrapped, "single_reward_space", None)
         declared = declare(envs.single_observation_space, envs.single_action_space, reward_space)
+        self._declared = declared
         self._check_action = ActionCheck(declared.fields[ACTION])
         schedulers = [None if make_scheduler is None else make_scheduler(index) for index in range(envs.num_envs)]
         callbacks = [Callbacks(step_fn, episode_fn, each, info_fn if record_info else None) for each in schedulers]
+        need_rows = any(each != Callbacks() for each in callbacks)
         environment = provenance.of_vector(envs)
         self._recording = Recording(
             self, directory, declared, metadata=metadata, environment=environment, **tolerant(options)
         )
-        recorder = self._recording.recorder
-        self._logs = [EpisodeLog(recorder, each, envs, record_time=record_time) for each in callbacks]
-        for log in self._logs:
-            self._recording.before_close(log.interrupt)
-        self._need_time_steps = any(each.need_time_steps for each in callbacks)
-        self._record_info = record_info
+        self._resets = ResetCounters(envs.num_envs)
+        shared: dict[str, Any] = {
+            "mode": self._mode,
+            "resets": self._resets,
+            "record_info": record_info,
+            "record_time": record_time,
+        }
+        self._log = (
+            VectorRows(self._recording.recorder, declared, callbacks, envs, **shared)
+            if need_rows
+            else VectorColumns(self._recording.recorder, declared, envs.num_envs, **shared)
+        )
+        self._recording.before_close(self._log.interrupt)
         self._seeds = SeedSource() if draw_seeds else None
-        self._resets = [ResetCounter() for _ in range(envs.num_envs)]
         self._resets_next = np.zeros(envs.num_envs, np.bool_)
         self._is_expecting = False
         self._counts_seeds_by_rank = type(envs.unwrapped).__module__.startswith("ale_py")
@@ -153,18 +156,14 @@ class VectorLogger(_Wrapper):
         self._expect()
         seeds = self._seed_of_each(passed, chosen)
         for index in chosen:
-            self._resets[index].reset(seeds[index])
+            self._resets.reset(index, seeds[index])
         observations, infos = self.env.reset(seed=passed, options=options)
         if passed is seed and seed is not None and self._seeds is not None:
             self._seeds.follow(seed)
         self._resets_next[chosen] = False
-        each = list(iterate(self.env.observation_space, observations))
-        failures = _Failures()
-        for index in chosen:
-            with failures:
-                self._start(index, each[index], infos, seed=seeds[index], options=given)
+        errors = self._log.start(chosen, observations, infos, seeds=seeds, options=given)
         self._is_expecting = False
-        failures.raise_first()
+        errors.raise_it()
         return observations, infos
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:  # of the environment's types
@@ -178,31 +177,21 @@ class VectorLogger(_Wrapper):
           UnsupportedTypeError: a value cannot be recorded.
         """
         self._recording.check()
-        taken = list(iterate(self.env.action_space, copy_value(actions)))  # a copy: the environment may change them
-        for index in self._playing() if self._check_action.is_due else ():
-            self._check_action(taken[index])
+        taken = as_array(copy_value(actions))  # a copy: the environment may change them
+        if self._check_action.is_due and not self._check_action.are_fine(taken):
+            for index in self._playing():
+                self._check_action(value_of(taken, index, self._declared.fields[ACTION]))
         self._expect()
-        for counter, is_reset in zip(self._resets, self._resets_next.tolist(), strict=True):
-            if is_reset:
-                counter.reset(None)
-            else:
-                counter.step()
+        self._resets.step(~self._resets_next)
+        for index in np.flatnonzero(self._resets_next).tolist():
+            self._resets.reset(index, None)
         result = self.env.step(actions)
-        observations, rewards, terminations, truncations, infos = result
-        each = list(iterate(self.env.observation_space, observations))
-        failures = _Failures()
-        for index, log in enumerate(self._logs):
-            flags = bool(terminations[index]), bool(truncations[index])
-            with failures:
-                if self._resets_next[index]:
-                    self._start(index, each[index], infos, autoreset=True)
-                elif log.is_running:
-                    self._step(index, each[index], (taken[index], rewards[index]), flags, infos)
+        errors = self._log.step(taken, result, self._resets_next)
         if self._mode is AutoresetMode.NEXT_STEP:
             # When an autoreset is due, the flags of this call belong to the reset: both False.
-            self._resets_next = np.logical_or(terminations, truncations) & ~self._resets_next
+            self._resets_next = np.logical_or(result[2], result[3]) & ~self._resets_next
         self._is_expecting = False
-        failures.raise_first()
+        errors.raise_it()
         return result
 
     def close(self, **kwargs: Any) -> None:  # passed through
@@ -216,64 +205,13 @@ class VectorLogger(_Wrapper):
     def _expect(self) -> None:
         """As `EpisodeLog.expect`, for all sub-environments, because one call steps all of them."""
         if self._is_expecting:
-            for log in self._logs:
-                log.interrupt()
-            self._resets_next[:] = False
+            self._log.interrupt()
+            self._resets_next = np.zeros(self.num_envs, np.bool_)
         self._is_expecting = True
-
-    def _start(
-        self, index: int, observation: object, infos: dict[str, Any], *, autoreset: bool = False, **given: object
-    ) -> None:
-        info = vector_info.split(infos, index, self.num_envs)
-        time_step = GymnasiumTimeStep.restart(observation, info, index) if self._need_time_steps else None
-        self._logs[index].start(
-            self._observed(observation, info),
-            time_step,
-            provenance={"sub_environment": index, "autoreset": autoreset, **self._resets[index].provenance()},
-            **given,
-        )
-
-    def _step(
-        self, index: int, observation: object, acted: tuple[object, object], flags: Flags, infos: dict[str, Any]
-    ) -> None:
-        ending = ending_of(*flags)
-        if self._mode is not AutoresetMode.SAME_STEP:
-            self._add(index, observation, acted, flags, vector_info.split(infos, index, self.num_envs))
-            return
-        own = {key: item for key, item in infos.items() if key not in FINAL}
-        if ending is None:
-            self._add(index, observation, acted, flags, vector_info.split(own, index, self.num_envs))
-            return
-        final = vector_info.final_observation(infos, index)
-        every = vector_info.split(infos, index, self.num_envs)
-        ended = {key: every[key] for key in STATISTICS if key in every}
-        self._add(index, final, acted, flags, {**every.get("final_info", {}), **ended})
-        # The returned observation is already the first one of the next episode.
-        self._resets[index].reset(None)
-        fresh = {key: item for key, item in own.items() if str(key).removeprefix("_") not in STATISTICS}
-        self._start(index, observation, fresh, autoreset=True)
-
-    def _add(
-        self, index: int, observation: object, acted: tuple[object, object], flags: Flags, info: dict[str, Any]
-    ) -> None:
-        action, reward = acted
-        time_step = None
-        if self._need_time_steps:
-            time_step = GymnasiumTimeStep.transition(observation, reward, flags, info, index)
-        self._logs[index].step(
-            {} if observation is None else self._observed(observation, info),
-            {ACTION: action, REWARD: reward, DISCOUNT: 0.0 if flags[0] else 1.0},
-            time_step,
-            ending=ending_of(*flags),
-            flags=flags,
-        )
-
-    def _observed(self, observation: object, info: dict[str, Any]) -> dict[str, Any]:
-        return {OBSERVATION: observation, INFO: info} if self._record_info else {OBSERVATION: observation}
 
     def _playing(self) -> list[int]:
         """The sub-environments that execute an action at the next step."""
-        return [i for i, log in enumerate(self._logs) if log.is_running and not self._resets_next[i]]
+        return [int(index) for index in np.flatnonzero(self._log.running & ~self._resets_next)]
 
     def _chosen(self, options: dict[str, Any] | None) -> list[int]:
         """The sub-environments that a reset with these options resets."""
@@ -321,30 +259,6 @@ class VectorLogger(_Wrapper):
         if name.startswith("_") or name == "env":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.env, name)
-
-
-class _Failures:
-    """Lets a loop continue after errors, and raises the first one at its end."""
-
-    def __init__(self) -> None:
-        self._first: Exception | None = None
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        if self._first is None:
-            self._first = error
-        return True
-
-    def raise_first(self) -> None:
-        """Raises the first error, if any."""
-        if self._first is not None:
-            raise self._first
 
 
 def _check(envs: object) -> None:

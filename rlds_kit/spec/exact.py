@@ -33,6 +33,26 @@ def holds(dtype: np.dtype[typing.Any], value: object) -> bool:
     return not array.ndim and (array.dtype == dtype or _always(dtype, array.dtype) or _holds(dtype, array))
 
 
+def holds_all(dtype: np.dtype[typing.Any], values: np.ndarray) -> bool:
+    """Whether `holds` is true of every number in an array.
+
+    >>> [holds_all(np.dtype("float32"), np.array([1, last])) for last in (1 << 24, 1 + (1 << 24))]
+    [True, False]
+    """
+    kind, own = _kind(dtype), _kind(values.dtype)
+    if values.dtype == dtype or not values.size or _always(dtype, values.dtype):
+        return True
+    if kind not in FITS.get(own, "") or values.dtype.type in (np.longdouble, np.clongdouble):
+        return False
+    if own in "iu":
+        extremes = int(values.min()), int(values.max())
+        if kind in "iu":
+            return all(_holds_int(dtype, each) for each in extremes)
+        if max(map(abs, extremes)) > _FLOAT64_INTEGERS:  # casting back may overflow: machines differ
+            return all(_holds_int(dtype, each) for each in values.reshape(-1).tolist())
+    return _survives(values, _component(dtype) if own in "iuf" else dtype)
+
+
 def _holds_float(dtype: np.dtype[typing.Any], number: float) -> bool:
     if dtype == _FLOAT64:
         return True

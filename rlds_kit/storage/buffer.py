@@ -140,10 +140,31 @@ def make_buffer(key: ColumnKey, expected_rows: int, pool: ArrayPool) -> Buffer:
     Raises:
       UnsupportedTypeError: the dtype is not one that is recorded.
     """
-    if key.dtype is not None:
-        dtypes.name_of(key.dtype, key.path)
+    _require_supported(key)
     if key.kind == pb.ARRAY:
         return ArrayBuffer(key, expected_rows, pool)
+    return NumberBuffer(key) if key.kind in _NUMBERS else BytesBuffer(key)
+
+
+def stored(key: ColumnKey, item: Any) -> np.ndarray:  # any value of this column
+    """A copy of a value in the form in which its column stores it: for text and the like, its bytes.
+
+    Raises:
+      UnsupportedTypeError: the dtype is not one that is recorded.
+
+    >>> stored(ColumnKey("info/name", pb.TEXT, None, 1), "ada").tolist()
+    [97, 100, 97]
+    """
+    _require_supported(key)
+    if key.kind == pb.NONE:
+        return np.empty(0, np.uint8)
+    if key.kind == pb.ARRAY or key.kind in _NUMBERS:
+        return np.array(item, columns.storage_dtype(key), order="C")
+    return np.frombuffer(_ENCODERS.get(key.kind, bytes)(item), np.uint8)
+
+
+def _require_supported(key: ColumnKey) -> None:
+    if key.dtype is not None:
+        dtypes.name_of(key.dtype, key.path)
     if key.kind == pb.SCALAR and key.dtype is not None and key.dtype.hasobject:
         raise UnsupportedTypeError(key.path, key.dtype)
-    return NumberBuffer(key) if key.kind in _NUMBERS else BytesBuffer(key)

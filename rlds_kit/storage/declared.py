@@ -57,6 +57,11 @@ class DeclaredFields:
             self.forget()
             raise
 
+    def takes_any(self, name: str) -> bool:
+        """Whether values of a field are recorded whether they match the declaration or not."""
+        field = self._fields.get(name)
+        return not isinstance(field, _Declared) or field.takes_any
+
     def forget(self) -> None:
         """Removes the names that were new in the last row, because that row is not recorded."""
         for side, name in self._met:
@@ -116,11 +121,12 @@ class _Declared:
             return
         begin = len(found.keys)
         self._branch.collect(item, found)
-        if not self._takes_any:
+        if not self.takes_any:
             self._check(item, list(found)[begin:])
 
     @property
-    def _takes_any(self) -> bool:
+    def takes_any(self) -> bool:
+        """Whether values are recorded whether they match or not."""
         return self._name == ACTION or self._name in self._deviations.fields
 
     def _check(self, item: object, leaves: list[tuple[ColumnKey, Any]]) -> None:
@@ -130,7 +136,7 @@ class _Declared:
         is_whole = len(signature) == len(leaves)
         if not is_whole or self._known != signature:
             self._deviations.check(self._name, self._spec, item)
-            if self._takes_any:
+            if self.takes_any:
                 return
             self._known = signature if is_whole else None
         if type(item) is np.ndarray and is_whole and len(leaves) == 1:
@@ -138,7 +144,7 @@ class _Declared:
 
     def fits_by_form(self, item: Any) -> bool:
         """Whether values of the form of one that fits do fit."""
-        return self._takes_any or fits_by_form(self._spec, item)
+        return self.takes_any or fits_by_form(self._spec, item)
 
 
 class _Dynamic:

@@ -3,24 +3,18 @@
 import time
 import uuid
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import RecordingError
 from rlds_kit.base.step import EpisodeEnd
-from rlds_kit.spec import value
 from rlds_kit.storage.declared import DeclaredFields
+from rlds_kit.storage.episode_messages import end_message
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.jobs import Block, Discard, End, Start
 from rlds_kit.storage.leaf import Leaves
 from rlds_kit.storage.policy import BLOCK_ROWS
 from rlds_kit.storage.row_buffer import RowBuffer
-
-_ENDINGS: Final = {
-    EpisodeEnd.TERMINATED: pb.TERMINATED,
-    EpisodeEnd.TRUNCATED: pb.TRUNCATED,
-    EpisodeEnd.INTERRUPTED: pb.INTERRUPTED,
-}
 
 
 class EpisodeRecorder:
@@ -41,7 +35,12 @@ class EpisodeRecorder:
         self._last_block = range(0)
         self._leaving: Block | None = None  # a block while it is passed to the writer thread
         self._buffer = self._new_buffer()
-        intake.add(start.episode_id, self)
+        intake.add(self)
+
+    @property
+    def ids(self) -> tuple[bytes]:
+        """The id of the episode."""
+        return (self.id.bytes,)
 
     @property
     def waiting_bytes(self) -> int:
@@ -102,16 +101,8 @@ class EpisodeRecorder:
           ValueError: `ending` is INCOMPLETE, which only readers assign.
           RecordingError: the episode has ended already, or the recorder cannot write.
         """
-        if ending not in _ENDINGS:
-            raise ValueError(f"expected TERMINATED, TRUNCATED or INTERRUPTED, got {ending.name}")
         self._check()
-        message = pb.EpisodeEnd(
-            episode_id=self.id.bytes,
-            ending=_ENDINGS[ending],
-            terminated=terminated or ending is EpisodeEnd.TERMINATED,
-            truncated=truncated or ending is EpisodeEnd.TRUNCATED,
-            metadata=value.encode(dict(metadata or {}), "metadata"),
-        )
+        message = end_message(self.id.bytes, ending, terminated=terminated, truncated=truncated, metadata=metadata)
         if acted:
             self.act(acted)
         with self._intake.lock:
@@ -157,7 +148,7 @@ class EpisodeRecorder:
 
     def interrupt(self) -> None:
         """Ends the episode as INTERRUPTED. The caller holds the intake's monitor."""
-        self._finish(pb.EpisodeEnd(episode_id=self.id.bytes, ending=pb.INTERRUPTED, metadata=value.encode({})))
+        self._finish(end_message(self.id.bytes, EpisodeEnd.INTERRUPTED))
 
     def _check(self) -> None:
         self._intake.check()
@@ -215,4 +206,4 @@ class EpisodeRecorder:
 
     def _close(self) -> None:
         self._ended, self.oldest = True, None
-        self._intake.remove(self.id.bytes)
+        self._intake.remove(self)

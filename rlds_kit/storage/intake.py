@@ -4,6 +4,7 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Iterable
 from typing import Protocol
 
 from rlds_kit.base.errors import RecordingError
@@ -14,20 +15,24 @@ from rlds_kit.storage.shard_set import ShardSet
 from rlds_kit.storage.writer_thread import WriterThread
 
 
-class OpenEpisode(Protocol):
-    """The interface of an open episode; the caller of its methods holds the monitor."""
+class OpenEpisodes(Protocol):
+    """The interface of what buffers the rows of open episodes; the caller of its methods holds the monitor."""
 
     oldest: float | None
+
+    @property
+    def ids(self) -> Iterable[bytes]:
+        """The ids of the episodes."""
 
     @property
     def waiting_bytes(self) -> int:
         """Bytes of rows that are in no block yet."""
 
     def cut(self) -> None:
-        """Makes a block of the buffered rows."""
+        """Makes blocks of the buffered rows."""
 
     def interrupt(self) -> None:
-        """Ends the episode as INTERRUPTED."""
+        """Ends the episodes as INTERRUPTED."""
 
 
 class Intake:
@@ -50,21 +55,21 @@ class Intake:
         self.closed = self._finished = False
         self._pid = os.getpid()
         self._in_child = False
-        self._open: dict[bytes, OpenEpisode] = {}
-        self._memory_limit = memory_limit
+        self._open: dict[OpenEpisodes, None] = {}
+        self.memory_limit = memory_limit
         self._bytes_since_sync = 0
         self._thread = WriterThread(self.monitor, shards, policy.interval, self._cut_waiting)
         _opened.add(self)
         self._shards = shards
 
-    def add(self, episode_id: bytes, episode: OpenEpisode) -> None:
-        """Registers an open episode."""
+    def add(self, episodes: OpenEpisodes) -> None:
+        """Registers open episodes."""
         with self.lock:
-            self._open[episode_id] = episode
+            self._open[episodes] = None
 
-    def remove(self, episode_id: bytes) -> None:
-        """Unregisters an episode that has ended. The caller holds the monitor."""
-        self._open.pop(episode_id, None)
+    def remove(self, episodes: OpenEpisodes) -> None:
+        """Unregisters episodes that have ended. The caller holds the monitor."""
+        self._open.pop(episodes, None)
 
     def put(self, job: Job) -> None:
         """Passes a job to the writer thread. The caller holds the monitor."""
@@ -78,7 +83,7 @@ class Intake:
 
     def after_row(self) -> None:
         """Waits until memory is below the limit, and syncs if the policy requires it. The caller holds the monitor."""
-        if self._thread.buffered_bytes >= self._memory_limit:
+        if self._thread.buffered_bytes >= self.memory_limit:
             self._free_memory()
         each_bytes = self.policy.each_bytes
         if self.policy.each_step or (each_bytes is not None and self._bytes_since_sync >= each_bytes):
@@ -99,7 +104,7 @@ class Intake:
         if self._in_child:
             return {}
         with self.lock:
-            return {key: self._thread.durable.get(key, 0) for key in self._open}
+            return {key: self._thread.durable.get(key, 0) for each in self._open for key in each.ids}
 
     def check(self) -> None:
         """Raises an error if recording is not possible any more.
@@ -130,7 +135,7 @@ class Intake:
             return
         with self.lock:
             self.closed = True
-            for episode in list(self._open.values()):
+            for episode in list(self._open):
                 episode.interrupt()
         # If Ctrl-C interrupts the wait, `_finished` is still False, and the next call (at the latest the one at exit)
         # waits again.
@@ -151,20 +156,20 @@ class Intake:
     def _cut_waiting(self, seconds: float) -> None:
         """Makes blocks of rows that are at least this old. The caller holds the monitor."""
         latest = time.monotonic() - seconds
-        for episode in self._open.values():
+        for episode in self._open:
             if episode.oldest is not None and episode.oldest <= latest:
                 episode.cut()
 
     def _free_memory(self) -> None:
         """Cuts the largest buffers until those left have half of the limit, then waits for the disk."""
-        waiting = sorted(self._open.values(), key=lambda episode: episode.waiting_bytes, reverse=True)
-        surplus = sum(episode.waiting_bytes for episode in waiting) - self._memory_limit // 2
+        waiting = sorted(self._open, key=lambda episode: episode.waiting_bytes, reverse=True)
+        surplus = sum(episode.waiting_bytes for episode in waiting) - self.memory_limit // 2
         for episode in waiting:
             if surplus <= 0 or not episode.waiting_bytes:
                 break
             surplus -= episode.waiting_bytes
             episode.cut()
-        self._thread.wait_for_memory(self._memory_limit)
+        self._thread.wait_for_memory(self.memory_limit)
 
 
 _opened: "weakref.WeakSet[Intake]" = weakref.WeakSet()

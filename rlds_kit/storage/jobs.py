@@ -1,10 +1,26 @@
 """The jobs of the writer thread."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.storage.row_buffer import RowBuffer
+from rlds_kit.storage.column import Column
+
+
+class BufferedRows(Protocol):
+    """The rows of a block that are not written yet.
+
+    Attributes:
+      nbytes: of all rows.
+    """
+
+    nbytes: int
+
+    def seal(self) -> list[Column]:
+        """All columns that have rows. Nothing can be added afterwards."""
+
+    def release(self) -> None:
+        """Frees the memory; columns that `seal` returned must not be used any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +36,7 @@ class Block:
 
     episode_id: bytes
     rows: range
-    buffer: RowBuffer
+    buffer: BufferedRows
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,3 +78,14 @@ class FlushPolicy:
         if self.block_rows is not None:
             return rows >= self.block_rows or nbytes >= self.block_bytes
         return (rows >= BLOCK_ROWS and nbytes >= SMALL_BLOCK_BYTES) or nbytes >= self.block_bytes
+
+    def rows_of_block(self, row_bytes: int) -> int:
+        """The number of rows with which a block closes, if each has this many bytes.
+
+        >>> FlushPolicy().rows_of_block(100), FlushPolicy(block_rows=8).rows_of_block(100)
+        (656, 8)
+        """
+        most = max(1, -(-self.block_bytes // max(1, row_bytes)))
+        if self.block_rows is not None:
+            return min(self.block_rows, most, BLOCK_ROWS_LIMIT)
+        return min(max(BLOCK_ROWS, -(-SMALL_BLOCK_BYTES // max(1, row_bytes))), most, BLOCK_ROWS_LIMIT)

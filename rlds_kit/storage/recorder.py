@@ -1,7 +1,6 @@
 """Records episodes: buffers rows from the caller; a background thread compresses and writes them."""
 
 import os
-import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +12,10 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.spec import value
 from rlds_kit.spec.message import to_message
 from rlds_kit.storage import directory as directories
+from rlds_kit.storage.batch_recorder import BatchRecorder
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.deviations import Deviations
+from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.policy import FlushPolicy
@@ -97,15 +98,17 @@ class Recorder:
           RecordingError: the recorder is closed, has failed, or belongs to another process.
         """
         self._intake.check()
-        start = pb.EpisodeStart(
-            episode_id=uuid.uuid4().bytes,
-            metadata=value.encode(dict(metadata or {}), "metadata"),
-            seed=value.encode(seed, "seed"),
-            options=value.encode(options, "options"),
-            provenance=value.encode(dict(provenance or {}), "provenance"),
-            started_unix_ns=time.time_ns(),
-        )
+        start = start_message(metadata=metadata, seed=seed, options=options, provenance=provenance)
         return EpisodeRecorder(self._intake, DeclaredFields(self.declared, self._deviations), start)
+
+    def start_batch(self, lanes: int) -> BatchRecorder:
+        """Prepares the recording of environments that step together; any number of recorders may be open at once.
+
+        Raises:
+          RecordingError: the recorder is closed, has failed, or belongs to another process.
+        """
+        self._intake.check()
+        return BatchRecorder(self._intake, DeclaredFields(self.declared, self._deviations), lanes)
 
     def flush(self) -> None:
         """Returns when all recorded rows are durable.

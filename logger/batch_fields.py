@@ -1,0 +1,134 @@
+"""Turns batches, arrays of one value for each environment, into the columns of a row of all of them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from rlds_kit import spec as specs
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.spec.dtypes import NUMERIC
+from rlds_kit.spec.exact import holds_all
+from rlds_kit.storage.batch_leaves import BatchLeaf
+from rlds_kit.storage.declared import DeclaredFields
+from rlds_kit.storage.leaf import ColumnKey, Leaves
+
+Batch = Any  # arrays, and dicts and tuples of them, or a sequence of one value for each environment
+
+
+def as_array(batch: Batch) -> Batch:
+    """A batch of a device (JAX, Torch) as a NumPy array; anything else unchanged.
+
+    >>> as_array([1, 2])
+    [1, 2]
+    """
+    if isinstance(batch, Mapping):
+        return {key: as_array(item) for key, item in batch.items()}
+    if isinstance(batch, tuple):
+        return tuple(as_array(item) for item in batch)
+    if isinstance(batch, np.ndarray | list) or not hasattr(batch, "__array__"):
+        return batch
+    return batch.detach().cpu().numpy() if hasattr(batch, "detach") else np.asarray(batch)
+
+
+def value_of(batch: Batch, index: int, spec: specs.Spec | None) -> Any:  # a value of any type
+    """The value of one environment: dicts and tuples that the spec declares are batched item by item.
+
+    >>> value_of({"x": np.arange(3)}, 1, None)
+    {'x': np.int64(1)}
+    """
+    if isinstance(batch, Mapping):
+        fields = spec.fields if isinstance(spec, specs.Dict) else dict.fromkeys(batch)
+        return {key: value_of(batch[key], index, each) for key, each in fields.items() if key in batch}
+    if isinstance(batch, tuple) and isinstance(spec, specs.Tuple):
+        return tuple(value_of(item, index, each) for item, each in zip(batch, spec.items, strict=True))
+    return batch[index]
+
+
+class NotColumnsError(Exception):
+    """A batch has values that must be recorded one by one."""
+
+
+class BatchField:
+    """A field whose batches become columns. What is found out about one batch applies to all of the same form.
+
+    Args:
+      name: of the field.
+      spec: of the value of one environment; None: nothing is declared.
+      lanes: number of environments.
+    """
+
+    def __init__(self, name: str, spec: specs.Spec | None, lanes: int) -> None:
+        self._name, self._spec, self._lanes = name, spec, lanes
+        self._form: list[tuple[np.dtype[Any], tuple[int, ...]]] = []
+        self._keys: list[ColumnKey] = []
+
+    def leaves(self, batch: Batch, fields: DeclaredFields, *, is_acted: bool) -> list[BatchLeaf]:
+        """The columns of a batch.
+
+        Raises:
+          NotColumnsError: its values must be recorded one by one, which also determines what is wrong with them.
+        """
+        found = list(self._arrays(batch, self._spec))
+        arrays = [array for array, _ in found]
+        form = [(array.dtype, array.shape) for array in arrays]
+        if form != self._form:
+            self._learn(batch, arrays, fields, is_acted=is_acted)
+            self._form = form
+        if not all(_fits(array, spec) for array, spec in found) and not fields.takes_any(self._name):
+            raise NotColumnsError
+        return [BatchLeaf(key, array) for key, array in zip(self._keys, arrays, strict=True)]
+
+    def _arrays(self, batch: Batch, spec: specs.Spec | None) -> Iterator[tuple[np.ndarray, specs.Spec | None]]:
+        """The arrays in a batch, in the order of its leaves, with the spec of the value of one environment."""
+        if isinstance(batch, Mapping) and isinstance(spec, specs.Dict | None):
+            fields = dict.fromkeys(batch) if spec is None else spec.fields
+            for name, each in fields.items():
+                if name in batch:
+                    yield from self._arrays(batch[name], each)
+        elif isinstance(batch, tuple) and isinstance(spec, specs.Tuple) and len(batch) == len(spec.items):
+            for item, each in zip(batch, spec.items, strict=True):
+                yield from self._arrays(item, each)
+        elif is_column(batch, self._lanes) and isinstance(spec, specs.Array | None):
+            yield batch, spec
+        else:
+            raise NotColumnsError
+
+    def _learn(self, batch: Batch, arrays: list[np.ndarray], fields: DeclaredFields, *, is_acted: bool) -> None:
+        """Finds the columns by the value of one environment, as they are found for rows."""
+        self._form = []
+        row = {self._name: value_of(batch, 0, self._spec)}
+        try:
+            found = fields.leaves({}, row)[1] if is_acted else fields.leaves(row, {})[0]
+        except RldsKitError as error:
+            raise NotColumnsError from error
+        if fields.deviations.has_pending() or not _is_each(found, arrays):
+            raise NotColumnsError
+        self._keys = list(found.keys)
+
+
+def _fits(array: np.ndarray, spec: specs.Spec | None) -> bool:
+    """Whether all values fit if the first one does: numbers of another dtype depend on the value."""
+    return not isinstance(spec, specs.Array) or array.ndim > 1 or holds_all(spec.dtype, array)
+
+
+def is_column(batch: Batch, lanes: int) -> bool:
+    """Whether a batch is an array of one number, or array of numbers, for each environment.
+
+    >>> is_column(np.zeros((2, 3)), 2), is_column(["a", "b"], 2)
+    (True, False)
+    """
+    return (
+        type(batch) is np.ndarray
+        and batch.ndim > 0
+        and len(batch) == lanes
+        and batch.dtype.name in NUMERIC
+        and batch.dtype.isnative
+    )
+
+
+def _is_each(found: Leaves, arrays: list[np.ndarray]) -> bool:
+    """Whether the leaves of the first environment are the first elements of the arrays, in order."""
+    return len(found) == len(arrays) and all(
+        key.dtype == array.dtype and key.rank == array.ndim - 1 for key, array in zip(found.keys, arrays, strict=True)
+    )

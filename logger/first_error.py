@@ -1,0 +1,37 @@
+"""Lets a loop continue after errors."""
+
+from types import TracebackType
+
+
+class FirstError:
+    """Collects the errors of several `with` statements, and raises the first one when all is done.
+
+    >>> errors = FirstError()
+    >>> for value in (1, 0, 2):
+    ...     with errors:
+    ...         print(2 / value)
+    2.0
+    1.0
+    >>> errors.raise_it()
+    Traceback (most recent call last):
+    ZeroDivisionError: division by zero
+    """
+
+    def __init__(self) -> None:
+        self._error: Exception | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self._error = self._error or error
+        return True
+
+    def raise_it(self) -> None:
+        """Raises the first error, if there is one."""
+        if self._error is not None:
+            raise self._error

@@ -1,0 +1,229 @@
+"""Records the steps of environments that step together as columns: what a step costs does not grow with Python's calls.
+
+The recorded episodes are the same as with `vector_rows`. Values that no array can have, such as text, are recorded row
+by row, only for the environments that have them.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from rlds_kit import spec as specs
+from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, TIME_NS, EpisodeEnd
+from rlds_kit.logger import vector_info
+from rlds_kit.logger.batch_fields import BatchField, NotColumnsError, as_array, value_of
+from rlds_kit.logger.batch_infos import BatchInfos
+from rlds_kit.logger.episode_log import break_off
+from rlds_kit.logger.first_error import FirstError
+from rlds_kit.logger.reset_counter import ResetCounters
+from rlds_kit.logger.vector_result import VectorResult, start_provenance
+from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
+from rlds_kit.storage.episode_messages import start_message
+from rlds_kit.storage.recorder import Recorder
+
+Acted = tuple[Any, Any, np.ndarray]
+"""Actions, rewards, and `[environments]` bool, which episodes have terminated."""
+
+
+class VectorColumns:
+    """Records all environments at once.
+
+    Args:
+      recorder: of the episodes.
+      declared: the spec of one environment.
+      num_envs: number of environments.
+      mode: of autoresets.
+      resets: of the environments.
+      record_info: whether to record infos.
+      record_time: whether to record `time_ns`.
+
+    Attributes:
+      running: `[environments]` bool, which are within an episode.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        declared: specs.Dict,
+        num_envs: int,
+        *,
+        mode: AutoresetMode,
+        resets: ResetCounters,
+        record_info: bool,
+        record_time: bool,
+    ) -> None:
+        self.running = np.zeros(num_envs, np.bool_)
+        self._rows = recorder.start_batch(num_envs)
+        self._declared, self._num_envs, self._mode, self._resets = declared, num_envs, mode, resets
+        fields = {name: BatchField(name, declared.fields.get(name), num_envs) for name in (OBSERVATION, ACTION, REWARD)}
+        self._observation, self._action, self._reward = fields.values()
+        self._infos = BatchInfos(num_envs) if record_info else None
+        self._started_ns = np.zeros(num_envs, np.int64) if record_time else None
+        acted = self._rows.fields.leaves({}, {DISCOUNT: 1.0})[1]
+        self._discount = acted.keys[0]
+        observed = self._rows.fields.leaves({TIME_NS: 0}, {})[0]
+        self._time = observed.keys[0]
+
+    def interrupt(self) -> None:
+        """Ends open episodes as INTERRUPTED."""
+        lanes = np.flatnonzero(self.running)
+        self.running = np.zeros(self._num_envs, np.bool_)
+        self._rows.end(lanes.tolist(), EpisodeEnd.INTERRUPTED)
+
+    def start(
+        self,
+        chosen: Sequence[int],
+        observations: Any,
+        infos: dict[str, Any],
+        *,
+        seeds: Sequence[object],
+        options: object = None,
+    ) -> FirstError:
+        """Starts an episode of each chosen environment; `seeds` are those of all. Returns the errors."""
+        errors = FirstError()
+        lanes = np.array([*chosen], np.int64)
+        with errors:
+            for lane in chosen:
+                self._begin(lane, autoreset=False, seed=seeds[lane], options=options)
+        self._append(lanes, as_array(observations), infos, None, errors)
+        return errors
+
+    def step(self, actions: Any, result: VectorResult, resetting: np.ndarray) -> FirstError:
+        """Records the result of a step, or of an autoreset where `resetting` is true. Returns the errors."""
+        observations, rewards, terminations, truncations, infos = result
+        terminated, truncated = (np.asarray(as_array(each), np.bool_) for each in (terminations, truncations))
+        errors = FirstError()
+        for lane in np.flatnonzero(resetting).tolist():
+            self._begin(lane, autoreset=True)
+        ended = (terminated | truncated) & self.running & ~resetting
+        acted = as_array(actions), as_array(rewards), terminated
+        observations = as_array(observations)
+        if self._mode is AutoresetMode.SAME_STEP and ended.any():
+            own = vector_info.of_steps(infos)
+            self._append(np.flatnonzero(self.running & ~ended), observations, own, acted, errors)
+            self._append_final(np.flatnonzero(ended), infos, acted, errors)
+        else:
+            own = vector_info.of_steps(infos) if self._mode is AutoresetMode.SAME_STEP else infos
+            self._append(np.flatnonzero(self.running), observations, own, acted, errors)
+        self._end(ended & self.running, terminated, truncated)
+        if self._mode is AutoresetMode.SAME_STEP and ended.any():
+            # The returned observations are already the first ones of the next episodes.
+            lanes = np.flatnonzero(ended)
+            for lane in lanes.tolist():
+                self._resets.reset(lane, None)
+                self._begin(lane, autoreset=True)
+            self._append(lanes, observations, vector_info.of_resets(infos), None, errors)
+        return errors
+
+    def _begin(self, lane: int, *, autoreset: bool, **given: Any) -> None:
+        provenance = start_provenance(self._resets, lane, autoreset=autoreset)
+        self._rows.start(lane, start_message(provenance=provenance, **given))
+        self.running[lane] = True
+        if self._started_ns is not None:
+            self._started_ns[lane] = 0
+
+    def _end(self, ended: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
+        for flags in ((True, False), (False, True), (True, True)):
+            lanes = np.flatnonzero(ended & (terminated == flags[0]) & (truncated == flags[1])).tolist()
+            if lanes:
+                ending = EpisodeEnd.TERMINATED if flags[0] else EpisodeEnd.TRUNCATED
+                self.running[lanes] = False
+                self._rows.end(lanes, ending, terminated=flags[0], truncated=flags[1])
+
+    def _append(
+        self,
+        lanes: np.ndarray,
+        observations: Any,
+        infos: Any,
+        acted: Acted | None,
+        errors: FirstError,
+    ) -> None:
+        """Adds a row to some lanes."""
+        if not len(lanes):
+            return
+        times = self._times(lanes)
+        try:
+            leaves, single = self._leaves(observations, infos, acted, times)
+        except NotColumnsError:
+            leaves, single = BatchLeaves(), np.ones(self._num_envs, np.bool_)
+        with errors:
+            self._warn()
+        together = lanes[~single[lanes]]
+        if len(together):
+            self._rows.append(leaves, None if len(together) == self._num_envs else together)
+        for lane in lanes[single[lanes]].tolist():
+            with errors:
+                info = {} if self._infos is None else vector_info.split(infos, lane, self._num_envs)
+                observation = value_of(observations, lane, self._declared.fields.get(OBSERVATION))
+                self._append_row(lane, observation, info, acted, times)
+
+    def _leaves(
+        self, observations: Any, infos: Any, acted: Acted | None, times: np.ndarray | None
+    ) -> tuple[BatchLeaves, np.ndarray]:
+        """The columns of all lanes, and `[lanes]` bool: which must be recorded row by row."""
+        fields = self._rows.fields
+        observed = self._observation.leaves(observations, fields, is_acted=False)
+        single = np.zeros(self._num_envs, np.bool_)
+        if self._infos is not None:
+            found, single = self._infos.leaves(infos, fields)
+            observed += found
+        if times is not None:
+            observed.append(BatchLeaf(self._time, times))
+        if acted is None:
+            return BatchLeaves(observed), single
+        actions, rewards, terminated = acted
+        done = self._action.leaves(actions, fields, is_acted=True) + self._reward.leaves(rewards, fields, is_acted=True)
+        done.append(BatchLeaf(self._discount, np.where(terminated, 0.0, 1.0)))
+        return BatchLeaves(observed, done), single
+
+    def _append_final(self, lanes: np.ndarray, infos: dict[str, Any], acted: Acted, errors: FirstError) -> None:
+        """Adds the last row of episodes that ended with an autoreset in the same step."""
+        times = self._times(lanes)
+        for lane in lanes.tolist():
+            with errors:
+                observation, info = vector_info.final(infos, lane, self._num_envs)
+                self._append_row(lane, observation, info, acted, times)
+
+    def _append_row(
+        self,
+        lane: int,
+        observation: Any,
+        info: dict[str, Any],
+        acted: Acted | None,
+        times: np.ndarray | None,
+    ) -> None:
+        """Adds a row to one lane; its observation may be missing."""
+        observed = {} if observation is None else {OBSERVATION: observation}
+        if observed and self._infos is not None:
+            observed[INFO] = info
+        if observed and times is not None:
+            observed[TIME_NS] = int(times[lane])
+        done = {}
+        if acted is not None:
+            actions, rewards, terminated = acted
+            action = value_of(actions, lane, self._declared.fields.get(ACTION))
+            done = {ACTION: action, REWARD: rewards[lane], DISCOUNT: 0.0 if terminated[lane] else 1.0}
+        try:
+            self._rows.append_row(lane, *self._rows.fields.leaves(observed, done))
+            self._warn()
+        except BaseException as error:
+            self.running[lane] = False
+            break_off(error, lambda: self._rows.end([lane], EpisodeEnd.INTERRUPTED))
+            raise
+
+    def _warn(self) -> None:
+        deviations = self._rows.fields.deviations
+        if deviations.has_pending():
+            deviations.warn()
+
+    def _times(self, lanes: np.ndarray) -> np.ndarray | None:
+        """`[environments]` int64, nanoseconds since the first row of each episode."""
+        if self._started_ns is None:
+            return None
+        now = time.monotonic_ns()
+        first = lanes[self._started_ns[lanes] == 0]
+        self._started_ns[first] = now
+        return now - self._started_ns

@@ -1,0 +1,139 @@
+"""Records the steps of a vector environment row by row: an `EpisodeLog` for each sub-environment.
+
+This is how a vector environment is recorded where callbacks or schedulers need the steps of each sub-environment;
+`vector_columns` does the same for all of them at once.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from rlds_kit import spec as specs
+from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
+from rlds_kit.logger import vector_info
+from rlds_kit.logger.batch_fields import value_of
+from rlds_kit.logger.episode_log import Callbacks, EpisodeLog
+from rlds_kit.logger.first_error import FirstError
+from rlds_kit.logger.gymnasium_logger import ending_of
+from rlds_kit.logger.reset_counter import ResetCounters
+from rlds_kit.logger.time_step import GymnasiumTimeStep
+from rlds_kit.logger.vector_result import Flags, VectorResult, start_provenance
+from rlds_kit.storage.recorder import Recorder
+
+
+class VectorRows:
+    """Records each sub-environment by itself.
+
+    Args:
+      recorder: of the episodes.
+      declared: the spec of a sub-environment.
+      callbacks: for each sub-environment.
+      envs: the last argument of the callbacks.
+      mode: of autoresets.
+      resets: of the sub-environments.
+      record_info: whether to record infos.
+      record_time: whether to record `time_ns`.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        declared: specs.Dict,
+        callbacks: Sequence[Callbacks],
+        envs: object,
+        *,
+        mode: AutoresetMode,
+        resets: ResetCounters,
+        record_info: bool,
+        record_time: bool,
+    ) -> None:
+        self._declared, self._mode, self._resets, self._record_info = declared, mode, resets, record_info
+        self._logs: Final = [EpisodeLog(recorder, each, envs, record_time=record_time) for each in callbacks]
+        self._need_time_steps = any(each.need_time_steps for each in callbacks)
+
+    @property
+    def running(self) -> np.ndarray:
+        """`[sub-environments]` bool, which are within an episode."""
+        return np.array([log.is_running for log in self._logs])
+
+    def interrupt(self) -> None:
+        """Ends open episodes as INTERRUPTED."""
+        for log in self._logs:
+            log.interrupt()
+
+    def start(
+        self,
+        chosen: Sequence[int],
+        observations: Any,
+        infos: dict[str, Any],
+        *,
+        seeds: Sequence[object],
+        options: object = None,
+    ) -> FirstError:
+        """Starts an episode of each chosen sub-environment; `seeds` are those of all. Returns the errors."""
+        errors = FirstError()
+        for index in chosen:
+            with errors:
+                self._start(index, observations, infos, seed=seeds[index], options=options)
+        return errors
+
+    def step(self, actions: Any, result: VectorResult, resetting: np.ndarray) -> FirstError:
+        """Records the result of a step, or of an autoreset where `resetting` is true. Returns the errors."""
+        errors = FirstError()
+        for index, log in enumerate(self._logs):
+            with errors:
+                if resetting[index]:
+                    self._start(index, result[0], result[4], autoreset=True)
+                elif log.is_running:
+                    self._step(index, actions, result)
+        return errors
+
+    def _start(
+        self, index: int, observations: Any, infos: dict[str, Any], *, autoreset: bool = False, **given: object
+    ) -> None:
+        observation = value_of(observations, index, self._declared.fields[OBSERVATION])
+        info = vector_info.split(infos, index, len(self._logs))
+        time_step = GymnasiumTimeStep.restart(observation, info, index) if self._need_time_steps else None
+        self._logs[index].start(
+            self._observed(observation, info),
+            time_step,
+            provenance=start_provenance(self._resets, index, autoreset=autoreset),
+            **given,
+        )
+
+    def _step(self, index: int, actions: Any, result: VectorResult) -> None:
+        observations, rewards, terminations, truncations, infos = result
+        observation = value_of(observations, index, self._declared.fields[OBSERVATION])
+        acted = value_of(actions, index, self._declared.fields[ACTION]), rewards[index]
+        flags = bool(terminations[index]), bool(truncations[index])
+        if self._mode is not AutoresetMode.SAME_STEP:
+            self._add(index, observation, vector_info.split(infos, index, len(self._logs)), acted, flags)
+            return
+        if not any(flags):
+            own = vector_info.split(vector_info.of_steps(infos), index, len(self._logs))
+            self._add(index, observation, own, acted, flags)
+            return
+        self._add(index, *vector_info.final(infos, index, len(self._logs)), acted, flags)
+        # The returned observation is already the first one of the next episode.
+        self._resets.reset(index, None)
+        self._start(index, observations, vector_info.of_resets(infos), autoreset=True)
+
+    def _add(
+        self, index: int, observation: object, info: dict[str, Any], acted: tuple[object, object], flags: Flags
+    ) -> None:
+        action, reward = acted
+        time_step = None
+        if self._need_time_steps:
+            time_step = GymnasiumTimeStep.transition(observation, reward, flags, info, index)
+        self._logs[index].step(
+            {} if observation is None else self._observed(observation, info),
+            {ACTION: action, REWARD: reward, DISCOUNT: 0.0 if flags[0] else 1.0},
+            time_step,
+            ending=ending_of(*flags),
+            flags=flags,
+        )
+
+    def _observed(self, observation: object, info: dict[str, Any]) -> dict[str, Any]:
+        return {OBSERVATION: observation, INFO: info} if self._record_info else {OBSERVATION: observation}

@@ -1,0 +1,208 @@
+"""Buffers rows of many environments that step together: one array `[lanes, capacity, ...]` for each column.
+
+A row is copied for all lanes at once. Each lane is a stream of rows, of one episode after the other; a part of it
+becomes the columns of a block without another copy.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from rlds_kit.storage.array_pool import ArrayPool
+from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
+from rlds_kit.storage.buffer import stored
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.leaf import ColumnKey, Leaves
+
+Places = np.ndarray
+"""`[lanes]` int64, the number of rows of each lane: where its next row goes."""
+
+
+class BatchBuffer:
+    """The rows of all lanes since the last blocks.
+
+    Rows count from when the caller passes larger `places`: what an interrupted call has written before is overwritten,
+    after `clean`.
+
+    Args:
+      lanes: number of environments.
+      capacity: maximum rows of a lane.
+      pool: for memory.
+    """
+
+    def __init__(self, lanes: int, capacity: int, pool: ArrayPool) -> None:
+        self.capacity = capacity
+        self._observed, self._acted = (_Side(lanes, capacity, pool) for _ in range(2))
+        self._pool = pool
+
+    def put(self, leaves: BatchLeaves, lanes: np.ndarray | None, places: Places) -> None:
+        """Copies a row of some lanes; of all if `lanes` is None."""
+        self._observed.put(leaves.observed, lanes, places)
+        self._acted.put(leaves.acted, lanes, places)
+
+    def put_row(self, lane: int, observed: Leaves, acted: Leaves, places: Places) -> int:
+        """Copies a row of one lane; returns its bytes.
+
+        Raises:
+          UnsupportedTypeError: a dtype is not supported; `clean` must be called before the next row.
+        """
+        return self._observed.put_row(lane, observed, places) + self._acted.put_row(lane, acted, places)
+
+    def clean(self, places: Places) -> None:
+        """Removes what an interrupted call has left after the rows that count."""
+        self._observed.clean(places)
+        self._acted.clean(places)
+
+    def columns(self, lane: int, places: range, first_row: int) -> list[Column]:
+        """The columns of consecutive rows of an episode.
+
+        Args:
+          lane: of the episode.
+          places: of its rows.
+          first_row: the number of the first one in its episode.
+        """
+        # The first row of an episode has no action before it.
+        acted = range(places.start + (first_row == 0), places.stop)
+        return [
+            *self._observed.columns(lane, places, first_row),
+            *self._acted.columns(lane, acted, max(first_row - 1, 0)),
+        ]
+
+    def release(self) -> None:
+        """Returns the memory to the pool; columns must not be used any more."""
+        for side in (self._observed, self._acted):
+            for values in side.values.values():
+                self._pool.give(values.array)
+
+
+class _Values:
+    """The values of one column.
+
+    Attributes:
+      array: `[lanes, capacity, *shape]`.
+      present: `[lanes, capacity]` bool; None: every row has a value.
+    """
+
+    __slots__ = ("array", "present")
+
+    def __init__(self, array: np.ndarray, present: np.ndarray | None) -> None:
+        self.array, self.present = array, present
+
+
+class _Side:
+    """The observation side or the action side of rows."""
+
+    def __init__(self, lanes: int, capacity: int, pool: ArrayPool) -> None:
+        self.values: dict[ColumnKey, _Values] = {}
+        self._others: dict[ColumnKey, dict[int, list[tuple[int, np.ndarray]]]] = {}
+        """Values of another shape than their array's, by lane: places and values."""
+        self._all, self._every = np.arange(lanes), np.ones(lanes, np.bool_)
+        self._capacity, self._pool = capacity, pool
+
+    def put(self, leaves: list[BatchLeaf], lanes: np.ndarray | None, places: Places) -> None:
+        """Copies a row of some lanes."""
+        at: tuple[Any, Any] = _row_index(self._all, places) if lanes is None else (lanes, places[lanes])
+        for leaf in leaves:
+            values = self._values(leaf.key, leaf.values, places)
+            if leaf.values.shape[1:] != values.array.shape[2:]:
+                self._put_others(leaf, self._all if lanes is None else lanes, places)
+                continue
+            values.array[at] = leaf.values if lanes is None else leaf.values[lanes]
+            if leaf.mask is not None and values.present is None:
+                values.present = self._filled(places)
+            if values.present is not None:
+                mask = self._every if leaf.mask is None else leaf.mask
+                values.present[at] = mask if lanes is None else mask[lanes]
+        if len(leaves) < len(self.values):
+            self._omit({leaf.key for leaf in leaves}, places)
+
+    def put_row(self, lane: int, leaves: Leaves, places: Places) -> int:
+        """Copies a row of one lane; returns its bytes."""
+        place, nbytes = int(places[lane]), 0
+        for key, item in leaves:
+            value = stored(key, item)
+            nbytes += value.nbytes
+            values = self.values.get(key)
+            if values is None or values.array.shape[2:] != value.shape:
+                self._add_other(key, lane, place, value, places)
+            else:
+                values.array[lane, place] = value
+                if values.present is not None:
+                    values.present[lane, place] = True
+        self._omit(set(leaves.keys), places)
+        return nbytes
+
+    def clean(self, places: Places) -> None:
+        """Removes what is not in the first `places` rows of each lane."""
+        for values in self.values.values():
+            if values.present is not None:
+                values.present &= self._filled(places)
+        for by_lane in self._others.values():
+            for lane, found in by_lane.items():
+                by_lane[lane] = [each for each in found if each[0] < places[lane]]
+
+    def columns(self, lane: int, places: range, first_row: int) -> Iterator[Column]:
+        """The columns of some rows; `first_row` is the number of the first one."""
+        every = np.arange(first_row, first_row + len(places))
+        for key, values in self.values.items():
+            rows, found = every, values.array[lane, places.start : places.stop]
+            if values.present is not None:
+                present = values.present[lane, places.start : places.stop]
+                if not present.all():
+                    rows, found = rows[present], found[present]
+            others = [each for each in self._others.get(key, {}).get(lane, ()) if each[0] in places]
+            if others:
+                moved = [(place - places.start + first_row, value) for place, value in others]
+                yield _merged(key, [*zip(rows.tolist(), found, strict=True), *moved])
+            elif len(rows):
+                yield Column(key, rows, found)
+
+    def _values(self, key: ColumnKey, example: np.ndarray, places: Places) -> _Values:
+        """The values of a column; `example` is `[any, *shape]`, with the shape of most values, as far as is known."""
+        values = self.values.get(key)
+        if values is None:
+            array = self._pool.take((len(self._all), self._capacity, *example.shape[1:]), example.dtype)
+            present = np.zeros(array.shape[:2], np.bool_) if places.any() else None
+            values = self.values[key] = _Values(array, present)
+        return values
+
+    def _put_others(self, leaf: BatchLeaf, lanes: np.ndarray, places: Places) -> None:
+        for lane in lanes.tolist():
+            if leaf.mask is None or leaf.mask[lane]:
+                self._add_other(leaf.key, lane, int(places[lane]), leaf.values[lane].copy(), places)
+
+    def _add_other(self, key: ColumnKey, lane: int, place: int, value: np.ndarray, places: Places) -> None:
+        values = self._values(key, value[None], places)
+        if values.present is None:
+            values.present = self._filled(places)
+        if value.shape == values.array.shape[2:]:
+            values.array[lane, place], values.present[lane, place] = value, True
+        else:
+            self._others.setdefault(key, {}).setdefault(lane, []).append((place, value))
+
+    def _omit(self, given: set[ColumnKey], places: Places) -> None:
+        """Notes that the other columns have no value in a row."""
+        for key, values in self.values.items():
+            if values.present is None and key not in given:
+                values.present = self._filled(places)
+
+    def _filled(self, places: Places) -> np.ndarray:
+        return np.arange(self._capacity) < places[:, None]
+
+
+def _row_index(lanes: np.ndarray, places: Places) -> tuple[Any, Any]:
+    """The index of the next row of all lanes: a slice, which is much faster, if they have the same number of rows."""
+    place = int(places[0])
+    return (slice(None), place) if (places == place).all() else (lanes, places)
+
+
+def _merged(key: ColumnKey, items: Iterable[tuple[int, np.ndarray]]) -> Column:
+    """The column of values by row."""
+    ordered = sorted(items, key=lambda item: item[0])
+    rows = np.array([row for row, _ in ordered], np.int64)
+    values = [value for _, value in ordered]
+    if len({value.shape for value in values}) == 1:
+        return Column(key, rows, np.stack(values))
+    shapes = np.array([value.shape for value in values], np.int64).reshape(len(values), key.rank)
+    return Column(key, rows, np.concatenate([value.reshape(-1) for value in values]), shapes)
