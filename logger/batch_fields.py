@@ -1,7 +1,7 @@
 """Turns batches, arrays of one value for each environment, into the columns of a row of all of them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,17 +16,23 @@ from rlds_kit.storage.leaf import ColumnKey, Leaves
 Batch = Any  # arrays, and dicts and tuples of them, or a sequence of one value for each environment
 
 
+_DTYPES: Final = frozenset(map(np.dtype, NUMERIC))
+"""In the byte order of this machine."""
+
+
 def as_array(batch: Batch) -> Batch:
     """A batch of a device (JAX, Torch) as a NumPy array; anything else unchanged.
 
     >>> as_array([1, 2])
     [1, 2]
     """
+    if isinstance(batch, np.ndarray | list):
+        return batch
     if isinstance(batch, Mapping):
         return {key: as_array(item) for key, item in batch.items()}
     if isinstance(batch, tuple):
         return tuple(as_array(item) for item in batch)
-    if isinstance(batch, np.ndarray | list) or not hasattr(batch, "__array__"):
+    if not hasattr(batch, "__array__"):
         return batch
     return batch.detach().cpu().numpy() if hasattr(batch, "detach") else np.asarray(batch)
 
@@ -79,9 +85,11 @@ class BatchField:
             raise NotColumnsError
         return [BatchLeaf(key, array) for key, array in zip(self._keys, arrays, strict=True)]
 
-    def _arrays(self, batch: Batch, spec: specs.Spec | None) -> Iterator[tuple[np.ndarray, specs.Spec | None]]:
+    def _arrays(self, batch: Batch, spec: specs.Spec | None) -> Iterator[tuple[np.ndarray, specs.Array | None]]:
         """The arrays in a batch, in the order of its leaves, with the spec of the value of one environment."""
-        if isinstance(batch, Mapping) and isinstance(spec, specs.Dict | None):
+        if isinstance(spec, specs.Array | None) and is_column(batch, self._lanes):
+            yield batch, spec
+        elif isinstance(batch, Mapping) and isinstance(spec, specs.Dict | None):
             fields = dict.fromkeys(batch) if spec is None else spec.fields
             for name, each in fields.items():
                 if name in batch:
@@ -89,8 +97,6 @@ class BatchField:
         elif isinstance(batch, tuple) and isinstance(spec, specs.Tuple) and len(batch) == len(spec.items):
             for item, each in zip(batch, spec.items, strict=True):
                 yield from self._arrays(item, each)
-        elif is_column(batch, self._lanes) and isinstance(spec, specs.Array | None):
-            yield batch, spec
         else:
             raise NotColumnsError
 
@@ -107,9 +113,9 @@ class BatchField:
         self._keys = list(found.keys)
 
 
-def _fits(array: np.ndarray, spec: specs.Spec | None) -> bool:
+def _fits(array: np.ndarray, spec: specs.Array | None) -> bool:
     """Whether all values fit if the first one does: numbers of another dtype depend on the value."""
-    return not isinstance(spec, specs.Array) or array.ndim > 1 or holds_all(spec.dtype, array)
+    return array.ndim > 1 or spec is None or array.dtype == spec.dtype or holds_all(spec.dtype, array)
 
 
 def is_column(batch: Batch, lanes: int) -> bool:
@@ -118,13 +124,7 @@ def is_column(batch: Batch, lanes: int) -> bool:
     >>> is_column(np.zeros((2, 3)), 2), is_column(["a", "b"], 2)
     (True, False)
     """
-    return (
-        type(batch) is np.ndarray
-        and batch.ndim > 0
-        and len(batch) == lanes
-        and batch.dtype.name in NUMERIC
-        and batch.dtype.isnative
-    )
+    return type(batch) is np.ndarray and batch.ndim > 0 and len(batch) == lanes and batch.dtype in _DTYPES
 
 
 def _is_each(found: Leaves, arrays: list[np.ndarray]) -> bool:

@@ -96,20 +96,23 @@ class VectorColumns:
         observations, rewards, terminations, truncations, infos = result
         terminated, truncated = (np.asarray(as_array(each), np.bool_) for each in (terminations, truncations))
         errors = FirstError()
-        for lane in np.flatnonzero(resetting).tolist():
-            self._begin(lane, autoreset=True)
+        if resetting.any():
+            for lane in np.flatnonzero(resetting).tolist():
+                self._begin(lane, autoreset=True)
         ended = (terminated | truncated) & self.running & ~resetting
+        any_ended = ended.any()
         acted = as_array(actions), as_array(rewards), terminated
         observations = as_array(observations)
-        if self._mode is AutoresetMode.SAME_STEP and ended.any():
+        if self._mode is AutoresetMode.SAME_STEP and any_ended:
             own = vector_info.of_steps(infos)
             self._append(np.flatnonzero(self.running & ~ended), observations, own, acted, errors)
             self._append_final(np.flatnonzero(ended), infos, acted, errors)
         else:
             own = vector_info.of_steps(infos) if self._mode is AutoresetMode.SAME_STEP else infos
             self._append(np.flatnonzero(self.running), observations, own, acted, errors)
-        self._end(ended & self.running, terminated, truncated)
-        if self._mode is AutoresetMode.SAME_STEP and ended.any():
+        if any_ended:
+            self._end(ended & self.running, terminated, truncated)
+        if self._mode is AutoresetMode.SAME_STEP and any_ended:
             # The returned observations are already the first ones of the next episodes.
             lanes = np.flatnonzero(ended)
             for lane in lanes.tolist():
@@ -151,9 +154,10 @@ class VectorColumns:
             leaves, single = BatchLeaves(), np.ones(self._num_envs, np.bool_)
         with errors:
             self._warn()
-        together = lanes[~single[lanes]]
-        if len(together):
-            self._rows.append(leaves, None if len(together) == self._num_envs else together)
+        if not single.any():
+            self._rows.append(leaves, None if len(lanes) == self._num_envs else lanes)
+            return
+        self._rows.append(leaves, lanes[~single[lanes]])
         for lane in lanes[single[lanes]].tolist():
             with errors:
                 info = {} if self._infos is None else vector_info.split(infos, lane, self._num_envs)

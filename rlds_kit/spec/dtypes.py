@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ BFLOAT16: Final = "bfloat16"
 """The one dtype that NumPy itself lacks: ml_dtypes has it."""
 
 
+@lru_cache(maxsize=1024)
 def name_of(dtype: np.dtype[Any], place: str) -> str:
     """The name on disk: NumPy's for numbers, with a leading ">" when big-endian; "<U5" and "|S5" for fixed-width text.
 

@@ -1,7 +1,7 @@
-"""Buffers rows of many environments that step together: one array `[lanes, capacity, ...]` for each column.
+"""Buffers rows of many environments that step together: one array `[capacity, lanes, ...]` for each column.
 
-A row is copied for all lanes at once. Each lane is a stream of rows, of one episode after the other; a part of it
-becomes the columns of a block without another copy.
+A row is copied for all lanes at once. Each lane is a stream of rows, of one episode after the other; the writer thread
+separates them when it makes blocks.
 """
 
 from collections.abc import Iterable, Iterator
@@ -80,8 +80,8 @@ class _Values:
     """The values of one column.
 
     Attributes:
-      array: `[lanes, capacity, *shape]`.
-      present: `[lanes, capacity]` bool; None: every row has a value.
+      array: `[capacity, lanes, *shape]`: so a row of all lanes is in one piece, and copied fast.
+      present: `[capacity, lanes]` bool; None: every row has a value.
     """
 
     __slots__ = ("array", "present")
@@ -102,7 +102,7 @@ class _Side:
 
     def put(self, leaves: list[BatchLeaf], lanes: np.ndarray | None, places: Places) -> None:
         """Copies a row of some lanes."""
-        at: tuple[Any, Any] = _row_index(self._all, places) if lanes is None else (lanes, places[lanes])
+        at = self._row_index(places) if lanes is None else (places[lanes], lanes)
         for leaf in leaves:
             values = self._values(leaf.key, leaf.values, places)
             if leaf.values.shape[1:] != values.array.shape[2:]:
@@ -127,9 +127,9 @@ class _Side:
             if values is None or values.array.shape[2:] != value.shape:
                 self._add_other(key, lane, place, value, places)
             else:
-                values.array[lane, place] = value
+                values.array[place, lane] = value
                 if values.present is not None:
-                    values.present[lane, place] = True
+                    values.present[place, lane] = True
         self._omit(set(leaves.keys), places)
         return nbytes
 
@@ -146,11 +146,12 @@ class _Side:
         """The columns of some rows; `first_row` is the number of the first one."""
         every = np.arange(first_row, first_row + len(places))
         for key, values in self.values.items():
-            rows, found = every, values.array[lane, places.start : places.stop]
+            rows, found = every, values.array[places.start : places.stop, lane]
             if values.present is not None:
-                present = values.present[lane, places.start : places.stop]
+                present = values.present[places.start : places.stop, lane]
                 if not present.all():
                     rows, found = rows[present], found[present]
+            found = np.ascontiguousarray(found)
             others = [each for each in self._others.get(key, {}).get(lane, ()) if each[0] in places]
             if others:
                 moved = [(place - places.start + first_row, value) for place, value in others]
@@ -162,7 +163,7 @@ class _Side:
         """The values of a column; `example` is `[any, *shape]`, with the shape of most values, as far as is known."""
         values = self.values.get(key)
         if values is None:
-            array = self._pool.take((len(self._all), self._capacity, *example.shape[1:]), example.dtype)
+            array = self._pool.take((self._capacity, len(self._all), *example.shape[1:]), example.dtype)
             present = np.zeros(array.shape[:2], np.bool_) if places.any() else None
             values = self.values[key] = _Values(array, present)
         return values
@@ -177,7 +178,7 @@ class _Side:
         if values.present is None:
             values.present = self._filled(places)
         if value.shape == values.array.shape[2:]:
-            values.array[lane, place], values.present[lane, place] = value, True
+            values.array[place, lane], values.present[place, lane] = value, True
         else:
             self._others.setdefault(key, {}).setdefault(lane, []).append((place, value))
 
@@ -187,14 +188,13 @@ class _Side:
             if values.present is None and key not in given:
                 values.present = self._filled(places)
 
+    def _row_index(self, places: Places) -> Any:
+        """The index of the next row of all lanes: a number, which is much faster, if they have equally many rows."""
+        place = int(places[0])
+        return place if (places == place).all() else (places, self._all)
+
     def _filled(self, places: Places) -> np.ndarray:
-        return np.arange(self._capacity) < places[:, None]
-
-
-def _row_index(lanes: np.ndarray, places: Places) -> tuple[Any, Any]:
-    """The index of the next row of all lanes: a slice, which is much faster, if they have the same number of rows."""
-    place = int(places[0])
-    return (slice(None), place) if (places == place).all() else (lanes, places)
+        return np.arange(self._capacity)[:, None] < places
 
 
 def _merged(key: ColumnKey, items: Iterable[tuple[int, np.ndarray]]) -> Column:

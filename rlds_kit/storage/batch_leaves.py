@@ -37,4 +37,4 @@ class BatchLeaves:
     @property
     def row_bytes(self) -> int:
         """Bytes of one lane."""
-        return sum(leaf.values[:1].nbytes for leaf in (*self.observed, *self.acted))
+        return sum(leaf.values.nbytes // len(leaf.values) for leaf in (*self.observed, *self.acted))

@@ -7,7 +7,7 @@ from rlds_kit.storage.plausible import BLOCK_ROWS_LIMIT
 
 BLOCK_ROWS: Final = 64
 BLOCK_BYTES: Final = 8 << 20
-SMALL_BLOCK_BYTES: Final = 64 << 10
+SMALL_BLOCK_BYTES: Final = 256 << 10
 """Minimum bytes of a block: for 64 rows of a hundred bytes, the header would be as large as the rows."""
 TIMER_SECONDS: Final = 1.0
 
