@@ -61,7 +61,7 @@ class Scripted(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.metadata = {"autoreset_mode": program.mode}
         self.rng = np.random.default_rng(program.seed)
-        self.over = np.zeros(self.num_envs, np.bool_)
+        self.over: np.ndarray[Any, Any] = np.zeros(self.num_envs, np.bool_)
         self.time = 0
 
     def observed(self) -> Any:
@@ -72,7 +72,7 @@ class Scripted(VectorEnv[Any, Any, Any]):
         return observation
 
     def info(self) -> dict[str, Any]:
-        count, rng, found = self.num_envs, self.rng, dict[str, Any]()
+        count, rng, found = self.num_envs, self.rng, dict[Any, Any]()
         mask = rng.random(count) < 0.5
         for kind in self.program.infos:
             match kind:
