@@ -1,7 +1,8 @@
 """Records episodes: wrappers for environments that write every step to disk.
 
 `EnvLogger` wraps dm_env environments, `GymnasiumLogger` and `VectorLogger` those of Gymnasium, `PettingZooLogger` those
-of PettingZoo, with several agents; `EpisodeWriter` needs no environment. `rlds_kit.open` reads the datasets.
+of PettingZoo, with several agents. `EpisodeWriter`, and `BatchWriter` for environments that step together, need no
+environment. `rlds_kit.open` reads the datasets.
 """
 
 from importlib.util import find_spec
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlds_kit.base.extras import needs
 from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.logger.batch_writer import BatchWriter
 from rlds_kit.logger.env_logger import EnvLogger
 from rlds_kit.logger.episode_writer import EpisodeWriter, OpenEpisode
 from rlds_kit.logger.gymnasium_logger import GymnasiumLogger
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from rlds_kit.logger.pettingzoo_logger import PettingZooLogger as PettingZooLogger
 
 __all__ = [
+    "BatchWriter",
     "BernoulliEpisodeScheduler",
     "BernoulliStepScheduler",
     "EnvLogger",

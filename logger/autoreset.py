@@ -1,8 +1,12 @@
-"""How a vector environment starts its next episodes."""
+"""How environments that step together start their next episodes."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
+
+from rlds_kit.logger.reset_counter import ResetCounters
 
 
 def mode_of(envs: VectorEnv[Any, Any, Any]) -> AutoresetMode:
@@ -24,3 +28,48 @@ def mode_of(envs: VectorEnv[Any, Any, Any]) -> AutoresetMode:
             f'{envs}: expected metadata["autoreset_mode"] to be one of {known} of gymnasium.vector.AutoresetMode, got '
             f"{mode!r}. Set it to how this environment starts its next episodes."
         ) from error
+
+
+class Autoresets:
+    """Which environments the next step resets, and the resets and steps of each so far.
+
+    >>> autoresets = Autoresets(AutoresetMode.NEXT_STEP, 2)
+    >>> autoresets.reset([0, 1], [None, None])
+    >>> autoresets.step()
+    >>> autoresets.ended(np.array([True, False]), np.array([False, False]))
+    >>> autoresets.due.tolist()
+    [True, False]
+
+    Attributes:
+      counters: resets and steps.
+      due: `[environments]` bool, which the next step resets instead of stepping them; replaced, never changed.
+    """
+
+    def __init__(self, mode: AutoresetMode, num_envs: int) -> None:
+        self.counters = ResetCounters(num_envs)
+        self.due = np.zeros(num_envs, np.bool_)
+        self._mode = mode
+
+    def reset(self, chosen: Iterable[int], seeds: Sequence[object]) -> None:
+        """Counts a reset of some environments; `seeds` are those of all, or None."""
+        due = self.due.copy()
+        for index in chosen:
+            self.counters.reset(index, seeds[index])
+            due[index] = False
+        self.due = due
+
+    def step(self) -> None:
+        """Counts the next step."""
+        self.counters.step(~self.due)
+        for index in np.flatnonzero(self.due).tolist():
+            self.counters.reset(index, None)
+
+    def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> None:
+        """Notes which episodes the step has ended."""
+        if self._mode is AutoresetMode.NEXT_STEP:
+            # When an autoreset was due, the flags of this step belong to the reset: both False.
+            self.due = np.logical_or(terminated, truncated) & ~self.due
+
+    def forget(self) -> None:
+        """Forgets which resets are due, because the result of a step is unknown."""
+        self.due = np.zeros_like(self.due)

@@ -15,7 +15,6 @@ from rlds_kit.storage.leaf import ColumnKey, Leaves
 
 Batch = Any  # arrays, and dicts and tuples of them, or a sequence of one value for each environment
 
-
 _DTYPES: Final = frozenset(map(np.dtype, NUMERIC))
 """In the byte order of this machine."""
 
@@ -26,7 +25,7 @@ def as_array(batch: Batch) -> Batch:
     >>> as_array([1, 2])
     [1, 2]
     """
-    if isinstance(batch, np.ndarray | list):
+    if isinstance(batch, np.ndarray | np.generic | list):
         return batch
     if isinstance(batch, Mapping):
         return {key: as_array(item) for key, item in batch.items()}

@@ -88,27 +88,25 @@ class VectorColumns:
         with errors:
             for lane in chosen:
                 self._begin(lane, autoreset=False, seed=seeds[lane], options=options)
-        self._append(lanes, as_array(observations), infos, None, errors)
+        self._append(lanes, as_array(observations), as_array(infos), None, errors)
         return errors
 
     def step(self, actions: Any, result: VectorResult, resetting: np.ndarray) -> FirstError:
         """Records the result of a step, or of an autoreset where `resetting` is true. Returns the errors."""
-        observations, rewards, terminations, truncations, infos = result
-        terminated, truncated = (np.asarray(as_array(each), np.bool_) for each in (terminations, truncations))
+        observations, rewards, terminations, truncations, infos = map(as_array, result)
+        terminated, truncated = (np.asarray(each, np.bool_) for each in (terminations, truncations))
         errors = FirstError()
         if resetting.any():
             for lane in np.flatnonzero(resetting).tolist():
                 self._begin(lane, autoreset=True)
         ended = (terminated | truncated) & self.running & ~resetting
         any_ended = ended.any()
-        acted = as_array(actions), as_array(rewards), terminated
-        observations = as_array(observations)
+        acted = as_array(actions), rewards, terminated
+        own = vector_info.of_steps(infos) if self._mode is AutoresetMode.SAME_STEP else infos
         if self._mode is AutoresetMode.SAME_STEP and any_ended:
-            own = vector_info.of_steps(infos)
             self._append(np.flatnonzero(self.running & ~ended), observations, own, acted, errors)
             self._append_final(np.flatnonzero(ended), infos, acted, errors)
         else:
-            own = vector_info.of_steps(infos) if self._mode is AutoresetMode.SAME_STEP else infos
             self._append(np.flatnonzero(self.running), observations, own, acted, errors)
         if any_ended:
             self._end(ended & self.running, terminated, truncated)
@@ -140,7 +138,7 @@ class VectorColumns:
         self,
         lanes: np.ndarray,
         observations: Any,
-        infos: Any,
+        infos: dict[str, Any],
         acted: Acted | None,
         errors: FirstError,
     ) -> None:
@@ -165,7 +163,7 @@ class VectorColumns:
                 self._append_row(lane, observation, info, acted, times)
 
     def _leaves(
-        self, observations: Any, infos: Any, acted: Acted | None, times: np.ndarray | None
+        self, observations: Any, infos: dict[str, Any], acted: Acted | None, times: np.ndarray | None
     ) -> tuple[BatchLeaves, np.ndarray]:
         """The columns of all lanes, and `[lanes]` bool: which must be recorded row by row."""
         fields = self._rows.fields

@@ -6,18 +6,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, Unpack
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector import VectorEnv, VectorWrapper
 
 from rlds_kit.base.step import ACTION
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
-from rlds_kit.logger.autoreset import mode_of
+from rlds_kit.logger.autoreset import Autoresets, mode_of
 from rlds_kit.logger.batch_fields import as_array, value_of
 from rlds_kit.logger.episode_log import Callback, Callbacks, InfoFunction
 from rlds_kit.logger.gymnasium_logger import declare
 from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
 from rlds_kit.logger.recording import Recording, close_both
-from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.logger.value_copy import copy_value
@@ -94,7 +93,7 @@ class VectorLogger(_Wrapper):
         **options: Unpack[RecorderOptions],
     ) -> None:
         _check(envs)
-        self._mode = mode_of(envs)
+        mode = mode_of(envs)
         reward_space = getattr(envs.unwrapped, "single_reward_space", None)
         declared = declare(envs.single_observation_space, envs.single_action_space, reward_space)
         self._declared = declared
@@ -106,10 +105,10 @@ class VectorLogger(_Wrapper):
         self._recording = Recording(
             self, directory, declared, metadata=metadata, environment=environment, **tolerant(options)
         )
-        self._resets = ResetCounters(envs.num_envs)
+        self._autoresets = Autoresets(mode, envs.num_envs)
         shared: dict[str, Any] = {
-            "mode": self._mode,
-            "resets": self._resets,
+            "mode": mode,
+            "resets": self._autoresets.counters,
             "record_info": record_info,
             "record_time": record_time,
         }
@@ -120,7 +119,6 @@ class VectorLogger(_Wrapper):
         )
         self._recording.before_close(self._log.interrupt)
         self._seeds = SeedSource() if draw_seeds else None
-        self._resets_next = np.zeros(envs.num_envs, np.bool_)
         self._is_expecting = False
         self._counts_seeds_by_rank = type(envs.unwrapped).__module__.startswith("ale_py")
         super().__init__(envs)  # last: after this, some versions of Gymnasium close a collected wrapper
@@ -155,12 +153,10 @@ class VectorLogger(_Wrapper):
         passed = self._complete(seed)
         self._expect()
         seeds = self._seed_of_each(passed, chosen)
-        for index in chosen:
-            self._resets.reset(index, seeds[index])
+        self._autoresets.reset(chosen, seeds)
         observations, infos = self.env.reset(seed=passed, options=options)
         if passed is seed and seed is not None and self._seeds is not None:
             self._seeds.follow(seed)
-        self._resets_next[chosen] = False
         errors = self._log.start(chosen, observations, infos, seeds=seeds, options=given)
         self._is_expecting = False
         errors.raise_it()
@@ -182,14 +178,10 @@ class VectorLogger(_Wrapper):
             for index in self._playing():
                 self._check_action(value_of(taken, index, self._declared.fields[ACTION]))
         self._expect()
-        self._resets.step(~self._resets_next)
-        for index in np.flatnonzero(self._resets_next).tolist():
-            self._resets.reset(index, None)
+        self._autoresets.step()
         result = self.env.step(actions)
-        errors = self._log.step(taken, result, self._resets_next)
-        if self._mode is AutoresetMode.NEXT_STEP:
-            # When an autoreset is due, the flags of this call belong to the reset: both False.
-            self._resets_next = np.logical_or(result[2], result[3]) & ~self._resets_next
+        errors = self._log.step(taken, result, self._autoresets.due)
+        self._autoresets.ended(result[2], result[3])
         self._is_expecting = False
         errors.raise_it()
         return result
@@ -206,12 +198,12 @@ class VectorLogger(_Wrapper):
         """As `EpisodeLog.expect`, for all sub-environments, because one call steps all of them."""
         if self._is_expecting:
             self._log.interrupt()
-            self._resets_next = np.zeros(self.num_envs, np.bool_)
+            self._autoresets.forget()
         self._is_expecting = True
 
     def _playing(self) -> list[int]:
         """The sub-environments that execute an action at the next step."""
-        return [int(index) for index in np.flatnonzero(self._log.running & ~self._resets_next)]
+        return [int(index) for index in np.flatnonzero(self._log.running & ~self._autoresets.due)]
 
     def _chosen(self, options: dict[str, Any] | None) -> list[int]:
         """The sub-environments that a reset with these options resets."""

@@ -16,6 +16,7 @@ def test_public_names_are_these() -> None:
     """A name that comes or goes is a decision, not an accident."""
     extra = ["PettingZooLogger"] if importlib.util.find_spec("pettingzoo") else []
     assert logger.__all__ == [
+        "BatchWriter",
         "BernoulliEpisodeScheduler",
         "BernoulliStepScheduler",
         "EnvLogger",

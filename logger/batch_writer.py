@@ -1,0 +1,232 @@
+"""Records environments that step together without wrapping them: simulators on a device, own training loops."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self, Unpack
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from rlds_kit import spec as specs
+from rlds_kit.base.errors import RecordingError, SpecError
+from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
+from rlds_kit.logger.autoreset import Autoresets
+from rlds_kit.logger.batch_fields import as_array
+from rlds_kit.logger.recorder_options import RecorderOptions
+from rlds_kit.logger.recording import Recording
+from rlds_kit.logger.vector_columns import VectorColumns
+from rlds_kit.storage.recorder import Recorder
+
+FINAL_OBSERVATION: Final = "final_obs"
+"""The key of Gymnasium's infos for the last observations of episodes, with autoreset SAME_STEP."""
+_NOTHING: Final = specs.Dict({})
+
+
+class BatchWriter:
+    """Records the steps of environments that step together, from batches that the caller passes.
+
+    A batch is an array `[num_envs, ...]` of NumPy, JAX or Torch, or a dict or tuple of them. A step of all
+    environments is one copy for each array, so it costs about the same for one environment as for hundreds. Episodes
+    have the same content as if a `VectorLogger` had recorded them.
+
+    Args:
+      directory: of the dataset; made if it is not there.
+      num_envs: number of environments.
+      autoreset: how an environment starts its next episode, a member of `gymnasium.vector.AutoresetMode` or its value.
+        "SameStep": the step that ends an episode returns the first observation of the next one, as in Brax, Isaac Lab
+        and MuJoCo Playground; "NextStep": the next step ignores the action and returns it; "Disabled": `start` does.
+      spec: of the declared fields of one environment, by name ("observation", "action", "reward", ...); None: there are
+        none. With `strict=False` values that do not match are recorded unchanged, with one warning for each field.
+      metadata: of this run.
+      environment: the origin of the episodes; any recordable dict.
+      record_info: whether to record infos.
+      record_time: whether to record `time_ns`, nanoseconds since the episode began.
+      options: `mode`, `policy` and others: see `RecorderOptions`.
+
+    Raises:
+      ValueError: the number of environments is not positive, or the autoreset mode is unknown.
+      SpecError: the spec contradicts the existing dataset.
+      DatasetExistsError: the mode does not allow an existing dataset.
+
+    >>> import tempfile
+    >>> import rlds_kit
+    >>> flags = np.array([False, False])
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     with BatchWriter(directory, 2, autoreset="NextStep") as writer:
+    ...         writer.start(np.zeros((2, 3)))
+    ...         writer.step(np.ones((2, 3)), np.array([4, 5]), np.array([0.5, 0.1]), ~flags, flags)
+    ...     [int(episode.steps[0]["action"]) for episode in rlds_kit.open(directory).episodes]
+    [4, 5]
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        num_envs: int,
+        *,
+        autoreset: AutoresetMode | str,
+        spec: specs.Dict | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        environment: Mapping[str, Any] | None = None,
+        record_info: bool = True,
+        record_time: bool = False,
+        **options: Unpack[RecorderOptions],
+    ) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs: expected a number above 0, got {num_envs}")
+        mode = AutoresetMode(autoreset)
+        self.num_envs, self._declared = num_envs, _NOTHING if spec is None else spec
+        self._recording = Recording(self, directory, spec, metadata=metadata, environment=environment, **options)
+        self._autoresets = Autoresets(mode, num_envs)
+        self._log = VectorColumns(
+            self._recording.recorder,
+            self._declared,
+            num_envs,
+            mode=mode,
+            resets=self._autoresets.counters,
+            record_info=record_info,
+            record_time=record_time,
+        )
+        self._recording.before_close(self._log.interrupt)
+
+    @property
+    def recorder(self) -> Recorder:
+        """The recorder: `flush()`, `durable`."""
+        return self._recording.recorder
+
+    @property
+    def running(self) -> np.ndarray:
+        """`[num_envs]` bool, which environments are within an episode; `step` records nothing of the others."""
+        return self._log.running.copy()
+
+    def start(
+        self,
+        observation: Any,
+        info: Mapping[str, Any] | None = None,
+        *,
+        mask: np.ndarray | None = None,
+        seeds: Sequence[object] | None = None,
+        options: object = None,
+    ) -> None:
+        """Starts an episode of each environment with its first observation; open ones end as INTERRUPTED.
+
+        Args:
+          observation: a batch of all environments.
+          info: a dict of batches, of those environments for which `_key` beside `key` is true, if it is there.
+          mask: `[num_envs]` bool, which environments start an episode; None: all.
+          seeds: of the resets, one for each of all environments; recorded.
+          options: of the resets; recorded.
+
+        Raises:
+          SpecError: a batch does not have a value for each environment, or, if strict, does not match its declaration.
+          UnsupportedTypeError: a value cannot be recorded.
+          RecordingError: recording is not possible any more.
+        """
+        self._recording.check()
+        self._check(observation, OBSERVATION)
+        each: Sequence[object] = [None] * self.num_envs if seeds is None else [*seeds]
+        if len(each) != self.num_envs:
+            raise SpecError(f"seeds: expected {self.num_envs}, one for each environment, got {len(each)}")
+        if mask is not None:
+            self._check(mask, "mask")
+        chosen = [*range(self.num_envs)] if mask is None else np.flatnonzero(as_array(mask)).tolist()
+        self._autoresets.reset(chosen, each)
+        errors = self._log.start(chosen, observation, dict(info or {}), seeds=each, options=options)
+        errors.raise_it()
+
+    def step(
+        self,
+        observation: Any,
+        action: Any,
+        reward: Any,
+        terminated: Any,
+        truncated: Any,
+        info: Mapping[str, Any] | None = None,
+        *,
+        final_observation: Any = None,
+    ) -> None:
+        """Records an action of each environment and its results.
+
+        Args:
+          observation: after the actions.
+          action: in response to the previous observations.
+          reward: for them.
+          terminated: `[num_envs]` bool, which episodes end here, in a terminal state.
+          truncated: `[num_envs]` bool, which episodes end here, because of a limit; both may be set.
+          info: as for `start`.
+          final_observation: a batch with the last observations of the episodes that end here, with autoreset
+            "SameStep"; None: as `info["final_obs"]` has them, or unknown, and the last step lacks its observation.
+
+        Raises:
+          SpecError: a batch does not have a value for each environment, or, if strict, a value does not match its
+            declaration.
+          UnsupportedTypeError: a value cannot be recorded; the rows of the other environments are.
+          RecordingError: no environment is within an episode, or recording is not possible any more.
+        """
+        self._recording.check()
+        if not (self._log.running | self._autoresets.due).any():
+            raise RecordingError("no environment is within an episode; call start() before step()")
+        given = {OBSERVATION: observation, ACTION: action, REWARD: reward}
+        for name, batch in (given | {"terminated": terminated, "truncated": truncated}).items():
+            self._check(batch, name)
+        infos = dict(info or {})
+        if final_observation is not None:
+            self._check(final_observation, FINAL_OBSERVATION)
+            infos[FINAL_OBSERVATION] = as_array(final_observation)
+        self._autoresets.step()
+        terminated, truncated = as_array(terminated), as_array(truncated)
+        errors = self._log.step(action, (observation, reward, terminated, truncated, infos), self._autoresets.due)
+        self._autoresets.ended(terminated, truncated)
+        errors.raise_it()
+
+    def flush(self) -> None:
+        """Returns when all recorded rows are durable.
+
+        Raises:
+          RecordingError: it could not be written.
+        """
+        self._recording.flush()
+
+    def close(self) -> None:
+        """Ends open episodes as INTERRUPTED and writes everything. Further calls do nothing.
+
+        Raises:
+          RecordingError: steps were lost.
+        """
+        self._recording.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check(self, batch: Any, place: str) -> None:
+        """Raises SpecError if a batch has not one value for each environment: others would be recorded wrongly."""
+        name = OBSERVATION if place == FINAL_OBSERVATION else place
+        for where, array in _arrays(batch, place, self._declared.fields.get(name)):
+            is_batch = isinstance(array, list) or getattr(array, "ndim", 0) > 0
+            if not is_batch or len(array) != self.num_envs:
+                got = f"{len(array)}" if is_batch else f"{type(array).__name__}"
+                raise SpecError(f"{where}: expected {self.num_envs} values, one for each environment, got {got}")
+
+
+def _arrays(batch: Any, place: str, spec: specs.Spec | None) -> Iterator[tuple[str, Any]]:
+    """The arrays in a batch, with their names."""
+    if isinstance(batch, Mapping):
+        fields = spec.fields if isinstance(spec, specs.Dict) else {}
+        for key, item in batch.items():
+            yield from _arrays(item, f"{place}/{key}", fields.get(key))
+    elif isinstance(batch, tuple):
+        if not isinstance(spec, specs.Tuple):
+            # Whether it is a tuple of batches or a batch of numbers cannot be known.
+            raise SpecError(
+                f"{place}: expected a tuple to be declared in the spec; declare it, or pass a dict or array"
+            )
+        for index, (item, each) in enumerate(zip(batch, spec.items, strict=True)):
+            yield from _arrays(item, f"{place}/{index}", each)
+    else:
+        yield place, batch

@@ -1,0 +1,160 @@
+"""Vector environments that do what random programs contain, and how recordings of them are compared."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from hypothesis import strategies as st
+
+import rlds_kit
+
+SPACES: dict[str, spaces.Space[Any]] = {
+    "vector": spaces.Box(-np.inf, np.inf, (3,), np.float64),
+    "number": spaces.Discrete(9),
+    "image": spaces.Box(0, 255, (2, 4), np.uint8),
+    "scalar": spaces.Box(-9, 9, (), np.float32),
+    "flags": spaces.MultiBinary(3),
+    "dict": spaces.Dict({"b": spaces.Box(-9, 9, (2,), np.float32), "a": spaces.Discrete(4)}),
+    "tuple": spaces.Tuple((spaces.Discrete(4), spaces.Dict({"x": spaces.MultiDiscrete([3, 3])}))),
+    "text": spaces.Text(6),
+    "part text": spaces.Dict({"say": spaces.Text(3), "see": spaces.Box(0, 9, (2,), np.float64)}),
+    "empty": spaces.Box(0, 1, (0,), np.float32),
+}
+REWARDS = (np.float64, np.float32, np.int32, np.bool_)
+INFOS = ("none", "constant", "numbers", "masked", "nested", "text", "ragged", "changing", "odd keys", "not a mask")
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a vector environment does, and what its user does."""
+
+    num_envs: int
+    mode: AutoresetMode
+    observation: str
+    action: str
+    reward: Any
+    infos: tuple[str, ...]
+    seed: int
+    steps: int
+    odd_at: int
+    """Observations of this step have another dtype."""
+
+
+class Scripted(VectorEnv[Any, Any, Any]):
+    """Does what a program contains, at random but always the same."""
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.num_envs = program, program.num_envs
+        self.single_observation_space, self.single_action_space = SPACES[program.observation], SPACES[program.action]
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.metadata = {"autoreset_mode": program.mode}
+        self.rng = np.random.default_rng(program.seed)
+        self.over: np.ndarray[Any, Any] = np.zeros(self.num_envs, np.bool_)
+        self.time = 0
+
+    def observed(self) -> Any:
+        self.observation_space.seed(int(self.rng.integers(1 << 30)))
+        observation = self.observation_space.sample()
+        if self.time == self.program.odd_at and isinstance(observation, np.ndarray):
+            return observation.astype(np.int16)
+        return observation
+
+    def info(self) -> dict[str, Any]:
+        count, rng, found = self.num_envs, self.rng, dict[Any, Any]()
+        mask = rng.random(count) < 0.5
+        for kind in self.program.infos:
+            match kind:
+                case "constant":
+                    found |= {"clock": 1.5, "on": True, "count": self.time, "big": 1 << 70}
+                case "numbers":
+                    found |= {"lives": rng.integers(0, 5, count).astype(np.int32), "place": rng.normal(size=(count, 2))}
+                case "masked":
+                    found |= {"some": rng.normal(size=count), "_some": mask}
+                case "nested":
+                    found |= {
+                        "deep": {
+                            "a": rng.integers(0, 9, count),
+                            "_a": mask,
+                            "b": {"c": rng.normal(size=count)},
+                            "_b": ~mask,
+                        },
+                        "_deep": mask | (rng.random(count) < 0.5),
+                    }
+                case "text":
+                    found |= {"say": np.array(["x" * int(n) for n in rng.integers(0, 4, count)], object), "_say": mask}
+                case "ragged":
+                    rows = np.empty(count, object)
+                    rows[:] = [rng.normal(size=int(n)) for n in rng.integers(0, 3, count)]
+                    found |= {"rows": rows}
+                case "changing":
+                    kind_now = (np.int64, np.float32, np.bool_)[self.time % 3]
+                    found |= {"x": rng.integers(0, 2, (count, 1 + self.time % 2)).astype(kind_now), "_x": mask}
+                case "odd keys":
+                    found |= {5: np.arange(count), "a/b": np.arange(count), "": np.arange(count)}
+                case "not a mask":
+                    found |= {
+                        "list": [1] * count,
+                        "tuple": (1, 2),
+                        "_own": np.arange(count),
+                        "y": np.arange(count),
+                        "_y": [1] * count,
+                    }
+        return found
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        del seed
+        chosen = np.ones(self.num_envs, np.bool_) if options is None else options["reset_mask"]
+        self.over &= ~chosen
+        return self.observed(), self.info()
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        del actions
+        self.time += 1
+        ends = self.rng.random((2, self.num_envs)) < 0.15
+        if self.program.mode is not AutoresetMode.SAME_STEP:
+            ends &= ~self.over  # of a call that resets, or of an environment that waits for a reset
+        rewards = (self.rng.normal(size=self.num_envs) * 3).astype(self.program.reward)
+        observed, infos = self.observed(), self.info()
+        over = ends.any(axis=0)
+        if self.program.mode is AutoresetMode.SAME_STEP and over.any():
+            final = np.empty(self.num_envs, object)
+            self.single_observation_space.seed(self.time)
+            final[:] = [self.single_observation_space.sample() for _ in range(self.num_envs)]
+            infos |= {"final_obs": final, "_final_obs": over, "episode": {"r": rewards.copy()}, "_episode": over}
+            if self.time % 2:
+                infos |= {"final_info": {"last": np.arange(self.num_envs), "_last": over}, "_final_info": over}
+        self.over = over | (self.over & (self.program.mode is AutoresetMode.DISABLED))
+        return observed, rewards, ends[0], ends[1], infos
+
+
+programs = st.builds(
+    Program,
+    num_envs=st.integers(1, 4),
+    mode=st.sampled_from(list(AutoresetMode)),
+    observation=st.sampled_from(sorted(SPACES)),
+    action=st.sampled_from(sorted(SPACES)),
+    reward=st.sampled_from(REWARDS),
+    infos=st.lists(st.sampled_from(INFOS), max_size=3, unique=True).map(tuple),
+    seed=st.integers(0, 1 << 20),
+    steps=st.integers(0, 30),
+    odd_at=st.integers(0, 60),
+)
+
+
+def content_of(directory: Path) -> dict[int, list[Any]]:
+    """Everything of the episodes of each environment that both ways must have in common."""
+    found: dict[int, list[Any]] = defaultdict(list)
+    for episode in rlds_kit.open(directory).episodes:
+        provenance = dict(episode.provenance)
+        chain = provenance.pop("reset_chain", {})
+        known = {key: item for key, item in chain.items() if key != "instance"}
+        found[provenance["sub_environment"]].append(
+            (episode.content_digest, episode.length, episode.end, episode.seed, provenance, known)
+        )
+    return dict(found)

@@ -1,0 +1,186 @@
+"""Batches that the caller passes are recorded as those of a wrapped vector environment."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+from hypothesis import given, settings
+
+import rlds_kit
+from rlds_kit import RecordingError, SpecError, logger
+from rlds_kit import spec as specs
+from rlds_kit.logger import provenance
+from rlds_kit.logger.gymnasium_logger import declare
+from tests.logger.scripted_vectors import SPACES, Program, Scripted, content_of, programs
+
+NONE = np.zeros(2, np.bool_)
+ONE = np.array([True, False])
+
+
+@pytest.mark.filterwarnings("ignore:.*Actions are recorded as they are:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*It is recorded exactly as it came:UserWarning")
+@settings(max_examples=40)
+@given(program=programs)
+def test_the_same_as_a_logger_records(tmp_path_factory: pytest.TempPathFactory, program: Program) -> None:
+    """Values, types, ends and provenance of random programs."""
+    home = tmp_path_factory.mktemp("both")
+    actions = batch_space(SPACES[program.action], program.num_envs)
+    actions.seed(program.seed)
+    taken = [actions.sample() for _ in range(program.steps)]
+    with logger.VectorLogger(Scripted(program), home / "wrapped") as envs:
+        envs.reset(seed=3)
+        for action in taken:
+            envs.step(action)
+    with _writer(home / "written", program) as writer:
+        scripted = Scripted(program)
+        writer.start(*scripted.reset(seed=3), seeds=range(3, 3 + program.num_envs))
+        for action in taken:
+            observation, *result = scripted.step(action)
+            if writer.running.any() or program.mode is not AutoresetMode.DISABLED:
+                writer.step(observation, action, *result)
+    assert content_of(home / "wrapped") == content_of(home / "written")
+
+
+def _writer(directory: Path, program: Program) -> logger.BatchWriter:
+    spec = declare(SPACES[program.observation], SPACES[program.action], None)
+    return logger.BatchWriter(
+        directory,
+        program.num_envs,
+        autoreset=program.mode,
+        spec=spec,
+        environment=provenance.of_vector(Scripted(program)),
+        strict=False,
+    )
+
+
+def _episodes(directory: Path) -> list[dict[str, Any]]:
+    return [
+        {
+            "env": episode.provenance["sub_environment"],
+            "observation": [float(step["observation"]) for step in episode.steps if "observation" in step],
+            "action": [int(step["action"]) for step in episode.steps if "action" in step],
+            "end": episode.end and episode.end.name,
+        }
+        for episode in rlds_kit.open(directory).episodes
+    ]
+
+
+def test_modes(tmp_path: Path) -> None:
+    """What a step after an end means depends on the mode: a reset, a step of the next episode, or nothing."""
+    found = {}
+    for mode in AutoresetMode:
+        with logger.BatchWriter(tmp_path / mode.value, 2, autoreset=mode.value) as writer:
+            writer.start(np.array([0.0, 10.0]))
+            writer.step(np.array([1.0, 11.0]), np.array([1, 2]), np.zeros(2), ONE, NONE)
+            writer.step(np.array([2.0, 12.0]), np.array([3, 4]), np.zeros(2), NONE, NONE)
+            if mode is AutoresetMode.DISABLED:
+                writer.start(np.array([3.0, 13.0]), mask=ONE)
+            writer.step(np.array([4.0, 14.0]), np.array([5, 6]), np.zeros(2), NONE, NONE)
+        found[mode] = sorted(_episodes(tmp_path / mode.value), key=lambda each: (each["env"], each["observation"]))
+    second = {"env": 1, "observation": [10.0, 11.0, 12.0, 14.0], "action": [2, 4, 6], "end": "INTERRUPTED"}
+    over = {"env": 0, "observation": [0.0, 1.0], "action": [1], "end": "TERMINATED"}
+    assert found[AutoresetMode.NEXT_STEP] == [
+        over,
+        {"env": 0, "observation": [2.0, 4.0], "action": [5], "end": "INTERRUPTED"},
+        second,
+    ]
+    assert found[AutoresetMode.DISABLED] == [
+        over,
+        {"env": 0, "observation": [3.0, 4.0], "action": [5], "end": "INTERRUPTED"},
+        second,
+    ]
+    assert found[AutoresetMode.SAME_STEP] == [
+        {"env": 0, "observation": [0.0], "action": [1], "end": "TERMINATED"},  # its last observation is unknown
+        {"env": 0, "observation": [1.0, 2.0, 4.0], "action": [3, 5], "end": "INTERRUPTED"},
+        second,
+    ]
+
+
+def test_last_observations(tmp_path: Path) -> None:
+    """With SAME_STEP they are passed beside the first ones of the next episodes."""
+    with logger.BatchWriter(tmp_path, 2, autoreset="SameStep") as writer:
+        writer.start(np.array([0.0, 10.0]))
+        writer.step(
+            np.array([0.5, 11.0]), np.array([1, 2]), np.zeros(2), ONE, NONE, final_observation=np.array([9.0, 99.0])
+        )
+    assert [each["observation"] for each in _episodes(tmp_path)] == [[0.0, 9.0], [0.5], [10.0, 11.0]]
+
+
+def test_arrays_of_a_device(tmp_path: Path) -> None:
+    """Torch's tensors are recorded as the arrays that they contain, in infos too; each is copied once for a step."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    for name, wrap in (("numpy", np.asarray), ("torch", torch.as_tensor)):
+        rng = np.random.default_rng(0)
+        with logger.BatchWriter(tmp_path / name, 3, autoreset="NextStep") as writer:
+            writer.start({"x": wrap(rng.normal(size=(3, 2)))})
+            for _ in range(5):
+                info = {"lives": wrap(rng.integers(0, 9, 3)), "_lives": wrap(rng.random(3) < 0.5)}
+                done = wrap(rng.random(3) < 0.3)
+                action, reward = wrap(rng.integers(0, 4, 3)), wrap(rng.random(3))
+                observation = {"x": wrap(rng.normal(size=(3, 2)))}
+                writer.step(observation, action, reward, done, wrap(np.zeros(3, np.bool_)), info)
+    assert content_of(tmp_path / "torch") == content_of(tmp_path / "numpy")
+
+
+@pytest.mark.parametrize(
+    ("field", "batch", "expected"),
+    [
+        ("observation", np.zeros((3, 2)), "observation: expected 2 values, one for each environment, got 3"),
+        ("observation", {"x": np.zeros(1)}, "observation/x: expected 2 values, one for each environment, got 1"),
+        ("action", 3, "action: expected 2 values, one for each environment, got int"),
+        ("reward", np.float64(1.0), "reward: expected 2 values, one for each environment, got float64"),
+        ("terminated", [True], "terminated: expected 2 values, one for each environment, got 1"),
+        ("truncated", np.zeros((0,)), "truncated: expected 2 values, one for each environment, got 0"),
+        ("final_observation", np.zeros(3), "final_obs: expected 2 values, one for each environment, got 3"),
+        ("action", (np.zeros(2), np.zeros(2)), "action: expected a tuple to be declared in the spec"),
+    ],
+)
+def test_batches_of_another_length(tmp_path: Path, field: str, batch: object, expected: str) -> None:
+    """They are refused before anything of the step is recorded: rows of other environments would be wrong."""
+    good: dict[str, Any] = {
+        "observation": np.zeros((2, 2)),
+        "action": np.zeros(2),
+        "reward": np.zeros(2),
+        "terminated": NONE,
+        "truncated": NONE,
+    }
+    with logger.BatchWriter(tmp_path, 2, autoreset="SameStep") as writer:
+        writer.start(good["observation"])
+        with pytest.raises(SpecError, match=expected):
+            writer.step(**good | {field: batch})
+        writer.step(**good)
+    assert [episode.length for episode in rlds_kit.open(tmp_path).episodes] == [2, 2]
+
+
+def test_declared_fields(tmp_path: Path) -> None:
+    """The spec is of one environment; a batch of another dtype is an error, unless strict is off."""
+    spec = specs.Dict({"observation": specs.Tuple((specs.Array((2,), "float32"), specs.Array((), "int64")))})
+    with logger.BatchWriter(tmp_path, 2, autoreset="SameStep", spec=spec) as writer:
+        writer.start((np.zeros((2, 2), np.float32), np.array([5, 6])))
+        with pytest.raises(SpecError, match="observation"):
+            writer.step((np.zeros((2, 2)), np.array([5, 6])), np.zeros(2), np.zeros(2), NONE, NONE)
+    (first, second) = rlds_kit.open(tmp_path).episodes
+    assert (int(first.steps[0]["observation"][1]), int(second.steps[0]["observation"][1])) == (5, 6)
+
+
+def test_other_mistakes(tmp_path: Path) -> None:
+    """Steps before a start, unknown modes, no environments, seeds of another number."""
+    with pytest.raises(ValueError, match="NextstepX"):
+        logger.BatchWriter(tmp_path / "a", 2, autoreset="NextstepX")
+    with pytest.raises(ValueError, match="num_envs: expected a number above 0, got 0"):
+        logger.BatchWriter(tmp_path / "b", 0, autoreset="NextStep")
+    with logger.BatchWriter(tmp_path / "c", 2, autoreset="Disabled") as writer:
+        with pytest.raises(RecordingError, match=r"call start\(\) before step\(\)"):
+            writer.step(np.zeros(2), np.zeros(2), np.zeros(2), NONE, NONE)
+        with pytest.raises(SpecError, match="seeds: expected 2, one for each environment, got 1"):
+            writer.start(np.zeros(2), seeds=[1])
+        with pytest.raises(SpecError, match="mask: expected 2 values"):
+            writer.start(np.zeros(2), mask=np.array([True]))
+        writer.start(np.zeros(2), seeds=[7, 8])
+        writer.flush()
+        assert list(writer.recorder.durable.values()) == [1, 1]
+    assert [episode.seed for episode in rlds_kit.open(tmp_path / "c").episodes] == [7, 8]
