@@ -208,7 +208,7 @@ class BatchWriter:
         """Raises SpecError if a batch has not one value for each environment: others would be recorded wrongly."""
         name = OBSERVATION if place == FINAL_OBSERVATION else place
         for where, array in _arrays(batch, place, self._declared.fields.get(name)):
-            is_batch = isinstance(array, list) or getattr(array, "ndim", 0) > 0
+            is_batch = isinstance(array, list | tuple) or getattr(array, "ndim", 0) > 0
             if not is_batch or len(array) != self.num_envs:
                 got = f"{len(array)}" if is_batch else f"{type(array).__name__}"
                 raise SpecError(f"{where}: expected {self.num_envs} values, one for each environment, got {got}")
@@ -217,9 +217,9 @@ class BatchWriter:
 def _arrays(batch: Any, place: str, spec: specs.Spec | None) -> Iterator[tuple[str, Any]]:
     """The arrays in a batch, with their names."""
     if isinstance(batch, Mapping):
-        fields = spec.fields if isinstance(spec, specs.Dict) else {}
         for key, item in batch.items():
-            yield from _arrays(item, f"{place}/{key}", fields.get(key))
+            each = spec.fields.get(key) if isinstance(spec, specs.Dict) else spec
+            yield from _arrays(item, f"{place}/{key}", each)
     elif isinstance(batch, tuple):
         if not isinstance(spec, specs.Tuple):
             # Whether it is a tuple of batches or a batch of numbers cannot be known.
@@ -230,3 +230,7 @@ def _arrays(batch: Any, place: str, spec: specs.Spec | None) -> Iterator[tuple[s
             yield from _arrays(item, f"{place}/{index}", each)
     else:
         yield place, batch
+
+
+def _is_nest(item: Any) -> bool:
+    return isinstance(item, Mapping) or getattr(item, "ndim", 0) > 0

@@ -1,7 +1,8 @@
 """Breaks a recorder at any of its system calls: a crash, or an error of the disk.
 
-`python -m tests.storage.crashing DIRECTORY` crashes a process at its first call in DIRECTORY/0, another one at its
+`python -m tests.storage.crashing DIRECTORY FORM` crashes a process at its first call in DIRECTORY/0, another one at its
 second call in DIRECTORY/1, and so on until one lives to its end; DIRECTORY/N.said has what each called durable before.
+The form is "rows" or "columns".
 """
 
 import itertools
@@ -19,6 +20,7 @@ from rlds_kit.base.append_file import AppendFile
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from tests.storage.killing import DECLARED, length_of, row_of
+from tests.storage.lanes import Lanes, Source
 
 SEED: Final = 5
 EPISODES: Final = 5
@@ -78,10 +80,11 @@ def make_recorder(directory: Path) -> Recorder:
     return Recorder(directory, DECLARED, policy=policy, max_shard_episodes=2)
 
 
-def record(recorder: Recorder, told: Callable[[dict[uuid.UUID, int]], None]) -> None:
+def record(recorder: Recorder, told: Callable[[dict[uuid.UUID, int]], None], form: str = "rows") -> None:
     """Records interleaved episodes, flushes now and then, and tells what is durable."""
     numbers = iter(range(EPISODES))
-    running = {n: recorder.start_episode(metadata={"seed": SEED, "number": n}) for n in itertools.islice(numbers, 2)}
+    source: Source = Lanes(recorder, 2) if form == "columns" else recorder
+    running = {n: source.start_episode(metadata={"seed": SEED, "number": n}) for n in itertools.islice(numbers, 2)}
     for turn in itertools.count(1):
         for number, episode in list(running.items()):
             if episode.rows < length_of(SEED, number):
@@ -90,7 +93,7 @@ def record(recorder: Recorder, told: Callable[[dict[uuid.UUID, int]], None]) -> 
             episode.end(EpisodeEnd.TRUNCATED)
             del running[number]
             for new in itertools.islice(numbers, 1):
-                running[new] = recorder.start_episode(metadata={"seed": SEED, "number": new})
+                running[new] = source.start_episode(metadata={"seed": SEED, "number": new})
         if turn % 25 == 0:
             recorder.flush()
             told(recorder.durable)
@@ -109,7 +112,7 @@ def at_call(number: int, act: Callable[[str], None]) -> Fault:
     return fault
 
 
-def _crash_at(directory: Path, number: int) -> None:
+def _crash_at(directory: Path, number: int, form: str) -> None:
     """The process ends at a call, without any clearing up; never returns."""
     said = directory / f"{number}.said"
 
@@ -118,17 +121,17 @@ def _crash_at(directory: Path, number: int) -> None:
 
     recorder = make_recorder(directory / str(number))
     with faults(at_call(number, lambda _: os._exit(1))):
-        record(recorder, told)
+        record(recorder, told, form)
         recorder.close()
     os._exit(SURVIVED)
 
 
-def main(directory: Path) -> None:
+def main(directory: Path, form: str) -> None:
     """Crashes processes until one survives."""
     for number in itertools.count():
         child = os.fork()
         if not child:
-            _crash_at(directory, number)
+            _crash_at(directory, number, form)
         _, status = os.waitpid(child, 0)
         if os.waitstatus_to_exitcode(status) == SURVIVED:
             print(number)
@@ -136,4 +139,4 @@ def main(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

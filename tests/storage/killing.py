@@ -1,8 +1,8 @@
 """Kills recording processes with SIGKILL at random moments, and checks what they left behind.
 
-`python -m tests.storage.killing DIRECTORY SEED POLICY EPISODES_AT_ONCE` records until it is killed, or until its
-standard input ends. Every value follows from seed, episode and row, so that whoever reads the shards can tell what must
-be there. Used by `test_kill.py`, and by `benchmarks/kills.py` for as many kills as you like.
+`python -m tests.storage.killing DIRECTORY SEED POLICY EPISODES_AT_ONCE FORM` records "rows" or "columns" until it is
+killed, or until its standard input ends. Every value follows from seed, episode and row, so that whoever reads the
+shards can tell what must be there. Used by `test_kill.py`, and by `benchmarks/kills.py` for any number of kills.
 """
 
 import os
@@ -25,7 +25,8 @@ from rlds_kit import spec as specs
 from rlds_kit.storage.manifest import manifests_in
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
-from tests.storage.truth import Given, GivingRecorder, Step, assert_episode, assert_prefix
+from tests.storage.lanes import Lane, Lanes, Open, Source
+from tests.storage.truth import Given, Step, assert_episode, assert_prefix
 
 ROOT: Final = Path(__file__).parents[2]
 SHARD_BYTES: Final = 40_000
@@ -73,7 +74,7 @@ def given_of(episode: Episode, declared: specs.Dict) -> Given:
     return given
 
 
-def record(directory: Path, seed: int, policy: str, at_once: int) -> None:
+def record(directory: Path, seed: int, policy: str, at_once: int, form: str) -> None:
     """Records until killed or until standard input ends, and tells on standard output what must survive."""
     stop = threading.Event()
 
@@ -83,30 +84,33 @@ def record(directory: Path, seed: int, policy: str, at_once: int) -> None:
 
     threading.Thread(target=wait_for_end, daemon=True).start()
     recorder = Recorder(directory, DECLARED, policy=POLICIES[policy], max_shard_bytes=SHARD_BYTES)
-    started, turn = 0, 0
-    running: list[GivingRecorder] = []
+    lanes = Lanes(recorder, at_once)
+    source: Source = lanes if form == "columns" else recorder
     numbers: dict[uuid.UUID, int] = {}
+    running: list[Open] = []
+    turn = 0
     while not stop.is_set() or running:
         while len(running) < at_once and not stop.is_set():
-            running.append(GivingRecorder(recorder, metadata={"seed": seed, "number": started}))
-            numbers[running[-1].episode.id] = started
-            started += 1
-        for one in list(running):
-            number, row = numbers[one.episode.id], one.episode.rows
-            if row < length_of(seed, number):
-                one.append(*row_of(seed, number, row))
-                continue
+            running.append(source.start_episode(metadata={"seed": seed, "number": len(numbers)}))
+            numbers[running[-1].id] = len(numbers)
+        for one in [one for one in running if one.rows == length_of(seed, numbers[one.id])]:
             one.end(EpisodeEnd.TRUNCATED)
             running.remove(one)
             if policy == "every_episode":
-                _say("ended", one.episode.id, row)
+                _say("ended", one.id, one.rows)
+        rows = {one: row_of(seed, numbers[one.id], one.rows) for one in running}
+        if form == "columns":
+            lanes.append({one: row for one, row in rows.items() if isinstance(one, Lane)})
+        else:
+            for one, row in rows.items():
+                one.append(*row)
         turn += 1
         if policy == "manual" and turn % 20 == 0:
             recorder.flush()
             for one in running:
-                _say("durable", one.episode.id, one.episode.rows)
-        for key, rows in recorder.durable.items():
-            _say("durable", key, rows)
+                _say("durable", one.id, one.rows)
+        for key, count in recorder.durable.items():
+            _say("durable", key, count)
     recorder.close()
     for key, number in numbers.items():
         _say("ended", key, length_of(seed, number))
@@ -135,8 +139,8 @@ class Promise:
 class Victim:
     """A process that records into `directory`."""
 
-    def __init__(self, directory: Path, seed: int, policy: str, at_once: int) -> None:
-        arguments = [str(directory), str(seed), policy, str(at_once)]
+    def __init__(self, directory: Path, seed: int, policy: str, at_once: int, form: str = "rows") -> None:
+        arguments = [str(directory), str(seed), policy, str(at_once), form]
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
         )
@@ -215,12 +219,12 @@ def check(directory: Path, promise: Promise) -> Tally:
     return tally
 
 
-def kill_one(directory: Path, seed: int, at_once: int) -> Tally:
+def kill_one(directory: Path, seed: int, at_once: int, form: str = "rows") -> Tally:
     """Kills a process that records `at_once` episodes at once; what was in the directory before must stay as it was."""
     directory.mkdir()
     before = _record_before(directory / "data")
     dice = random.Random(seed)
-    victim = Victim(directory / "data", seed, dice.choice(list(POLICIES)), at_once)
+    victim = Victim(directory / "data", seed, dice.choice(list(POLICIES)), at_once, form)
     promise = victim.kill(dice.expovariate(1 / 0.08))
     for path, content in before.items():
         assert path.read_bytes() == content
@@ -263,4 +267,4 @@ def _record_before(directory: Path) -> dict[Path, bytes]:
 
 
 if __name__ == "__main__":
-    record(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+    record(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5])

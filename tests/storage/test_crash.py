@@ -20,15 +20,16 @@ from rlds_kit.storage.shard_file import ShardFile
 from tests.storage.crashing import EPISODES, SEED, at_call, faults, make_recorder, record
 from tests.storage.killing import DECLARED, ROOT, Promise, check, length_of, row_of
 
+FORMS = ("rows", "columns")
 TOTAL_ROWS = sum(length_of(SEED, number) for number in range(EPISODES))
 
 
-def _count_calls(directory: Path) -> list[str]:
+def _count_calls(directory: Path, form: str = "rows") -> list[str]:
     """The calls that a recording makes when nothing fails."""
     calls: list[str] = []
     recorder = make_recorder(directory)
     with faults(calls.append):
-        record(recorder, lambda _: None)
+        record(recorder, lambda _: None, form)
         recorder.close()
     return calls
 
@@ -42,9 +43,10 @@ def test_the_scenario_has_every_kind_of_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_crash_at_any_call(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_a_crash_at_any_call(tmp_path: Path, form: str) -> None:
     """Wherever the process dies, all that was durable can be read, and the rest is a prefix of what was given."""
-    command = [sys.executable, "-W", "ignore", "-m", "tests.storage.crashing", str(tmp_path)]
+    command = [sys.executable, "-W", "ignore", "-m", "tests.storage.crashing", str(tmp_path), form]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     crashes = int(done.stdout)
     durable = 0
@@ -84,16 +86,19 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("error", "for_good"), [(errno.ENOSPC, True), (errno.EIO, False)])
-def test_an_error_at_any_call_tells_what_is_kept_and_lost(tmp_path: Path, error: int, *, for_good: bool) -> None:
+def test_an_error_at_any_call_tells_what_is_kept_and_lost(
+    tmp_path: Path, error: int, form: str, *, for_good: bool
+) -> None:
     """The error says how many steps are stored and lost, exactly so many are there, and no half chunk."""
-    calls = len(_count_calls(tmp_path / "whole"))
+    calls = len(_count_calls(tmp_path / "whole", form))
     for number in range(calls):
         directory = tmp_path / str(number)
         recorder = make_recorder(directory)
         breaking = BreakingCall(number, error, for_good=for_good)
         with faults(breaking), pytest.raises(RecordingError) as failure:
-            _record_all(recorder)
+            _record_all(recorder, form)
         assert breaking.struck
         kept, lost = map(int, re.findall(r"(\d+) steps are stored and (\d+) are lost", str(failure.value))[0])
         assert os.strerror(error) in str(failure.value)
@@ -104,10 +109,10 @@ def test_an_error_at_any_call_tells_what_is_kept_and_lost(tmp_path: Path, error:
         assert recorder.closed
 
 
-def _record_all(recorder: Recorder) -> None:
+def _record_all(recorder: Recorder, form: str = "rows") -> None:
     """Records everything and closes, whatever happens; the first error comes out."""
     try:
-        record(recorder, lambda _: None)
+        record(recorder, lambda _: None, form)
     except RecordingError:
         with pytest.raises(RecordingError):
             recorder.close()

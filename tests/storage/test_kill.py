@@ -14,7 +14,7 @@ from tests.storage.killing import Tally, kill_one, kill_one_of_two
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
 
 KILLS: Final = 18
-"""Of each of three kinds."""
+"""Of each of four kinds."""
 
 
 def _all(kills: Iterable[Callable[[], Tally]]) -> Tally:
@@ -29,6 +29,13 @@ def _all(kills: Iterable[Callable[[], Tally]]) -> Tally:
 def test_kills_of_a_process_with_one_environment(tmp_path: Path) -> None:
     """What one environment's recorder called durable is there after its process was killed."""
     total = _all(partial(kill_one, tmp_path / str(seed), seed, 1) for seed in range(KILLS))
+    assert total.kills == KILLS
+    assert total.durable_rows > 0 < total.cut
+
+
+def test_kills_of_a_process_that_records_columns(tmp_path: Path) -> None:
+    """The same of environments that step together, whose rows are recorded as columns."""
+    total = _all(partial(kill_one, tmp_path / str(seed), seed, 1 + seed % 8, "columns") for seed in range(KILLS))
     assert total.kills == KILLS
     assert total.durable_rows > 0 < total.cut
 

@@ -14,15 +14,16 @@ from hypothesis import given, settings
 
 from rlds_kit import DamageWarning, EpisodeEnd
 from rlds_kit.storage.directory import DESCRIPTION, is_dataset
-from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.tools.upkeep.repair import repair
 from tests.power_cut import CUTS, Cut, Disk, Tree, restore
 from tests.storage.killing import DECLARED, POLICIES, Promise, Tally, check, length_of, row_of
+from tests.storage.lanes import Lanes, Open, Source
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the simulation looks at open files in /proc")
 
 SEED: Final = 11
+FORMS: Final = ("rows", "columns")
 ROWS: Final = 3
 """Given at once."""
 ACTIONS: Final = st.lists(st.sampled_from(("rows", "rows", "rows", "end", "flush", "other")), max_size=12)
@@ -34,17 +35,19 @@ class Recording:
     Args:
       directory: of the dataset.
       policy: a name of POLICIES.
+      form: "rows" or "columns".
     """
 
-    def __init__(self, directory: Path, policy: str) -> None:
-        self._policy, self._durable, self._ended = policy, dict[EpisodeRecorder, int](), list[EpisodeRecorder]()
+    def __init__(self, directory: Path, policy: str, form: str) -> None:
+        self._policy, self._durable, self._ended = policy, dict[Open, int](), list[Open]()
         self._recorder = Recorder(directory, DECLARED, policy=POLICIES[policy], max_shard_episodes=2)
+        self._source: Source = Lanes(self._recorder, 2) if form == "columns" else self._recorder
         self._numbers = itertools.count()
         self._running = [self._new(), self._new()]
 
-    def _new(self) -> tuple[int, EpisodeRecorder]:
+    def _new(self) -> tuple[int, Open]:
         number = next(self._numbers)
-        return number, self._recorder.start_episode(metadata={"seed": SEED, "number": number})
+        return number, self._source.start_episode(metadata={"seed": SEED, "number": number})
 
     def do(self, action: str) -> Promise:
         """One of ACTIONS; returns what was promised by then."""
@@ -106,13 +109,14 @@ def _check(tree: Tree, promise: Promise, cut: Cut, directory: Path) -> Tally:
 
 @pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.name)
 @pytest.mark.parametrize("policy", POLICIES)
-def test_what_is_durable_survives(tmp_path: Path, policy: str, cut: Cut) -> None:
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_durable_survives(tmp_path: Path, form: str, policy: str, cut: Cut) -> None:
     """After each of some steps, a flush and a close: by whatever policy, what was promised can be read."""
     (tmp_path / "disk").mkdir()
     disk = Disk(tmp_path / "disk")
     seen: list[tuple[Promise, Tree]] = []
     with disk.watched():
-        recording = Recording(tmp_path / "disk" / "data", policy)
+        recording = Recording(tmp_path / "disk" / "data", policy, form)
         for action in ("rows", "rows", "flush", "rows", "other", "rows", "end", "rows", "flush"):
             promise = recording.do(action)
             seen.append((promise, disk.left(cut)))
@@ -127,13 +131,14 @@ def test_what_is_durable_survives(tmp_path: Path, policy: str, cut: Cut) -> None
 
 @settings(max_examples=60)
 @given(
+    form=st.sampled_from(FORMS),
     policy=st.sampled_from(sorted(POLICIES)),
     actions=ACTIONS,
     cut=st.sampled_from(CUTS),
     moment=st.integers(0, 60),
     call=st.integers(0, 60),
 )
-def test_at_any_moment(policy: str, actions: list[str], cut: Cut, moment: int, call: int) -> None:
+def test_at_any_moment(form: str, policy: str, actions: list[str], cut: Cut, moment: int, call: int) -> None:
     """Between any two steps, and before any call to the system, also of the background thread."""
     with tempfile.TemporaryDirectory() as folder:
         disk = Disk(Path(folder))
@@ -145,7 +150,7 @@ def test_at_any_moment(policy: str, actions: list[str], cut: Cut, moment: int, c
                 seen.append((promise, disk.left(cut)))
 
         with disk.watched(at_call):
-            recording = Recording(Path(folder) / "data", policy)
+            recording = Recording(Path(folder) / "data", policy, form)
             for number, action in enumerate(actions):
                 promise = recording.do(action)
                 if number == moment:
