@@ -220,14 +220,12 @@ def _arrays(batch: Any, place: str, spec: specs.Spec | None) -> Iterator[tuple[s
         for key, item in batch.items():
             each = spec.fields.get(key) if isinstance(spec, specs.Dict) else spec
             yield from _arrays(item, f"{place}/{key}", each)
-    elif isinstance(batch, tuple):
-        if not isinstance(spec, specs.Tuple):
-            # Whether it is a tuple of batches or a batch of numbers cannot be known.
-            raise SpecError(
-                f"{place}: expected a tuple to be declared in the spec; declare it, or pass a dict or array"
-            )
+    elif isinstance(batch, tuple) and isinstance(spec, specs.Tuple):
         for index, (item, each) in enumerate(zip(batch, spec.items, strict=True)):
             yield from _arrays(item, f"{place}/{index}", each)
+    elif isinstance(batch, tuple) and spec is None and any(map(_is_nest, batch)):
+        # Whether it is a tuple of batches or a batch of arrays cannot be known.
+        raise SpecError(f"{place}: expected a tuple to be declared in the spec; declare it, or pass a dict or array")
     else:
         yield place, batch
 
