@@ -29,10 +29,13 @@ class BatchBuffer:
       lanes: number of environments.
       capacity: maximum rows of a lane.
       pool: for memory.
+
+    Attributes:
+      is_clean: set by the caller: whether it has only rows that count.
     """
 
     def __init__(self, lanes: int, capacity: int, pool: ArrayPool) -> None:
-        self.capacity = capacity
+        self.capacity, self.is_clean = capacity, True
         self._observed, self._acted = (_Side(lanes, capacity, pool) for _ in range(2))
         self._pool = pool
 

@@ -18,7 +18,9 @@ from rlds_kit.storage.writer_thread import WriterThread
 class OpenEpisodes(Protocol):
     """The interface of what buffers the rows of open episodes; the caller of its methods holds the monitor."""
 
-    oldest: float | None
+    @property
+    def oldest(self) -> float | None:
+        """Time (`time.monotonic`) of the oldest row that is in no block yet; None: there is none."""
 
     @property
     def ids(self) -> Iterable[bytes]:

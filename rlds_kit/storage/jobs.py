@@ -61,4 +61,21 @@ class Sync:
     ticket: int
 
 
-Job: TypeAlias = Start | Block | End | Discard | Sync
+class Jobs:
+    """Several jobs in order, which are done once, however often they are queued.
+
+    Attributes:
+      count: number of jobs.
+    """
+
+    def __init__(self, jobs: "list[Job]") -> None:
+        self.count = len(jobs)
+        self._jobs = jobs
+
+    def take(self) -> "list[Job]":
+        """The jobs at the first call, none at others."""
+        jobs, self._jobs = self._jobs, []
+        return jobs
+
+
+Job: TypeAlias = Start | Block | End | Discard | Sync | Jobs

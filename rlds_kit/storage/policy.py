@@ -8,7 +8,8 @@ from rlds_kit.storage.plausible import BLOCK_ROWS_LIMIT
 BLOCK_ROWS: Final = 64
 BLOCK_BYTES: Final = 8 << 20
 SMALL_BLOCK_BYTES: Final = 256 << 10
-"""Minimum bytes of a block: for 64 rows of a hundred bytes, the header would be as large as the rows."""
+"""Minimum bytes of a block: for 64 rows of a hundred bytes, the header would be as large as the rows, and the work for
+each block many times that for its rows."""
 TIMER_SECONDS: Final = 1.0
 
 
@@ -17,7 +18,7 @@ class FlushPolicy:
     """When rows are cut into blocks, and when blocks are made durable. The default loses at most a second.
 
     Attributes:
-      block_rows: maximum rows of a block; None: it closes when it has at least 64 rows and 64 KiB, and is split into
+      block_rows: maximum rows of a block; None: it closes when it has at least 64 rows and 256 KiB, and is split into
         parts of about 384 KiB if it is larger when compressed.
       block_bytes: a block closes at this size before compression.
       interval: seconds after which the writer thread writes and syncs buffered rows; None: never.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from rlds_kit.base.errors import RecordingError
-from rlds_kit.storage.jobs import Block, Discard, End, Job, Start, Sync
+from rlds_kit.storage.jobs import Block, Discard, End, Job, Jobs, Start, Sync
 from rlds_kit.storage.shard_set import ShardSet
 
 JOB_BYTES: Final = 16 << 10
@@ -54,7 +54,7 @@ class WriterThread:
     def put(self, job: Job) -> None:
         """Queues a job. The caller holds the monitor."""
         self._jobs.append(job)
-        self.buffered_bytes += JOB_BYTES
+        self.buffered_bytes += _nbytes(job)
         self._monitor.notify_all()
 
     def request_sync(self) -> int:
@@ -122,9 +122,10 @@ class WriterThread:
                 self._monitor.wait(self._seconds_to_tick())
                 self._tick()
             self._tick()
-            self.buffered_bytes -= JOB_BYTES
+            job = self._jobs.popleft()
+            self.buffered_bytes -= _nbytes(job)
             self._monitor.notify_all()
-            return self._jobs.popleft()
+            return job
 
     def _seconds_to_tick(self) -> float | None:
         return None if self._interval is None else max(0.0, self._next_tick - time.monotonic())
@@ -149,6 +150,9 @@ class WriterThread:
                 self._discard(job)
             case Sync():
                 self._sync(job)
+            case Jobs():
+                for each in job.take():
+                    self._do(each)
 
     def _write_block(self, job: Block) -> None:
         if job.episode_id not in self._shards.episodes or job.rows.stop <= self.written.get(job.episode_id, 0):
@@ -182,3 +186,7 @@ class WriterThread:
             self._jobs.clear()
             self._monitor.notify_all()
         self._shards.abandon()
+
+
+def _nbytes(job: Job) -> int:
+    return JOB_BYTES * (job.count if isinstance(job, Jobs) else 1)

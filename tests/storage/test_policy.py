@@ -13,10 +13,10 @@ def test_the_default_is_the_first_of_rows_bytes_and_time() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "nbytes", "full"),
-    [(64, 64 << 10, True), (63, 64 << 10, False), (64, 6400, False), (640, 64 << 10, True), (1, 8 << 20, True)],
+    [(64, 256 << 10, True), (63, 256 << 10, False), (64, 6400, False), (640, 256 << 10, True), (1, 8 << 20, True)],
 )
 def test_small_rows_make_longer_blocks(rows: int, nbytes: int, *, full: bool) -> None:
-    """64 rows close a block only if they have 64 KiB; a number of rows that was asked for is taken at its word."""
+    """64 rows close a block only if they have 256 KiB; a number of rows that was asked for is taken at its word."""
     assert FlushPolicy().is_full(rows, nbytes) == full
     assert FlushPolicy(block_rows=64).is_full(rows, nbytes) == (rows >= 64 or nbytes >= 8 << 20)
 

@@ -1,6 +1,5 @@
 """The recorder: policies, limits, rotation, modes, threads, forks and interrupts."""
 
-import linecache
 import os
 import shutil
 import signal
@@ -10,11 +9,9 @@ import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +27,7 @@ from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.shard_writer import ShardWriter
 from rlds_kit.tools.upkeep.verify import verify
+from tests.storage.interrupting import interrupt_at
 from tests.storage.truth import Given, GivingRecorder, assert_same_steps, assert_whole
 
 MANUAL: Final = FlushPolicy(block_rows=4, interval=None)
@@ -595,46 +593,6 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-INTERRUPTED_FILES: Final = (
-    "branch.py",
-    "buffer.py",
-    "declared.py",
-    "episode_recorder.py",
-    "intake.py",
-    "leaf.py",
-    "row_buffer.py",
-)
-
-
-@contextmanager
-def _interrupt_at(number: int, handle: Callable[..., object] = signal.default_int_handler) -> Iterator[list[str]]:
-    """A signal before the `number`-th line that the caller's side executes; yields what was interrupted."""
-    struck: list[str] = []
-    lines = iter(range(number + 1))
-
-    def local(frame: FrameType, event: str, _: Any) -> Any:
-        # A `with` of a lock written in C cannot be interrupted half way; a line of Python can.
-        if event == "line" and not struck and not _is_with(frame) and next(lines, None) == number:
-            struck.append(f"{frame.f_code.co_name} line {frame.f_lineno}")
-            handle(signal.SIGINT, frame)
-        return local
-
-    def trace(frame: FrameType, _: str, __: Any) -> Any:
-        path = Path(frame.f_code.co_filename)
-        return local if path.name in INTERRUPTED_FILES and path.parent.name == "storage" else None
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield struck
-    finally:
-        sys.settrace(before)
-
-
-def _is_with(frame: FrameType) -> bool:
-    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
-
-
 def _interrupted_row(row: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
     info: dict[str, Any] = {"n": row, "text": "x" * row, "ragged": np.full(row % 3, row), "nest": {"a": [row]}}
     info |= {"odd": True} if row % 2 else {}  # then rows are not made alike
@@ -649,7 +607,7 @@ def _append_struck(
     refusals: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
 ) -> list[str]:
     """Appends a row with a signal in the middle, after which it may be refused; returns what was interrupted."""
-    with _interrupt_at(number, handle) as struck:
+    with interrupt_at(number, handle) as struck:
         try:
             episode.episode.append(*_interrupted_row(row))
         except refusals:
@@ -741,7 +699,7 @@ def test_an_interrupted_end_loses_no_row(tmp_path: Path, rows: int) -> None:
         with Recorder(tmp_path / str(number), DECLARED, policy=MANUAL) as recorder:
             episode = GivingRecorder(recorder)
             _give(episode, rows)
-            with _interrupt_at(number) as struck:
+            with interrupt_at(number) as struck:
                 try:
                     episode.end(EpisodeEnd.TERMINATED)
                 except KeyboardInterrupt:
@@ -767,7 +725,7 @@ def test_an_interrupted_discard_harms_no_other_episode(tmp_path: Path, rows: int
             unwanted, other = GivingRecorder(recorder), GivingRecorder(recorder)
             _give(unwanted, rows)
             _give(other, rows)
-            with _interrupt_at(number) as struck:
+            with interrupt_at(number) as struck:
                 try:
                     unwanted.episode.discard()
                 except KeyboardInterrupt:

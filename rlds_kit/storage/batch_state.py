@@ -1,0 +1,148 @@
+"""What a batch recorder knows: the open episodes of its lanes, and where their rows are. Never changed, only replaced.
+
+A signal handler may flush or close the recorder between any two lines of a call. As the state is one object, the call
+notices that it was replaced, and nothing is ever half done.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.storage.batch_buffer import BatchBuffer
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.jobs import Block, End, Job, Jobs, Start
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEpisode:
+    """An open episode of a lane.
+
+    Attributes:
+      start: its first record.
+      rows: its rows before the buffer.
+      begin: its first place in the buffer.
+    """
+
+    start: pb.EpisodeStart
+    rows: int
+    begin: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndedEpisode:
+    """An episode of a lane that has ended in the buffer, before place `stop`."""
+
+    lane: int
+    episode: OpenEpisode
+    stop: int
+    end: pb.EpisodeEnd
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """The state between two calls.
+
+    Attributes:
+      episodes: of each lane; None: it has no open episode.
+      places: `[lanes]` int64, rows of each lane in the buffer.
+      buffer: None: there are no rows.
+      nbytes: of the rows in the buffer.
+      ended: episodes that have ended since the last blocks, in this order.
+      oldest: time (`time.monotonic`) of the oldest row, or end, that was not passed on; None: there is none.
+      leaving: jobs that may have been passed on.
+    """
+
+    episodes: tuple[OpenEpisode | None, ...]
+    places: np.ndarray
+    buffer: BatchBuffer | None = None
+    nbytes: int = 0
+    ended: tuple[EndedEpisode, ...] = ()
+    oldest: float | None = None
+    leaving: Jobs | None = None
+
+    def with_episodes(self, changes: Mapping[int, OpenEpisode | None]) -> "BatchState":
+        """With other episodes in some lanes."""
+        episodes = [*self.episodes]
+        for lane, episode in changes.items():
+            episodes[lane] = episode
+        return replace(self, episodes=tuple(episodes))
+
+    def with_ends(self, ends: Mapping[int, pb.EpisodeEnd], now: float) -> "BatchState":
+        """Without the open episodes of some lanes, which end. Those without rows are not recorded."""
+        found = []
+        for lane, end in ends.items():
+            episode, stop = self.episodes[lane], int(self.places[lane])
+            rows = 0 if episode is None else episode.rows + stop - episode.begin
+            if episode is not None and rows:
+                message = pb.EpisodeEnd(episode_id=episode.start.episode_id, rows=rows)
+                message.MergeFrom(end)
+                found.append(EndedEpisode(lane, episode, stop, message))
+        oldest = now if found and self.oldest is None else self.oldest
+        after = self.with_episodes(dict.fromkeys(ends))
+        return replace(after, ended=(*self.ended, *found), oldest=oldest)
+
+    def cut(self) -> "BatchState":
+        """With all rows and ends in `leaving`."""
+        episodes = [
+            None if episode is None else replace(episode, rows=episode.rows + place - episode.begin, begin=0)
+            for episode, place in zip(self.episodes, self.places.tolist(), strict=True)
+        ]
+        jobs = [*self._jobs()]
+        return BatchState(tuple(episodes), np.zeros_like(self.places), leaving=Jobs(jobs) if jobs else None)
+
+    def _jobs(self) -> Iterator[Job]:
+        whole = None if self.buffer is None else _Whole(self.buffer, int(self.places.sum()), self.nbytes)
+        for ended in self.ended:
+            yield from _rows(whole, ended.lane, ended.episode, ended.stop)
+            yield End(ended.end)
+        places = self.places.tolist()
+        for lane, episode in enumerate(self.episodes):
+            if episode is not None:
+                yield from _rows(whole, lane, episode, places[lane])
+
+
+class _Whole:
+    """A buffer that is written; its memory is free when all of its parts are."""
+
+    def __init__(self, buffer: BatchBuffer, rows: int, nbytes: int) -> None:
+        self.buffer, self.parts = buffer, 0
+        self._rows, self._nbytes = rows, nbytes
+
+    def part(self, lane: int, places: range, first_row: int) -> "_Part":
+        """Some rows of a lane. The bytes of all parts add up to those of the buffer."""
+        nbytes = self._nbytes * len(places) // self._rows
+        self._rows -= len(places)
+        self._nbytes -= nbytes
+        self.parts += 1
+        return _Part(self, lane, places, first_row, nbytes)
+
+
+class _Part:
+    """The rows of a block: a part of a lane."""
+
+    def __init__(self, whole: _Whole, lane: int, places: range, first_row: int, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self._whole, self._lane, self._places, self._first_row = whole, lane, places, first_row
+
+    def seal(self) -> list[Column]:
+        """The columns."""
+        return self._whole.buffer.columns(self._lane, self._places, self._first_row)
+
+    def release(self) -> None:
+        """Called once, when the block is written."""
+        self._whole.parts -= 1
+        if not self._whole.parts:
+            self._whole.buffer.release()
+
+
+def _rows(whole: _Whole | None, lane: int, episode: OpenEpisode, stop: int) -> Iterable[Job]:
+    """The jobs of an episode's rows before place `stop`; none if there are no rows."""
+    places = range(episode.begin, stop)
+    if whole is None or not places:
+        return
+    if not episode.rows:
+        yield Start(episode.start)
+    rows = range(episode.rows, episode.rows + len(places))
+    yield Block(episode.start.episode_id, rows, whole.part(lane, places, episode.rows))

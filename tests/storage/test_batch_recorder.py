@@ -1,0 +1,273 @@
+"""Rows of environments that step together: policies, memory, interrupts, and use in an order that is not usual."""
+
+import os
+import signal
+import uuid
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import rlds_kit
+from rlds_kit import EpisodeEnd, RecordingError
+from rlds_kit import spec as specs
+from rlds_kit.base.rlds_kit_pb2 import EpisodeStart
+from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
+from rlds_kit.storage.batch_recorder import BatchRecorder
+from rlds_kit.storage.episode_messages import start_message
+from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.recorder import Recorder
+from tests.storage.interrupting import interrupt_at
+
+LANES: Final = 3
+DECLARED: Final = specs.Dict({"observation": specs.Array((2,), np.float32), "reward": specs.Array((), np.float64)})
+Rows = dict[int, list[Any]]
+
+
+@pytest.fixture
+def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of tiny datasets need not survive a power cut."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+def _row(row: int, lane: int) -> dict[str, Any]:
+    """A row with optional and ragged values, which leave traces in masks if an interrupted row is not removed."""
+    info: dict[str, Any] = {"ragged": np.full(1 + row % 2, row)}
+    info |= {"odd": row} if row % 2 else {}
+    info |= {"some": row} if (row + lane) % 2 else {}
+    return {"observation": np.array([row, lane], np.float32), "info": info, "reward": row / 2}
+
+
+def _leaves(batch: BatchRecorder, row: int) -> BatchLeaves:
+    """A row of all lanes."""
+    found: tuple[dict[Any, list[Any]], dict[Any, list[Any]]] = {}, {}
+    for lane in range(LANES):
+        values = _row(row, lane)
+        sides = batch.fields.leaves({name: values[name] for name in ("observation", "info")}, {"reward": row / 2})
+        for columns, leaves in zip(found, sides, strict=True):
+            for key, item in leaves:
+                columns.setdefault(key, [None] * LANES)[lane] = np.asarray(item, key.dtype)
+    return BatchLeaves(*(_columns(columns) for columns in found))
+
+
+def _columns(columns: dict[Any, list[Any]]) -> list[BatchLeaf]:
+    leaves = []
+    for key, values in columns.items():
+        example = next(value for value in values if value is not None)
+        mask = np.array([value is not None for value in values])
+        array = np.stack([example if value is None else value for value in values])
+        leaves.append(BatchLeaf(key, array, None if mask.all() else mask))
+    return leaves
+
+
+def _start(batch: BatchRecorder, lane: int) -> EpisodeStart:
+    start = start_message(metadata={"lane": lane})
+    batch.start(lane, start)
+    return start
+
+
+def _single(batch: BatchRecorder, row: int, lane: int) -> None:
+    values = _row(row, lane)
+    batch.append_row(
+        lane, *batch.fields.leaves({name: values[name] for name in ("observation", "info")}, {"reward": row / 2})
+    )
+
+
+def _read(directory: Path) -> Rows:
+    """The rows of each lane; the last step of an episode has no reward."""
+    found: Rows = {}
+    for episode in rlds_kit.open(directory).episodes:
+        steps = list(episode.steps)
+        rewards = [float(step["reward"]) for step in steps[:-1]]
+        found[episode.metadata["lane"]] = [
+            _plain(step["observation"], step["info"], reward)
+            for step, reward in zip(steps, [*rewards, None], strict=True)
+        ]
+    return found
+
+
+def _plain(observation: np.ndarray, info: dict[str, Any], reward: float | None) -> list[Any]:
+    return [observation.tolist(), {key: np.asarray(info[key]).tolist() for key in sorted(info)}, reward]
+
+
+def _expected(rows: list[int], lane: int) -> list[Any]:
+    """What is read of one episode with these rows; the reward is that of the step which begins with a row."""
+    rewards = [row / 2 for row in rows[1:]]
+    values = [_row(row, lane) for row in rows]
+    return [
+        _plain(each["observation"], each["info"], reward)
+        for each, reward in zip(values, [*rewards, None][: len(rows)], strict=True)
+    ]
+
+
+def _of_lanes(rows: dict[int, list[int]]) -> Rows:
+    return {lane: _expected(each, lane) for lane, each in rows.items() if each}
+
+
+def _heedless(deed: Callable[[], None], *_: object) -> None:
+    """As the handler of a signal."""
+    deed()
+
+
+HANDLERS: Final = ("ctrl-c", "flush", "close")
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("handler", HANDLERS)
+@pytest.mark.parametrize("block_rows", [2, 64])
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+@pytest.mark.parametrize("single", [False, True])
+def test_an_interrupted_row_is_there_or_not(
+    tmp_path: Path, handler: str, block_rows: int, first: int, *, single: bool
+) -> None:
+    """Wherever Ctrl-C or a handler that flushes or closes strikes, for all lanes alike; other rows are unchanged."""
+    number, struck = 0, ["begin"]
+    while struck:
+        directory = tmp_path / str(number)
+        policy = FlushPolicy(block_rows=block_rows, interval=None)
+        with Recorder(directory, DECLARED, policy=policy) as recorder:
+            batch = recorder.start_batch(LANES)
+            for lane in range(LANES):
+                _start(batch, lane)
+            for row in range(first):
+                batch.append(_leaves(batch, row))
+            leaves = _leaves(batch, first)
+            deeds: dict[str, Callable[..., object]] = {
+                "ctrl-c": signal.default_int_handler,
+                "flush": partial(_heedless, recorder.flush),
+                "close": partial(_heedless, recorder.close),
+            }
+            raised = None
+            with interrupt_at(number, deeds[handler]) as struck:
+                try:
+                    if single:
+                        _single(batch, first, 1)
+                    else:
+                        batch.append(leaves)
+                except (KeyboardInterrupt, RecordingError) as error:
+                    raised = error
+            assert raised is None or struck
+            after = range(first + 1, first + 4) if handler != "close" or not struck else ()
+            for row in after:
+                batch.append(_leaves(batch, row))
+            if after:
+                batch.end(range(LANES), EpisodeEnd.TERMINATED)
+        lanes = {1} if single else set(range(LANES))
+        with_it = {lane: [*range(first), *([first] if lane in lanes else []), *after] for lane in range(LANES)}
+        without = {lane: [*range(first), *after] for lane in range(LANES)}
+        candidates = [with_it] if raised is None else [with_it, without]
+        assert _read(directory) in [_of_lanes(each) for each in candidates], (number, struck)
+        number += 1
+    assert number > 30
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("no_fsync")
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("deed", ["end", "start"])
+def test_an_interrupted_end_or_start_loses_no_row(tmp_path: Path, rows: int, deed: str) -> None:
+    """Each episode has all of its rows, and those of the other lanes are unchanged."""
+    number, struck = 0, ["begin"]
+    while struck:
+        directory = tmp_path / str(number)
+        with Recorder(directory, DECLARED, policy=FlushPolicy(block_rows=2, interval=None)) as recorder:
+            batch = recorder.start_batch(LANES)
+            starts = [_start(batch, lane) for lane in range(LANES)]
+            for row in range(rows):
+                batch.append(_leaves(batch, row))
+            new = start_message(metadata={"lane": 1})
+            with interrupt_at(number) as struck:
+                try:
+                    if deed == "end":
+                        batch.end([1], EpisodeEnd.TERMINATED)
+                    else:
+                        batch.start(1, new)
+                except KeyboardInterrupt:
+                    assert struck
+            if batch.is_open(1):
+                batch.end([1], EpisodeEnd.TERMINATED)
+            batch.append(_leaves(batch, rows), np.array([0, 2]))
+            batch.end([0, 2], EpisodeEnd.TRUNCATED)
+        read = {episode.id: episode for episode in rlds_kit.open(directory).episodes}
+        assert {key: episode.length for key, episode in read.items()} == {
+            uuid.UUID(bytes=start.episode_id): rows + (lane != 1) for lane, start in enumerate(starts)
+        }
+        ends = [read[uuid.UUID(bytes=start.episode_id)].end for start in starts]
+        assert ends[::2] == [EpisodeEnd.TRUNCATED] * 2
+        assert ends[1] in (
+            (EpisodeEnd.TERMINATED,) if deed == "end" else (EpisodeEnd.TERMINATED, EpisodeEnd.INTERRUPTED)
+        )
+        assert _read(directory) == _of_lanes({lane: [*range(rows + (lane != 1))] for lane in range(LANES)})
+        number += 1
+    assert number > 5
+
+
+@pytest.mark.parametrize(
+    ("policy", "durable"),
+    [
+        (FlushPolicy.every_step(), [1, 2, 3, 4, 5]),
+        (FlushPolicy.manual(), [0, 0, 0, 0, 0]),
+        (FlushPolicy(interval=None, each_bytes=200), [0, 2, 2, 4, 4]),
+    ],
+)
+def test_policies(tmp_path: Path, policy: FlushPolicy, durable: list[int]) -> None:
+    """A step of all environments is durable when `append` returns, never, or after so many bytes."""
+    found = []
+    with Recorder(tmp_path, DECLARED, policy=policy) as recorder:
+        batch = recorder.start_batch(LANES)
+        for lane in range(LANES):
+            _start(batch, lane)
+        for row in range(5):
+            batch.append(_leaves(batch, row))
+            assert len(set(recorder.durable.values())) == 1
+            found.append(next(iter(recorder.durable.values())))
+    assert found == durable
+
+
+def test_every_episode_is_durable(tmp_path: Path) -> None:
+    """With `every_episode`, the episodes that have ended can be read when `end` returns."""
+    with Recorder(tmp_path, DECLARED, policy=FlushPolicy.every_episode()) as recorder:
+        batch = recorder.start_batch(LANES)
+        for lane in range(LANES):
+            _start(batch, lane)
+        batch.append(_leaves(batch, 0))
+        batch.end([0, 2], EpisodeEnd.TRUNCATED)
+        ended = [e.metadata["lane"] for e in rlds_kit.open(tmp_path, include_open=True).episodes if e.end]
+    assert sorted(ended) == [0, 2]
+
+
+def test_memory_is_limited(tmp_path: Path) -> None:
+    """Buffers are cut, and the caller waits, before more than the limit waits in memory."""
+    with Recorder(tmp_path, DECLARED, memory_limit=100_000, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        for lane in range(LANES):
+            _start(batch, lane)
+        most = 0
+        for row in range(3000):
+            batch.append(_leaves(batch, row))
+            most = max(most, batch.waiting_bytes)
+    assert 10_000 < most <= 100_000
+    assert [episode.length for episode in rlds_kit.open(tmp_path).episodes] == [3000] * LANES
+
+
+def test_unusual_order(tmp_path: Path) -> None:
+    """Steps of no lane, ends of a lane that has no episode, two starts, and an episode without rows."""
+    with Recorder(tmp_path, DECLARED) as recorder:
+        batch = recorder.start_batch(LANES)
+        with pytest.raises(RecordingError, match="environment 1 has no open episode"):
+            batch.end([1], EpisodeEnd.TERMINATED)
+        first, second = _start(batch, 1), _start(batch, 1)
+        batch.append(_leaves(batch, 0), np.array([], np.int64))
+        assert recorder.durable.keys() == {uuid.UUID(bytes=second.episode_id)}
+        batch.append(_leaves(batch, 0), np.array([1]))
+        batch.end([1], EpisodeEnd.TERMINATED)
+        assert not batch.is_open(1)
+    (episode,) = rlds_kit.open(tmp_path).episodes
+    assert (episode.id.bytes, episode.length) == (second.episode_id, 1)
+    assert first.episode_id != second.episode_id
+    with pytest.raises(RecordingError, match="the recorder is closed"):
+        batch.append(_leaves(batch, 0))
