@@ -29,11 +29,11 @@ class _Leaf:
         self.rows, self.shapes, self.values = xxhash.xxh3_128(), xxhash.xxh3_128(), xxhash.xxh3_128()
 
     def update(self, column: Column) -> None:
-        self.rows.update(column.rows.astype("<u8").tobytes())
-        shapes = column.shapes
-        if shapes is None:
-            shapes = np.broadcast_to(column.values.shape[1:], (len(column.rows), column.key.rank))
-        self.shapes.update(shapes.astype("<u8").tobytes())
+        self.rows.update(column.rows.astype("<u8", copy=False).data)
+        if column.shapes is None:
+            self.shapes.update(np.array(column.values.shape[1:], "<u8").tobytes() * len(column.rows))
+        else:
+            self.shapes.update(column.shapes.astype("<u8").tobytes())
         if column.values.size:
             self.values.update(dtypes.little_endian(column.values).reshape(-1).view(np.uint8).data)
 

@@ -46,6 +46,7 @@ class WriterThread:
         """The error that stopped this thread; nothing more is written then."""
         self._closing = False
         self._last_ticket = self._synced_ticket = 0
+        self._memory_limit = 0  # callers wait for fewer buffered bytes than this
         self._next_tick = time.monotonic() + (interval or 0) / 2
         self._is_over = False
         self._thread = threading.Thread(target=self._run, name="rlds_kit writer", daemon=True)
@@ -74,7 +75,11 @@ class WriterThread:
 
     def wait_for_memory(self, limit: int) -> None:
         """Waits until fewer than `limit` bytes are buffered, or no job is queued. The caller holds the monitor."""
-        self._monitor.wait_for(lambda: self.buffered_bytes < limit or not self._jobs or self.error is not None)
+        # A little less, or the caller would wait again after one row, and threads that take turns are slow.
+        self._memory_limit = limit - limit // 64
+        self._monitor.wait_for(
+            lambda: self.buffered_bytes < self._memory_limit or not self._jobs or self.error is not None
+        )
 
     def check(self) -> None:
         """Raises the error that stopped this thread, if any.
@@ -163,7 +168,8 @@ class WriterThread:
             job.buffer.release()
             self.rows_written += len(job.rows)
             self.written[job.episode_id] = job.rows.stop
-            self._monitor.notify_all()
+            if self.buffered_bytes < self._memory_limit:
+                self._monitor.notify_all()
 
     def _discard(self, job: Discard) -> None:
         self._shards.discard(job)

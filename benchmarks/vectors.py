@@ -1,0 +1,111 @@
+"""Measures the recording of environments that step together: 17 float64 observations, 6 float32 actions.
+
+    python benchmarks/vectors.py
+    python benchmarks/vectors.py --against ../rlds_kit-before    # in turn with another checkout that has a .venv
+
+All systems get the same arrays from an environment that does nothing else, in turn, each in a new process. *Caller* is
+the CPU time that recording takes in the thread of the caller; *steps/s* and *CPU* include everything until the files
+are closed. Ratios are of numbers of the same round.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from side_by_side import machine
+from side_by_side.tables import row, short, spread
+from side_by_side.venvs import MINARI, Peer, PeerMissingError, python_of
+
+ROOT: Final = Path(__file__).parents[1]
+PLAYER: Final = Path(__file__).parent / "vectors_side" / "play.py"
+TORCHRL: Final = Peer("torchrl", ("torch==2.13.0", "torchrl", "numpy>=2"), "play.py", "import torchrl.data", "")
+CPPRB: Final = Peer("cpprb", ("cpprb", "numpy>=2"), "play.py", "import cpprb", "")
+COLUMNS: Final = {
+    "steps/s": "steps_per_s",
+    "caller us/step": "caller_us",
+    "CPU us/step": "cpu_us",
+    "bytes/step": "bytes",
+}
+OURS: Final = "VectorLogger"
+Rounds = dict[str, list[dict[str, float]]]
+
+
+def main() -> None:
+    """Measures, and prints Markdown."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workdir", type=Path, default=cache, help=f"for the peers' environments; {cache}")
+    parser.add_argument("--environments", type=int, nargs="+", default=[8, 64, 512])
+    parser.add_argument("--steps", type=int, default=1_000_000, help="of all environments together")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--against", type=Path, help="another checkout, with its environment in .venv")
+    parser.add_argument("--only", nargs="+", help="systems to measure; all if not given")
+    arguments = parser.parse_args()
+    systems, missing = _systems(arguments.against, arguments.workdir.expanduser())
+    if arguments.only:
+        systems = {name: each for name, each in systems.items() if name in arguments.only}
+    print(f"- machine: {machine.describe()}\n- rounds: {arguments.rounds}, of {arguments.steps:,} steps")
+    for name, why in missing.items():
+        print(f"- {name} is left out: {why}")
+    for environments in arguments.environments:
+        found: Rounds = {name: [] for name in systems}
+        for number in range(arguments.rounds):
+            for name in list(systems)[:: 1 if number % 2 == 0 else -1]:
+                found[name].append(_play(*systems[name], environments, arguments.steps))
+                print(f"{environments} environments: {name}: {found[name][-1]}", file=sys.stderr, flush=True)
+        _report(environments, found)
+
+
+def _systems(against: Path | None, workdir: Path) -> tuple[dict[str, tuple[Path, str, Path]], dict[str, str]]:
+    """The interpreter, the player's name of a system, and its package, by name; and what is missing."""
+    python = Path(sys.executable)
+    systems = {
+        OURS: (python, "vector_logger", ROOT),
+        "BatchWriter": (python, "batch_writer", ROOT),
+        "zstd level 1, one thread": (python, "zstd", ROOT),
+        "np.save": (python, "np_save", ROOT),
+    }
+    if against is not None:
+        systems[f"VectorLogger of {against.name}"] = (against / ".venv/bin/python", "vector_logger", against.resolve())
+    missing = {}
+    for title, peer in {"TorchRL LazyMemmapStorage": TORCHRL, "cpprb": CPPRB, "Minari, one at a time": MINARI}.items():
+        try:
+            systems[title] = (python_of(peer, workdir), peer.name, ROOT)
+        except PeerMissingError as error:
+            missing[title] = str(error)
+    return systems, missing
+
+
+def _play(python: Path, name: str, package: Path, environments: int, steps: int) -> dict[str, float]:
+    folder = tempfile.mkdtemp(prefix="rlds_kit-vectors-")
+    command = [python, PLAYER, name, folder, environments, max(1, steps // environments)]
+    env = {**os.environ, "PYTHONPATH": str(package)}
+    try:
+        done = subprocess.run(list(map(str, command)), env=env, check=True, stdout=subprocess.PIPE, text=True)
+    finally:
+        shutil.rmtree(folder)
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def _report(environments: int, found: Rounds) -> None:
+    ratio = f"speed of {OURS}, times"
+    print(
+        f"\n**{environments} environments**\n\n{row(['system', *COLUMNS, ratio])}\n{row(['---'] * (len(COLUMNS) + 2))}"
+    )
+    for name, rounds in found.items():
+        cells = [spread([each[key] for each in rounds]) for key in COLUMNS.values()]
+        ratios = [a["steps_per_s"] / b["steps_per_s"] for a, b in zip(found.get(OURS, rounds), rounds, strict=True)]
+        between = f"{short(statistics.median(ratios))} ({short(min(ratios))} to {short(max(ratios))})"
+        print(row([name, *cells, between]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
