@@ -7,10 +7,10 @@ from typing import Any, Final
 from rlds_kit import spec as specs
 from rlds_kit.base.origin import SOURCE
 from rlds_kit.base.rlds_types import STEPS
-from rlds_kit.base.step import ACTED_FIELDS, FLAGS, EpisodeEnd
+from rlds_kit.base.step import ACTED_FIELDS, FLAGS, RECORDED, EpisodeEnd
 from rlds_kit.convert import images
 from rlds_kit.convert.last_steps import OBSERVATION_VALID, Flags, LastSteps, acted_fields, ending, read_flags
-from rlds_kit.convert.protocol import RECORDED, Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
 from rlds_kit.convert.tfds.columns import Column, count_steps, step_column, stored_strings
 from rlds_kit.convert.tfds.directory import INFO, TfdsDirectory, is_tfds_directory, open_directory

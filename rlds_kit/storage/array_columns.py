@@ -4,38 +4,33 @@ The first row is flattened and validated as any row is; that determines the colu
 one dtype and one shape for all of them. What no array can have, such as text, is flattened row by row.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.spec.by_form import fits_by_form
 from rlds_kit.spec.dtypes import NUMERIC
 from rlds_kit.spec.exact import holds_all
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.array_rows import ArrayRows, Nest, value_at
+from rlds_kit.storage.buffer import column_of
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.declared import DeclaredFields
-from rlds_kit.storage.leaf import ColumnKey, Leaves, field_of
+from rlds_kit.storage.leaf import ColumnKey, Kind, Leaves, field_of
 from rlds_kit.storage.row_buffer import RowBuffer
 
 _DTYPES: Final = frozenset(map(np.dtype, NUMERIC))
 """In the byte order of this machine."""
 _BUFFER_BYTES: Final = 1 << 30
-
-
-class Sides(NamedTuple):
-    """The columns of some rows.
-
-    Attributes:
-      observed: of the observation side.
-      acted: of the action side.
-    """
-
-    observed: list[Column]
-    acted: list[Column]
+_VALUE_BYTES: Final = 16
+"""Approximate memory of a value that is no array."""
+PLAIN: Final[dict[type, Kind]] = {str: pb.TEXT, bytes: pb.BYTES, float: pb.FLOAT, bool: pb.BOOL, type(None): pb.NONE}
+"""Types whose values all go to one column, which is that of the first one; ints may need more than 64 bits."""
 
 
 class NotColumnsError(Exception):
@@ -64,17 +59,84 @@ def all_fit(values: np.ndarray, spec: specs.Spec | None) -> bool:
     return fits_by_form(spec, values[0])
 
 
-def is_each(found: list[ColumnKey], arrays: list[np.ndarray]) -> bool:
-    """Whether the columns of a row are those of the elements of arrays, in order."""
-    return len(found) == len(arrays) and all(
-        key.dtype == array.dtype and key.rank == array.ndim - 1 for key, array in zip(found, arrays, strict=True)
-    )
+def is_each(keys: Sequence[ColumnKey], columns: Sequence[np.ndarray | list[Any]]) -> bool:
+    """Whether the columns of a row are those of the elements of arrays, and lists of values of one type, in order."""
+    return len(keys) == len(columns) and all(map(_is_of, keys, columns))
+
+
+def _is_of(key: ColumnKey, values: np.ndarray | list[Any]) -> bool:
+    if isinstance(values, np.ndarray):
+        return key.dtype == values.dtype and key.rank == values.ndim - 1
+    return key.kind == PLAIN[type(values[0])]
+
+
+class LateColumns:
+    """The columns of values that are flattened one by one, when their block is written.
+
+    Args:
+      name: of the field.
+      values: one for each row.
+      rows: that have a value.
+      row_bytes: of the first one, approximately.
+      leaves: flattens the values of a row.
+    """
+
+    def __init__(
+        self, name: str, values: Nest, rows: range, row_bytes: int, leaves: Callable[[Mapping[str, Any]], Leaves]
+    ) -> None:
+        self._name, self._values, self._rows, self._leaves = name, values, rows, leaves
+        self.nbytes = row_bytes * len(rows)
+
+    def between(self, begin: int, end: int) -> list[Column]:
+        """The part of the columns in rows `[begin, end)`.
+
+        Raises:
+          SpecError: a value does not match the declaration.
+          UnsupportedTypeError: a value cannot be recorded.
+        """
+        rows = range(max(begin, self._rows.start), min(end, self._rows.stop))
+        buffer, nothing = RowBuffer(max(1, len(rows)), _BUFFER_BYTES, ArrayPool(0)), Leaves([], [])
+        for row in rows:
+            value = {self._name: value_at(self._values, row - self._rows.start)}
+            try:
+                buffer.add(row, self._leaves(value), nothing)
+            except RldsKitError as error:
+                error.add_note(f"This is the value of {self._name} in step {row}.")
+                raise
+        return buffer.seal()
+
+
+@dataclass(frozen=True)
+class SideColumns:
+    """The columns of one side of some rows.
+
+    Attributes:
+      known: those that are known.
+      late: others.
+    """
+
+    known: list[Column]
+    late: list[LateColumns]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values, approximately."""
+        return sum(column.values.nbytes for column in self.known) + sum(each.nbytes for each in self.late)
+
+    def between(self, begin: int, end: int) -> list[Column]:
+        """The part of the columns in rows `[begin, end)`. Errors as in `LateColumns.between`."""
+        parts = [column.between(begin, end) for column in self.known]
+        parts += [column for each in self.late for column in each.between(begin, end)]
+        return [part for part in parts if len(part.rows)]
 
 
 def columns_of(
     observed: ArrayRows, acted: ArrayRows, first_observed: int, first_acted: int, fields: DeclaredFields
-) -> Sides:
-    """The columns of rows that are given as arrays. They have the memory of the arrays.
+) -> tuple[SideColumns, SideColumns]:
+    """The columns of the two sides of rows that are given as arrays. They have the memory of the arrays.
+
+    Values in arrays and lists are validated before this returns. Those of other sequences, which may make a value when
+    they are asked for it, are validated when their block is written.
 
     Args:
       observed: the observation side.
@@ -91,9 +153,9 @@ def columns_of(
     leaves = fields.leaves(rows[0], rows[1])
     met = fields.met
     try:
-        return Sides(
-            _columns(observed, leaves[0], first_observed, fields, is_acted=False),
-            _columns(acted, leaves[1], first_acted, fields, is_acted=True),
+        return (
+            _side(observed, leaves[0], first_observed, fields, lambda row: fields.leaves(row, {})[0]),
+            _side(acted, leaves[1], first_acted, fields, lambda row: fields.leaves({}, row)[1]),
         )
     except BaseException:
         fields.forget(met)
@@ -105,58 +167,87 @@ def _present(side: ArrayRows) -> list[str]:
     return [name for name in side.columns if side.range_of(name)]
 
 
-def _columns(side: ArrayRows, first: Leaves, first_row: int, fields: DeclaredFields, *, is_acted: bool) -> list[Column]:
-    keys: dict[str, list[ColumnKey]] = {}
-    for key in first.keys:
-        keys.setdefault(field_of(key.path), []).append(key)
-    found = []
+def _side(
+    side: ArrayRows,
+    first: Leaves,
+    first_row: int,
+    fields: DeclaredFields,
+    leaves: Callable[[Mapping[str, Any]], Leaves],
+) -> SideColumns:
+    """The columns of a side; `first` are the leaves of the first value of each field."""
+    found: dict[str, Leaves] = {}
+    for key, item in first:
+        found.setdefault(field_of(key.path), Leaves([], [])).add(key, item)
+    result = SideColumns([], [])
     for name in _present(side):
-        within = side.range_of(name)
-        rows = np.arange(first_row + within.start, first_row + within.stop)
+        within, own = side.range_of(name), found.get(name, Leaves([], []))
+        rows = range(first_row + within.start, first_row + within.stop)
         values = side.columns[name]
         try:
             spec = None if fields.takes_any(name) else fields.declared.fields.get(name)
-            arrays = list(_arrays(values, len(rows), spec))
-            if not is_each(keys.get(name, []), arrays):
+            parts = list(_parts(values, len(rows), spec))
+            if not is_each(own.keys, parts):
                 raise NotColumnsError
-            found += [Column(key, rows, array) for key, array in zip(keys[name], arrays, strict=True)]
+            numbers = np.arange(rows.start, rows.stop)
+            result.known.extend(_column(key, numbers, part) for key, part in zip(own.keys, parts, strict=True))
         except NotColumnsError:
-            found += _row_by_row(name, values, rows, fields, is_acted=is_acted)
-    return found
+            late = LateColumns(name, values, rows, _bytes_of(own), leaves)
+            if _is_in_memory(values):
+                try:
+                    result.known.extend(late.between(rows.start, rows.stop))
+                except RldsKitError as error:
+                    error.add_note("Nothing of these steps is recorded.")
+                    raise
+            else:
+                result.late.append(late)
+    return result
 
 
-def _arrays(values: Nest, rows: int, spec: specs.Spec | None) -> Iterator[np.ndarray]:
-    """The arrays in a nest, in the order of the leaves of a row.
+def _parts(values: Nest, rows: int, spec: specs.Spec | None) -> Iterator[np.ndarray | list[Any]]:
+    """The arrays, and lists of values of one type, in a nest, in the order of the leaves of a row.
 
     Raises:
-      NotColumnsError: something in it is no array of numbers, or some row may not fit the spec.
+      NotColumnsError: something in it is none of these, or some row may not fit the spec.
     """
     if isinstance(values, dict):
         if not values or not isinstance(spec, specs.Dict | None):
             raise NotColumnsError
         for name, each in values.items():
-            yield from _arrays(each, rows, None if spec is None else spec.fields.get(name))
+            yield from _parts(each, rows, None if spec is None else spec.fields.get(name))
     elif isinstance(values, tuple):
         items: tuple[specs.Spec | None, ...] = spec.items if isinstance(spec, specs.Tuple) else (None,) * len(values)
         if not values or len(items) != len(values) or not isinstance(spec, specs.Tuple | None):
             raise NotColumnsError
         for item, each in zip(values, items, strict=True):
-            yield from _arrays(item, rows, each)
-    else:
-        array = values.view(np.ndarray) if type(values) is np.memmap else values
-        if not is_column(array[:rows], rows) or not all_fit(array[:rows], spec):
+            yield from _parts(item, rows, each)
+    elif isinstance(values, np.ndarray):
+        array = values[:rows].view(np.ndarray) if type(values) is np.memmap else values[:rows]
+        if not is_column(array, rows) or not all_fit(array, spec):
             raise NotColumnsError
-        yield array[:rows]
+        yield array
+    elif type(values) is list:
+        kinds = set(map(type, values[:rows]))
+        if len(kinds) > 1 or not kinds <= PLAIN.keys() or not (spec is None or fits_by_form(spec, values[0])):
+            raise NotColumnsError
+        yield values[:rows]
+    else:
+        raise NotColumnsError
 
 
-def _row_by_row(name: str, values: Nest, rows: np.ndarray, fields: DeclaredFields, *, is_acted: bool) -> list[Column]:
-    buffer, nothing = RowBuffer(len(rows), _BUFFER_BYTES, ArrayPool(0)), Leaves([], [])
-    for number, row in enumerate(rows.tolist()):
-        value = {name: value_at(values, number)}
-        try:
-            found = fields.leaves({}, value)[1] if is_acted else fields.leaves(value, {})[0]
-            buffer.add(row, found, nothing)
-        except RldsKitError as error:
-            error.add_note(f"This is the value of {name} in step {row}. Nothing of these steps is recorded.")
-            raise
-    return buffer.seal()
+def _column(key: ColumnKey, rows: np.ndarray, values: np.ndarray | list[Any]) -> Column:
+    if isinstance(values, np.ndarray):
+        return Column(key, rows, values)
+    return column_of(key, rows, values)
+
+
+def _is_in_memory(values: Nest) -> bool:
+    """Whether all values of a nest are there, and none is made when it is asked for."""
+    if isinstance(values, dict):
+        return all(map(_is_in_memory, values.values()))
+    if isinstance(values, tuple):
+        return all(map(_is_in_memory, values))
+    return isinstance(values, np.ndarray | list)
+
+
+def _bytes_of(leaves: Leaves) -> int:
+    return sum(getattr(item, "nbytes", _VALUE_BYTES) for item in leaves.items)

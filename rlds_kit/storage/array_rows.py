@@ -8,7 +8,7 @@ Nest: TypeAlias = Any
 """An array `[rows, ...]`, a list of one value for each row, or a dict or tuple of these."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArrayRows:
     """One side of consecutive rows: the observation side, or the action side.
 

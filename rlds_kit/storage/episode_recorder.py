@@ -86,6 +86,8 @@ class EpisodeRecorder:
     def extend(self, observed: ArrayRows, acted: ArrayRows) -> None:
         """Adds many rows at once, copying the arrays that they are given as: all of them, or nothing if some are wrong.
 
+        Sequences that are neither arrays nor lists are read, and checked, block by block.
+
         Args:
           observed: the observations and other fields of the same rows.
           acted: the actions, rewards and other results, counted from the row before these, or from the first of these
@@ -107,8 +109,9 @@ class EpisodeRecorder:
                 f"observation is missing, got {acted.length}"
             )
         sides = columns_of(observed, acted, begin, first_acted, self._fields)
-        for rows in rows_of_blocks(range(begin, first_acted + acted.length + 1), sides, self._intake.policy):
-            self._put(rows, columns_in(rows, sides))
+        rows, nbytes = range(begin, first_acted + acted.length + 1), sum(side.nbytes for side in sides)
+        for each in rows_of_blocks(rows, nbytes, self._intake.policy):
+            self._put(each, columns_in(each, *sides))
         self._lacks_observation = acted.length == most
         if self._fields.deviations.has_pending():
             self._fields.deviations.warn()

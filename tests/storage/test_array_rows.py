@@ -2,6 +2,7 @@
 
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ def columns(draw: st.DrawFn, rows: int, depth: int = 2) -> Any:
     if kind == "tuple":
         return tuple(draw(st.lists(columns(rows, depth - 1), min_size=1, max_size=2)))
     if kind == "list":
-        return draw(st.lists(strategies.values, min_size=rows, max_size=rows))
+        alike = st.sampled_from((st.none(), st.booleans(), strategies.floats, strategies.text, st.binary(max_size=3)))
+        values = draw(alike) if draw(st.booleans()) else strategies.values
+        return draw(st.lists(values, min_size=rows, max_size=rows))
     shape = draw(strategies.shapes)
     found = draw(strategies.array_like(draw(strategies.any_dtypes), (rows, *shape)))
     return found.repeat(2, axis=0)[::2] if kind == "strided" else found
@@ -115,6 +118,32 @@ def test_many_blocks_are_the_rows(tmp_path: Path) -> None:
     assert read.mask("late").tolist() == [4500 <= row < 8500 for row in range(9000)]
 
 
+def test_values_that_are_made_when_they_are_asked_for(tmp_path: Path) -> None:
+    """Only those of one block are in memory, and a wrong one is an error where it comes."""
+
+    class Made(Sequence[np.ndarray]):
+        def __init__(self) -> None:
+            self.made: list[int] = []
+
+        def __len__(self) -> int:
+            return 6
+
+        def __getitem__(self, row: Any) -> Any:
+            self.made.append(row)
+            return np.full(1 << 20, row, np.uint8) if row < 5 else object()
+
+    values, cuts = Made(), list[int]()
+    with Recorder(tmp_path, policy=FlushPolicy(block_rows=2, interval=None)) as recorder:
+        episode = recorder.start_episode()
+        recorder._intake.after_row = lambda: cuts.append(len(values.made))  # type: ignore[method-assign]  # looks on
+        with pytest.raises(UnsupportedTypeError):
+            episode.extend(ArrayRows({"image": values}, 6), ArrayRows({"action": np.arange(5)}, 5))
+        assert (episode.rows, values.made, cuts) == (4, [0, 0, 1, 2, 3, 4, 5], [3, 5])
+        episode.end(EpisodeEnd.INTERRUPTED)
+    (read,) = rlds_kit.open(tmp_path).episodes
+    assert (read["image"][:, 0].tolist(), read["action"].tolist()) == ([0, 1, 2, 3], [0, 1, 2, 0])
+
+
 def test_arrays_are_copied(tmp_path: Path) -> None:
     """The caller may change them as soon as the call returns."""
     values = np.arange(2000.0)
@@ -161,7 +190,8 @@ def test_the_step_of_a_wrong_value_is_named(tmp_path: Path) -> None:
         episode = recorder.start_episode()
         with pytest.raises(SpecError) as caught:
             episode.extend(ArrayRows({}, 3), ArrayRows({"reward": np.array([1, (1 << 53) + 1])}, 2))
-    assert caught.value.__notes__ == ["This is the value of reward in step 1. Nothing of these steps is recorded."]
+    notes = ["This is the value of reward in step 1.", "Nothing of these steps is recorded."]
+    assert caught.value.__notes__ == notes
 
 
 def test_tolerant_recorders_take_what_comes(tmp_path: Path) -> None:

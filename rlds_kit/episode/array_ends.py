@@ -11,7 +11,6 @@ trajectories, for any reason. The other arrays of the file determine which:
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -48,11 +47,11 @@ class Ends:
     final: np.ndarray
 
 
-def ends_of(path: Path, tree: Tree, rows: int) -> Ends:
+def ends_of(path: object, tree: Tree, rows: int) -> Ends:
     """Finds them.
 
     Args:
-      path: of the file, for errors.
+      path: of the file, or what the arrays are, for errors.
       tree: its content.
       rows: of each array.
 
@@ -89,7 +88,7 @@ def _is_compact(terminal: np.ndarray, valid: np.ndarray) -> bool:
     return bool(np.array_equal(terminal, ~valid | before_last))
 
 
-def _flag(path: Path, tree: Tree, name: str, rows: int) -> np.ndarray:
+def _flag(path: object, tree: Tree, name: str, rows: int) -> np.ndarray:
     found = _flag_or_none(tree, name, rows)
     if found is None:
         values = tree[name]
@@ -108,7 +107,7 @@ def _flag_or_none(tree: Tree, name: str, rows: int) -> np.ndarray | None:
     return values.reshape(rows).astype(np.bool_) if np.isin(values, (0, 1)).all() else None
 
 
-def _require_alike(path: Path, observations: Any, following: Any, rows: int) -> None:
+def _require_alike(path: object, observations: Any, following: Any, rows: int) -> None:
     def shape(node: Any) -> Any:
         return mapped(lambda array: (array.shape[1:], array.dtype), node)
 
