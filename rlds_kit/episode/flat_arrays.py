@@ -119,6 +119,8 @@ def _chosen(node: Any, stepped: Any) -> Any:
 def _joined(columns: Any, final: Any) -> Any:
     if isinstance(columns, dict):
         return {name: _joined(each, final[name]) for name, each in columns.items()}
+    if isinstance(columns, tuple):
+        return tuple(map(_joined, columns, final))
     return np.concatenate([columns, final])
 
 
