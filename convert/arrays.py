@@ -4,7 +4,7 @@ In an HDF5 or NPZ file stand `observations`, `actions`, `terminals`, and maybe `
 `next_observations`, `infos/...`, `metadata/...`. Row k is a transition. An episode ends after a row with `terminals` or
 `timeouts`, and, where there are `next_observations`, after a row whose next observation is not that of the row after.
 Its final observation is the next observation of its own last row; without `next_observations` it is missing. OGBench's
-`rlds_kit.convert.array_ends` distinguishes its files from D4RL's.
+`rlds_kit.episode.array_ends` distinguishes its files from D4RL's.
 """
 
 import contextlib
@@ -21,37 +21,21 @@ from numpy.lib import format as npy
 
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
-from rlds_kit.base.step import (
-    ACTION,
-    DECLARED_FIELDS,
-    FLAGS,
-    INFO,
-    OBSERVATION,
-    REWARD,
-    STEP_INDEX,
-    TIME_NS,
-    EpisodeEnd,
-)
 from rlds_kit.convert import hdf5
-from rlds_kit.convert.array_ends import (
-    NEXT,
-    OBSERVATIONS,
-    REWARDS,
-    TERMINALS,
-    TIMEOUTS,
-    ends_of,
-    leaves_of,
-    mapped,
-)
 from rlds_kit.convert.decoded_size import require_plausible
-from rlds_kit.convert.protocol import RECORDED, Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
+from rlds_kit.episode.array_ends import NEXT, OBSERVATIONS, REWARDS, TERMINALS, TIMEOUTS, ends_of
+from rlds_kit.episode.flat_arrays import (
+    ACTIONS,
+    NAMES,
+    REQUIRED,
+    Tree,
+    flat_episode,
+    steps_in,
+    unequal_lengths,
+)
 
-ACTIONS: Final = "actions"
-METADATA: Final = "metadata"
-_REQUIRED: Final = (OBSERVATIONS, ACTIONS, TERMINALS)
-_NAMES: Final = {OBSERVATIONS: OBSERVATION, ACTIONS: ACTION, REWARDS: REWARD, "infos": INFO}
-_TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, INFO, STEP_INDEX, TIME_NS))
 _HDF5: Final = (".hdf5", ".h5", ".hdf")
 _NPZ: Final = ".npz"
 _BROKEN: Final = (
@@ -59,9 +43,6 @@ _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, TypeError),
 )
 _HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-
-Tree = dict[str, Any]
-"""Arrays, or datasets of h5py, by name, nested as groups are."""
 
 
 class ArraysReader:
@@ -76,10 +57,10 @@ class ArraysReader:
         self.losses: list[Loss] = []
         with _opened(path) as tree:
             rows = _count(path, tree)
-            self._steps = {name: each for name, each in _split(tree, rows).items() if each}
+            self._steps = {name: each for name, each in steps_in(tree, rows).items() if each}
             self._ends = ends_of(path, tree, rows)
             declared = (name for name in (OBSERVATIONS, ACTIONS, REWARDS) if name in tree)
-            self.spec = specs.Dict({_NAMES[name]: _spec(tree[name]) for name in declared})
+            self.spec = specs.Dict({NAMES[name]: _spec(tree[name]) for name in declared})
             self.metadata: Mapping[str, Any] = _metadata(tree, self._steps)
 
     def __len__(self) -> int:
@@ -102,30 +83,13 @@ class ArraysReader:
                 yield self._episode(tree, bounds[number], bounds[number + 1])
 
     def _episode(self, tree: Tree, begin: int, end: int) -> ForeignEpisode:
-        columns = {
-            _field(name): mapped(lambda array: array[begin:end], _chosen(tree[name], stepped))
-            for name, stepped in self._steps.items()
-        }
-        rows = count = end - begin
-        if NEXT in tree:
-            final = mapped(lambda array: array[end - 1 : end], tree[NEXT])
-            columns[OBSERVATION] = _joined(columns[OBSERVATION], final)
-            rows += 1
-        acted = {name: columns.pop(name) for name in (ACTION, REWARD) if name in columns}
-        first: dict[str, int] = {}
-        if self._ends.final[end - 1]:
-            count -= 1
-            not_done = {f"{RECORDED}{name}": mapped(lambda array: array[count:], each) for name, each in acted.items()}
-            columns |= not_done
-            first = dict.fromkeys(not_done, count)
-        terminated, truncated = bool(self._ends.terminal[end - 1]), bool(self._ends.timeout[end - 1])
-        ending = EpisodeEnd.TERMINATED if terminated else EpisodeEnd.TRUNCATED
+        found = flat_episode(tree, self._steps, self._ends, begin, end)
         return ForeignEpisode(
-            Rows(columns, rows, first),
-            Rows(mapped(lambda array: array[:count], acted), count),
-            ending if terminated or truncated else EpisodeEnd.INTERRUPTED,
-            terminated=terminated,
-            truncated=truncated,
+            Rows.of(found.observed),
+            Rows.of(found.acted),
+            found.end,
+            terminated=found.terminated,
+            truncated=found.truncated,
         )
 
 
@@ -147,7 +111,7 @@ def _archived(archive: zipfile.ZipFile, path: Path) -> Tree:
     """The arrays of an NPZ file, in groups where their names have slashes."""
     members = archive.infolist()
     require_plausible(sum(member.file_size for member in members), path.stat().st_size, str(path))
-    tree: Tree = {}
+    tree: dict[str, Any] = {}
     for member in members:
         *groups, own = member.filename.removesuffix(".npy").split("/")
         inner = tree
@@ -183,34 +147,16 @@ def _tree(group: Any, place: str) -> Tree:
 
 def _count(path: Path, tree: Tree) -> int:
     """The number of rows."""
-    missing = [name for name in _REQUIRED if name not in tree]
+    missing = [name for name in REQUIRED if name not in tree]
     if missing:
         raise FormatError(
-            f"{path}: expected the arrays {', '.join(_REQUIRED)}, but {', '.join(missing)} is missing; there are "
+            f"{path}: expected the arrays {', '.join(REQUIRED)}, but {', '.join(missing)} is missing; there are "
             f"{', '.join(tree) or 'none'}"
         )
     rows = len(tree[TERMINALS]) if np.ndim(tree[TERMINALS]) else 0
-    names = [*_REQUIRED, *(name for name in (REWARDS, NEXT, TIMEOUTS) if name in tree)]
-    lengths = {name: sorted(set(leaves_of(tree[name], lambda array: array.shape[:1]))) for name in names}
-    if any(found != [(rows,)] for found in lengths.values()):
-        counts = ", ".join(f"{name} {[each[0] if each else 'no' for each in found]}" for name, found in lengths.items())
+    if counts := unequal_lengths(tree, rows):
         raise FormatError(f"{path}: expected as many rows in every array, got {counts}")
     return rows
-
-
-def _split(tree: Tree, rows: int) -> dict[str, Any]:
-    """What belongs to steps: for each name True, or for a group the same of what is in it."""
-
-    def per_step(node: Any) -> Any:
-        if isinstance(node, dict):
-            return {name: stepped for name, each in node.items() if (stepped := per_step(each))}
-        return node.ndim > 0 and len(node) == rows and node.dtype != np.object_
-
-    return {name: per_step(node) for name, node in tree.items() if name not in (NEXT, TERMINALS, TIMEOUTS, METADATA)}
-
-
-def _chosen(node: Any, stepped: Any) -> Any:
-    return {name: _chosen(node[name], each) for name, each in stepped.items()} if isinstance(stepped, dict) else node
 
 
 def _metadata(tree: Tree, steps: Mapping[str, Any]) -> Tree:
@@ -248,21 +194,10 @@ def _text(value: Any) -> Any:
         return value
 
 
-def _joined(columns: Any, final: Any) -> Any:
-    if isinstance(columns, dict):
-        return {name: _joined(each, final[name]) for name, each in columns.items()}
-    return np.concatenate([columns, final])
-
-
 def _spec(node: Any) -> specs.Spec:
     if isinstance(node, dict):
         return specs.Dict({name: _spec(each) for name, each in node.items()})
     return specs.Array(node.shape[1:], node.dtype)
-
-
-def _field(name: str) -> str:
-    own = _NAMES.get(name, name)
-    return f"{RECORDED}{own}" if own in _TAKEN and name not in _NAMES else own
 
 
 def _recognises(path: Path) -> bool:

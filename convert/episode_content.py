@@ -15,7 +15,8 @@ import numpy as np
 import xxhash
 
 from rlds_kit.convert.protocol import ForeignEpisode, Row
-from rlds_kit.convert.rows import Rows, length_of, value_at
+from rlds_kit.convert.rows import Rows
+from rlds_kit.storage.array_rows import length_of, value_at
 
 _INT64: Final = range(-(2**63), 2**63)
 _ABSENT: Final = b"absent"

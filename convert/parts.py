@@ -6,7 +6,7 @@ from typing import Final
 
 from rlds_kit.convert.protocol import ForeignEpisode, PartReader, Reader
 
-PART_BYTES: Final = 1 << 20
+PART_BYTES: Final = 4 << 20
 """The least size of a part, because each is at least one file of the result."""
 LARGE_PART_BYTES: Final = 64 << 20
 """The size of parts of large sources: a killed conversion loses so much for each worker."""

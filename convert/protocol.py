@@ -3,14 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.step import EpisodeEnd
-
-RECORDED: Final = "recorded_"
-"""The prefix of a field with a flag that does not follow from the position of the step."""
 
 Row: TypeAlias = Mapping[str, Any]
 """Field name to value."""

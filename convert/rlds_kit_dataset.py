@@ -7,13 +7,15 @@ from typing import Any, Final
 import numpy as np
 
 from rlds_kit.base.origin import SOURCE, lossy_of
-from rlds_kit.base.step import ACTED_FIELDS, DECLARED_FIELDS, FLAGS, INFO, OBSERVATION, EpisodeEnd
+from rlds_kit.base.step import ACTED_FIELDS, DECLARED_FIELDS, INFO, OBSERVATION, EpisodeEnd
 from rlds_kit.convert.episode_content import same
 from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss, Reader, Row, Target
-from rlds_kit.convert.rows import RowSequence
+from rlds_kit.convert.rows import Rows, RowSequence
 from rlds_kit.dataset.dataset import open_dataset
 from rlds_kit.episode.episode import Episode
+from rlds_kit.episode.exact_columns import ExactColumns
 from rlds_kit.storage import directory as directories
+from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.tools.upkeep.closing import note_closed
@@ -62,9 +64,10 @@ class DatasetReader:
             self.losses.append(Loss("end", "INCOMPLETE becomes INTERRUPTED: a copy is complete"))
         if episode.annotations():
             self.losses.append(Loss("layers", "only verbs that edit datasets of ours carry annotations"))
-        masks = {name: episode.mask(name) for name in episode.fields if name not in FLAGS}
+        columns = ExactColumns(episode)
+        masks = columns.masks
         acted = _acted_fields(masks)
-        observed = {name: mask for name, mask in masks.items() if name not in acted}
+        observed = [name for name in masks if name not in acted]
         lacks_final = OBSERVATION in masks and not masks[OBSERVATION][-1]
         own = {
             name: value
@@ -72,8 +75,8 @@ class DatasetReader:
             if name not in self.environment or not same(self.environment[name], value)
         }
         return ForeignEpisode(
-            _ExactRows(episode, observed, len(episode) - lacks_final),
-            _ExactRows(episode, {name: masks[name] for name in acted}, len(episode) - 1),
+            _rows(episode, columns, observed, len(episode) - lacks_final),
+            _rows(episode, columns, acted, len(episode) - 1),
             end,
             terminated=episode.terminated,
             truncated=episode.truncated,
@@ -92,6 +95,14 @@ def _acted_fields(masks: Mapping[str, np.ndarray]) -> list[str]:
     where = np.logical_or.reduce([masks[name] for name in base])
     others = [name for name in masks if name not in (*DECLARED_FIELDS, INFO) and np.array_equal(masks[name], where)]
     return [*base, *others]
+
+
+def _rows(episode: Episode, columns: ExactColumns, names: Sequence[str], length: int) -> RowSequence:
+    """The steps of an episode with some of its fields: columns, unless a field has gaps."""
+    found = columns.rows(names, length)
+    if found is None:
+        return _ExactRows(episode, {name: columns.masks[name] for name in names}, length)
+    return Rows.of(found)
 
 
 class _ExactRows(RowSequence):
@@ -140,17 +151,25 @@ class DatasetWriter:
         recording = self._recorder.start_episode(
             metadata=episode.metadata, seed=episode.seed, options=episode.options, provenance=episode.provenance
         )
-        acted = iter(episode.acted)
-        for number, observed in enumerate(episode.observed):
-            recording.append(observed, next(acted) or None if number else None)
-        final = next(acted, None)
-        if final:
-            recording.act(final)
+        if isinstance(episode.observed, Rows) and isinstance(episode.acted, Rows):
+            recording.extend(episode.observed, episode.acted.without_empty_end(len(episode.observed) - 1))
+        else:
+            _append(recording, episode)
         recording.end(episode.end, terminated=episode.terminated, truncated=episode.truncated)
 
     def close(self) -> None:
         """Writes what is waiting."""
         self._recorder.close()
+
+
+def _append(recording: EpisodeRecorder, episode: ForeignEpisode) -> None:
+    """Records the steps of an episode one by one."""
+    acted = iter(episode.acted)
+    for number, observed in enumerate(episode.observed):
+        recording.append(observed, next(acted) or None if number else None)
+    final = next(acted, None)
+    if final:
+        recording.act(final)
 
 
 def join(parts: Sequence[Path], directory: Path) -> None:

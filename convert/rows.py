@@ -1,10 +1,12 @@
 """Columns seen as rows."""
 
 import abc
-from collections.abc import Mapping, Sequence
-from typing import Any, overload
+import functools
+from collections.abc import Sequence
+from typing import Self, overload
 
 from rlds_kit.convert.protocol import Row
+from rlds_kit.storage.array_rows import ArrayRows, value_at
 
 
 class RowSequence(Sequence[Row], abc.ABC):
@@ -26,52 +28,35 @@ class RowSequence(Sequence[Row], abc.ABC):
         return self.row(numbers) if isinstance(numbers, int) else [self.row(number) for number in numbers]
 
 
-class Rows(RowSequence):
+class Rows(ArrayRows, RowSequence):
     """A view of columns as the fields of one step after the other; nothing is copied.
-
-    Args:
-      columns: by field name: an array `[rows, ...]`, a list, or a dict or tuple of columns.
-      begin: for each field, the row of the view that its first value belongs to; 0 if it is not named.
-      length: number of rows; a row lacks the fields whose columns do not reach it.
-
-    Attributes:
-      columns: as given.
-      begin: as given.
 
     >>> rows = Rows({"observation": {"x": [1, 2]}, "info": [7]}, 2, {"info": 1})
     >>> list(rows)
     [{'observation': {'x': 1}}, {'observation': {'x': 2}, 'info': 7}]
     """
 
-    def __init__(self, columns: Mapping[str, Any], length: int, begin: Mapping[str, int] | None = None) -> None:
-        self.columns, self.begin, self._length = columns, begin or {}, length
-        self._lengths = {name: length_of(column) for name, column in columns.items()}
+    @classmethod
+    def of(cls, rows: ArrayRows) -> Self:
+        """A view of rows."""
+        return cls(rows.columns, rows.length, rows.begin)
+
+    def without_empty_end(self, length: int) -> "Rows":
+        """The first rows only, if those after them have no fields."""
+        is_empty = not any(self.row(number) for number in range(length, self.length))
+        return Rows(self.columns, length, self.begin) if is_empty and length < self.length else self
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     def row(self, number: int) -> Row:
         """The fields that have a value there."""
-        row = {}
-        for name, column in self.columns.items():
-            place = number - self.begin.get(name, 0)
-            if 0 <= place < self._lengths[name]:
-                row[name] = value_at(column, place)
-        return row
+        return {
+            name: value_at(self.columns[name], number - within.start)
+            for name, within in self._ranges.items()
+            if number in within
+        }
 
-
-def value_at(column: Any, row: int) -> Any:
-    """The value of one row of a column, or of a nest of columns."""
-    if isinstance(column, dict):
-        return {name: value_at(each, row) for name, each in column.items()}
-    if isinstance(column, tuple):
-        return tuple(value_at(each, row) for each in column)
-    return column[row]
-
-
-def length_of(column: Any) -> int:
-    """How many rows a column has; of a nest, the least."""
-    if isinstance(column, dict | tuple):
-        parts = column.values() if isinstance(column, dict) else column
-        return min((length_of(each) for each in parts), default=0)
-    return len(column)
+    @functools.cached_property
+    def _ranges(self) -> dict[str, range]:
+        return {name: self.range_of(name) for name in self.columns}

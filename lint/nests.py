@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rlds_kit.convert.rows import length_of
 from rlds_kit.lint.leaf import Leaf
+from rlds_kit.storage.array_rows import length_of
 from rlds_kit.storage.leaf import escape
 
 

@@ -1,8 +1,8 @@
 """Records episodes: wrappers for environments that write every step to disk.
 
 `EnvLogger` wraps dm_env environments, `GymnasiumLogger` and `VectorLogger` those of Gymnasium, `PettingZooLogger` those
-of PettingZoo, with several agents. `EpisodeWriter`, and `BatchWriter` for environments that step together, need no
-environment. `rlds_kit.open` reads the datasets.
+of PettingZoo, with several agents. `EpisodeWriter`, `write_arrays`, and `BatchWriter` for environments that step
+together, need no environment. `rlds_kit.open` reads the datasets.
 """
 
 from importlib.util import find_spec
@@ -27,6 +27,7 @@ from rlds_kit.logger.schedulers import (
 )
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.vector_logger import VectorLogger
+from rlds_kit.logger.write_arrays import write_arrays
 from rlds_kit.storage.policy import FlushPolicy
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ __all__ = [
     "StepData",
     "TimeScheduler",
     "VectorLogger",
+    "write_arrays",
 ]
 if find_spec("pettingzoo") is not None:  # PettingZoo is optional, and `import *` must not raise
     __all__ += ["PettingZooLogger"]

@@ -1,22 +1,18 @@
 """Turns batches, arrays of one value for each environment, into the columns of a row of all of them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import RldsKitError
-from rlds_kit.spec.dtypes import NUMERIC
-from rlds_kit.spec.exact import holds_all
+from rlds_kit.storage.array_columns import NotColumnsError, all_fit, is_column, is_each
 from rlds_kit.storage.batch_leaves import BatchLeaf
 from rlds_kit.storage.declared import DeclaredFields
-from rlds_kit.storage.leaf import ColumnKey, Leaves
+from rlds_kit.storage.leaf import ColumnKey
 
 Batch = Any  # arrays, and dicts and tuples of them, or a sequence of one value for each environment
-
-_DTYPES: Final = frozenset(map(np.dtype, NUMERIC))
-"""In the byte order of this machine."""
 
 
 def as_array(batch: Batch) -> Batch:
@@ -50,10 +46,6 @@ def value_of(batch: Batch, index: int, spec: specs.Spec | None) -> Any:  # a val
     return batch[index]
 
 
-class NotColumnsError(Exception):
-    """A batch has values that must be recorded one by one."""
-
-
 class BatchField:
     """A field whose batches become columns. What is found out about one batch applies to all of the same form.
 
@@ -80,7 +72,7 @@ class BatchField:
         if form != self._form:
             self._learn(batch, arrays, fields, is_acted=is_acted)
             self._form = form
-        if not all(_fits(array, spec) for array, spec in found) and not fields.takes_any(self._name):
+        if not all(all_fit(array, spec) for array, spec in found) and not fields.takes_any(self._name):
             raise NotColumnsError
         return [BatchLeaf(key, array) for key, array in zip(self._keys, arrays, strict=True)]
 
@@ -107,27 +99,6 @@ class BatchField:
             found = fields.leaves({}, row)[1] if is_acted else fields.leaves(row, {})[0]
         except RldsKitError as error:
             raise NotColumnsError from error
-        if fields.deviations.has_pending() or not _is_each(found, arrays):
+        if fields.deviations.has_pending() or not is_each(found.keys, arrays):
             raise NotColumnsError
         self._keys = list(found.keys)
-
-
-def _fits(array: np.ndarray, spec: specs.Array | None) -> bool:
-    """Whether all values fit if the first one does: numbers of another dtype depend on the value."""
-    return array.ndim > 1 or spec is None or array.dtype == spec.dtype or holds_all(spec.dtype, array)
-
-
-def is_column(batch: Batch, lanes: int) -> bool:
-    """Whether a batch is an array of one number, or array of numbers, for each environment.
-
-    >>> is_column(np.zeros((2, 3)), 2), is_column(["a", "b"], 2)
-    (True, False)
-    """
-    return type(batch) is np.ndarray and batch.ndim > 0 and len(batch) == lanes and batch.dtype in _DTYPES
-
-
-def _is_each(found: Leaves, arrays: list[np.ndarray]) -> bool:
-    """Whether the leaves of the first environment are the first elements of the arrays, in order."""
-    return len(found) == len(arrays) and all(
-        key.dtype == array.dtype and key.rank == array.ndim - 1 for key, array in zip(found.keys, arrays, strict=True)
-    )

@@ -13,8 +13,9 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.step import INFO
 from rlds_kit.logger import vector_info
-from rlds_kit.logger.batch_fields import as_array, is_column
+from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.spec.value import INT64_MAX, INT64_MIN
+from rlds_kit.storage.array_columns import is_column
 from rlds_kit.storage.batch_leaves import BatchLeaf
 from rlds_kit.storage.declared import MAX_LEAVES, DeclaredFields
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey

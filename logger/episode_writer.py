@@ -1,5 +1,6 @@
 """Records without an environment: robots, games with people, converters."""
 
+import contextlib
 import os
 import time
 import uuid
@@ -9,21 +10,24 @@ from typing import Any, Final, Self, Unpack
 
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import RecordingError, SpecError
-from rlds_kit.base.step import ACTION, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS, EpisodeEnd
+from rlds_kit.base.step import (
+    ACTED_FIELDS,
+    ACTION,
+    DISCOUNT,
+    FLAGS,
+    INFO,
+    OBSERVATION,
+    REWARD,
+    STEP_INDEX,
+    TIME_NS,
+    EpisodeEnd,
+)
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.logger.recording import Recording
+from rlds_kit.logger.whole_episode import MISSING, all_observations, last_flag, sides
+from rlds_kit.storage.array_rows import ArrayRows
 from rlds_kit.storage.recorder import Recorder
 
-
-class _Missing:
-    """The type of a placeholder for a missing observation."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = _Missing()
-"""The placeholder for the observation of a last step that has none."""
 _NOT_OBSERVED: Final = frozenset((ACTION, REWARD, DISCOUNT, OBSERVATION, *FLAGS, TIME_NS))
 _NOT_ACTED: Final = frozenset((OBSERVATION, *FLAGS, TIME_NS, STEP_INDEX))
 
@@ -93,6 +97,113 @@ class EpisodeWriter:
           RecordingError: recording is not possible any more.
         """
         return OpenEpisode(self, metadata, seed, options, provenance)
+
+    def write(  # noqa: PLR0913  all but two are keyword arguments with defaults
+        self,
+        observations: object,
+        actions: object,
+        rewards: object = None,
+        *,
+        next_observations: object = None,
+        final_observation: object = MISSING,
+        discounts: object = None,
+        infos: object = None,
+        ending: EpisodeEnd | None = None,
+        terminated: object = False,
+        truncated: object = False,
+        acted: Mapping[str, object] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        seed: object = None,
+        options: object = None,
+        provenance: Mapping[str, Any] | None = None,
+        **fields: object,
+    ) -> uuid.UUID:
+        """Records a whole episode of n actions from arrays, many times as fast as step by step.
+
+        All values are arrays `[steps, ...]`, lists of one value for each step, or dicts or tuples of these, nested as
+        the values of a step are. Times are only recorded if they are passed as `time_ns`.
+
+        Args:
+          observations: n + 1 of them; or n, and the final one, if it is known, is one of the next two arguments.
+          actions: n of them, each in response to the observation of the same number.
+          rewards: for the actions; None: there are none.
+          next_observations: after each action: the observation of the next step, and the final one.
+          final_observation: after the last action.
+          discounts: for the actions; None: there are none.
+          infos: with the observations; recorded as the field "info".
+          ending: TERMINATED, TRUNCATED or INTERRUPTED; None: as the flags state, INTERRUPTED if none is set.
+          terminated: Gymnasium's flag of the last step, or `[n]` flags of all.
+          truncated: likewise; both may be set.
+          acted: other fields that belong to the actions.
+          metadata: of the episode.
+          seed: of the reset that began it.
+          options: of that reset.
+          provenance: what else is known of its origin.
+          fields: fields that belong to the observations; the final one may lack a value.
+
+        Returns:
+          The permanent id of the episode.
+
+        Raises:
+          SpecError: lengths do not agree, a flag is set before the last step, a declared field does not match and the
+            writer is strict, or a name is reserved. Nothing of the episode is recorded.
+          UnsupportedTypeError: a value cannot be recorded; nothing of the episode is.
+          RecordingError: recording is not possible any more.
+
+        >>> import tempfile
+        >>> import numpy as np
+        >>> with tempfile.TemporaryDirectory() as directory, EpisodeWriter(directory) as writer:
+        ...     episode = writer.write(np.zeros((4, 17)), np.zeros((3, 6)), [0.0, 0.5, 1.0], terminated=True)
+        ...     len(writer.recorder.durable)
+        0
+        """
+        plain = {"rewards": rewards, "discounts": discounts, "infos": infos}
+        own = {name: each for name, each in plain.items() if each is not None}
+        about_observations = {name: own.pop(name) for name in ("infos",) if name in own}
+        found, results = sides(
+            all_observations(observations, next_observations, final_observation),
+            {**about_observations, **_named(fields, _NOT_OBSERVED - {TIME_NS} | {INFO})},
+            {"actions": actions, **own, **_named(acted or {}, _NOT_ACTED | {*ACTED_FIELDS})},
+        )
+        flags = {"terminated": terminated, "truncated": truncated}
+        is_set = {name: last_flag(name, each, results.length) for name, each in flags.items()}
+        natural = EpisodeEnd.TRUNCATED if is_set["truncated"] else EpisodeEnd.INTERRUPTED
+        end = ending or (EpisodeEnd.TERMINATED if is_set["terminated"] else natural)
+        about: dict[str, Any] = {"metadata": metadata, "seed": seed, "options": options, "provenance": provenance}
+        return self.write_rows(found, results, end, **is_set, **about)
+
+    def write_rows(
+        self,
+        observed: ArrayRows,
+        acted: ArrayRows,
+        ending: EpisodeEnd,
+        *,
+        terminated: bool = False,
+        truncated: bool = False,
+        **about: Any,
+    ) -> uuid.UUID:
+        """Records a whole episode, or nothing of it.
+
+        Args:
+          observed: the observations, and other fields of the same steps.
+          acted: the actions, and what came of them.
+          ending: how it ended.
+          terminated: Gymnasium's flag.
+          truncated: Gymnasium's flag; both may be set.
+          about: metadata, seed, options and provenance, as `episode` takes them.
+
+        Raises:
+          As `write`.
+        """
+        episode = self.recorder.start_episode(**about)
+        try:
+            episode.extend(observed, acted)
+            episode.end(ending, terminated=terminated, truncated=truncated)
+        except BaseException:
+            with contextlib.suppress(RecordingError):  # the recorder is closed or has failed, or the episode has ended
+                episode.discard()
+            raise
+        return episode.id
 
     def flush(self) -> None:
         """Returns when all recorded rows are durable.

@@ -14,12 +14,13 @@ from gymnasium.vector import AutoresetMode
 from rlds_kit import spec as specs
 from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, TIME_NS, EpisodeEnd
 from rlds_kit.logger import vector_info
-from rlds_kit.logger.batch_fields import BatchField, NotColumnsError, as_array, value_of
+from rlds_kit.logger.batch_fields import BatchField, as_array, value_of
 from rlds_kit.logger.batch_infos import BatchInfos
 from rlds_kit.logger.episode_log import break_off
 from rlds_kit.logger.first_error import FirstError
 from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.vector_result import VectorResult, start_provenance
+from rlds_kit.storage.array_columns import NotColumnsError
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rlds_kit.base.step import ACTION, FLAGS, OBSERVATION, REWARD
-from rlds_kit.convert.protocol import RECORDED
+from rlds_kit.base.step import ACTION, FLAGS, OBSERVATION, RECORDED, REWARD
 
 NEXT_REWARD: Final = "next.reward"
 DONE: Final = "next.done"

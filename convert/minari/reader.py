@@ -16,7 +16,7 @@ from gymnasium import spaces
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 from rlds_kit.base.origin import lossy_of
-from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, EpisodeEnd
+from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, RECORDED, REWARD, EpisodeEnd
 from rlds_kit.convert.minari.arrow import ArrowReader, ParquetReader
 from rlds_kit.convert.minari.hdf5_storage import Hdf5Reader
 from rlds_kit.convert.minari.spaces import Space, from_json
@@ -28,9 +28,10 @@ from rlds_kit.convert.minari.storage import (
     is_image,
     read_json,
 )
-from rlds_kit.convert.protocol import RECORDED, ForeignEpisode, Loss
-from rlds_kit.convert.rows import Rows, length_of
+from rlds_kit.convert.protocol import ForeignEpisode, Loss
+from rlds_kit.convert.rows import Rows
 from rlds_kit.spec.from_gymnasium import from_gymnasium
+from rlds_kit.storage.array_rows import length_of
 
 EXTRA: Final = "rlds_kit"
 """The key of metadata.json where this library keeps what Minari has no place for."""

@@ -28,6 +28,8 @@ _FLAT: Final = "ragged_flat_values"
 _LENGTHS: Final = "ragged_row_lengths_"
 _MOST_BYTES: Final = 1 << 31
 """Of one value that was compressed."""
+_SMALL: Final = 1 << 10
+"""Compressed bytes that are unpacked without a limit: deflate makes no more than about a megabyte of them."""
 
 
 def count_steps(example: Example, features: Features) -> int:
@@ -59,6 +61,15 @@ def step_column(example: Example, path: str, feature: Feature, steps: int) -> Co
     """One of `step_columns`."""
     key = f"{STEPS}/{path}"
     column: Column = _explained(key, lambda: _values(example, key, feature, (steps, *feature.levels)))
+    return column
+
+
+def last_value(example: Example, path: str, feature: Feature, steps: int) -> Column:
+    """The last value of a `step_column`, or all of them where they are not stored one by one."""
+    key = f"{STEPS}/{path}"
+    if feature.levels or feature.stores_shape or feature.encoding == "none" or feature.kind != "numbers":
+        return step_column(example, path, feature, steps)
+    column: Column = _explained(key, lambda: _unpacked(_strings(_stored(example, key, feature))[-1:], feature))
     return column
 
 
@@ -139,7 +150,7 @@ def _elements(example: Example, key: str, feature: Feature, count: int | None) -
         case "bytes":
             return _shaped_strings(_strings(stored), feature.shape)
     if feature.encoding != "none":
-        return [_decoded(data, feature, feature.shape) for data in _strings(stored)]
+        return _unpacked(_strings(stored), feature)
     return _numbers(stored, feature, count)
 
 
@@ -164,6 +175,22 @@ def _numbers(stored: Values, feature: Feature, count: int | None) -> np.ndarray:
 def _represents(dtype: np.dtype[Any], numbers: np.ndarray) -> bool:
     limits = np.iinfo(dtype)
     return bool(limits.min <= numbers.min() and numbers.max() <= limits.max)
+
+
+def _unpacked(strings: list[bytes], feature: Feature) -> Elements:
+    """The values that byte strings hold: one array where their shape is known."""
+    assert feature.dtype is not None  # noqa: S101  numbers have one
+    lengths = [length for length in feature.shape if length is not None]
+    size = math.prod(lengths) * feature.dtype.itemsize
+    if len(lengths) < len(feature.shape) or not 0 < size <= _MOST_BYTES or not strings:
+        return [_decoded(data, feature, feature.shape) for data in strings]
+    raw = strings
+    if feature.encoding == "zlib":
+        raw = [zlib.decompress(data) if len(data) <= _SMALL else _inflated(data, feature, lengths) for data in strings]
+    if set(map(len, raw)) != {size}:
+        wrong = next(len(data) for data in raw if len(data) != size)
+        raise FormatError(f"expected {size} bytes of the shape {lengths} in each value, got {wrong}")
+    return np.frombuffer(b"".join(raw), feature.dtype).reshape(len(raw), *lengths)
 
 
 def _decoded(data: bytes, feature: Feature, shape: Iterable[int | None]) -> np.ndarray:

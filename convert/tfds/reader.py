@@ -7,12 +7,12 @@ from typing import Any, Final
 from rlds_kit import spec as specs
 from rlds_kit.base.origin import SOURCE
 from rlds_kit.base.rlds_types import STEPS
-from rlds_kit.base.step import ACTED_FIELDS, FLAGS, EpisodeEnd
+from rlds_kit.base.step import ACTED_FIELDS, FLAGS, RECORDED, EpisodeEnd
 from rlds_kit.convert import images
 from rlds_kit.convert.last_steps import OBSERVATION_VALID, Flags, LastSteps, acted_fields, ending, read_flags
-from rlds_kit.convert.protocol import RECORDED, Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
-from rlds_kit.convert.tfds.columns import Column, count_steps, step_column, stored_strings
+from rlds_kit.convert.tfds.columns import Column, count_steps, last_value, step_column, stored_strings
 from rlds_kit.convert.tfds.directory import INFO, TfdsDirectory, is_tfds_directory, open_directory
 from rlds_kit.convert.tfds.episodes import TfdsEpisode, naming, read_episode
 from rlds_kit.convert.tfds.features import FILE as FEATURES
@@ -132,10 +132,10 @@ def _add_last_step(directory: TfdsDirectory, example: Example, last_steps: LastS
     features = leaves(directory.features.steps)
     steps = count_steps(example, directory.features.steps)
     flags = {path: each for path, each in features.items() if path in (*FLAGS, OBSERVATION_VALID)}
-    wanted = flags | acted_fields(features)
-    columns = {path: step_column(example, path, feature, steps) for path, feature in wanted.items()}
+    columns = {path: step_column(example, path, feature, steps) for path, feature in flags.items()}
+    acted = {path: last_value(example, path, feature, steps) for path, feature in acted_fields(features).items()}
     if steps:
-        last_steps.add(read_flags(columns, steps), acted_fields(columns))
+        last_steps.add(read_flags(columns, steps), acted)
     return steps
 
 

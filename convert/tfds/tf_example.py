@@ -16,6 +16,7 @@ Values: TypeAlias = np.ndarray | list[bytes]
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types of protocol buffers
 _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3
+_STRING_TAG: Final = 1 << 3 | _BYTES
 _MAX_VARINT: Final = 10
 _EMPTY: Final = np.zeros(0, np.int64)
 
@@ -32,6 +33,7 @@ class Example:
 
     def __init__(self, data: bytes) -> None:
         self._features: dict[str, memoryview] = {}
+        self._values: dict[str, Values] = {}
         for number, features in _fields(memoryview(data)):
             if number == 1:
                 for _, entry in _fields(_message(features)):
@@ -51,9 +53,15 @@ class Example:
           KeyError: there is no such feature.
           FormatError: its bytes are no list.
         """
+        found = self._values.get(name)
+        if found is None:
+            found = self._values[name] = self._decoded(name)
+        return found
+
+    def _decoded(self, name: str) -> Values:
         for number, content in _fields(_message(self._features[name])):
             if number == _BYTES_LIST:
-                return [bytes(_message(item)) for _, item in _fields(_message(content))]
+                return _strings(_message(content))
             if number == _FLOAT_LIST:
                 return _floats(_message(content))
             if number == _INT64_LIST:
@@ -66,6 +74,21 @@ def _name(value: memoryview | int) -> str:
         return bytes(_message(value)).decode()
     except UnicodeDecodeError as error:
         raise FormatError(f"a feature has a name that is no UTF-8: {error}") from error
+
+
+def _strings(content: memoryview) -> list[bytes]:
+    """All byte strings of a list: one for each step, so what is done for each must be little."""
+    data, found, at = bytes(content), list[bytes](), 0
+    size = len(data)
+    while at + 1 < size and data[at] == _STRING_TAG:
+        length, begin = data[at + 1], at + 2
+        if length >= 0x80:
+            length, begin = _varint(content, at + 1)
+        at = begin + length
+        if at > size:
+            raise FormatError("a field reaches beyond the end of its message")
+        found.append(data[begin:at])
+    return found + [bytes(_message(item)) for _, item in _fields(content[at:])]
 
 
 def _floats(content: memoryview) -> np.ndarray:

@@ -16,8 +16,7 @@ data. Elsewhere cut the episode at the place in the finding (`rlds-kit trim`).
 from collections.abc import Iterable
 from typing import Final
 
-from rlds_kit.base.step import FLAGS, IS_FIRST
-from rlds_kit.convert.protocol import RECORDED
+from rlds_kit.base.step import FLAGS, IS_FIRST, RECORDED
 from rlds_kit.lint.dynamics import Probe
 from rlds_kit.lint.probing import ProbeCheck
 from rlds_kit.lint.rule import Hit, Severity, Stretch, rule

@@ -38,6 +38,9 @@ ACTED_FIELDS: Final = (ACTION, REWARD, DISCOUNT)
 """Fields that belong to the action of a step: undefined on the last step and across a gap."""
 FLAGS: Final = (IS_FIRST, IS_LAST, IS_TERMINAL)
 """Derived from an episode's start and end, never stored."""
+RECORDED: Final = "recorded_"
+"""The prefix of a field of foreign data with values that do not follow from the position of the step: of a flag, or of
+actions that were not done."""
 
 
 class EpisodeEnd(enum.Enum):

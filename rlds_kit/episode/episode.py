@@ -236,6 +236,14 @@ class Episode:
         """
         return self._stacked(name)[1]
 
+    def stacks(self) -> dict[str, restore.Stack]:
+        """All leaves of these steps as they were recorded, by path; those of unselected fields are left out.
+
+        Raises:
+          DamagedError: the data are damaged.
+        """
+        return self._reader().stacks(self._rows.start, self._rows.stop, self._wanted()) if self._rows else {}
+
     def _slice(self, key: slice) -> "Episode":
         rows = self._rows[key]
         if rows.step != 1:

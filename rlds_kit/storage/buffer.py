@@ -1,6 +1,6 @@
 """Buffers for the values of one column that are not on disk yet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -144,6 +144,23 @@ def make_buffer(key: ColumnKey, expected_rows: int, pool: ArrayPool) -> Buffer:
     if key.kind == pb.ARRAY:
         return ArrayBuffer(key, expected_rows, pool)
     return NumberBuffer(key) if key.kind in _NUMBERS else BytesBuffer(key)
+
+
+def column_of(key: ColumnKey, rows: np.ndarray, items: Sequence[Any]) -> Column:
+    """The column of values that are no arrays.
+
+    >>> column_of(ColumnKey("task", pb.TEXT, None, 1), np.arange(2), ["go", "up"]).values.tolist()
+    [[103, 111], [117, 112]]
+    """
+    if key.kind in _NUMBERS:
+        buffer: NumberBuffer | BytesBuffer = NumberBuffer(key)
+        buffer.items = list(items)
+    else:
+        buffer = BytesBuffer(key)
+        encoded = {item: buffer.encode(item) for item in set(items)}  # few differ: the task of each step
+        buffer.items = [encoded[item] for item in items]
+    buffer.rows = rows.tolist()
+    return buffer.seal()
 
 
 def stored(key: ColumnKey, item: Any) -> np.ndarray:  # any value of this column

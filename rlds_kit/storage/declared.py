@@ -1,6 +1,6 @@
 """Validates the declared fields of a row against the spec, and flattens the row into leaves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -32,15 +32,20 @@ class DeclaredFields:
     Args:
       declared: the spec.
       deviations: records values that do not match; None: these are an error.
+
+    Attributes:
+      declared: the spec.
+      met: the fields that were new in the last row.
     """
 
     def __init__(self, declared: specs.Dict, deviations: Deviations | None = None) -> None:
+        self.declared = declared
         self.deviations = Deviations(strict=True) if deviations is None else deviations
         self._fields: dict[str, _Declared | _Dynamic] = {
             name: _Declared(name, spec, self.deviations) for name, spec in declared.fields.items()
         }
         self._observed, self._acted = _Side(), _Side()
-        self._met: list[tuple[_Side, str]] = []
+        self.met: list[tuple[_Side, str]] = []
 
     def leaves(self, observed: Mapping[str, Any], acted: Mapping[str, Any]) -> tuple[Leaves, Leaves]:
         """All leaves of a row: of the observation side, and of the action side. A rejected row changes nothing.
@@ -49,8 +54,8 @@ class DeclaredFields:
           SpecError: a declared field does not match, with a list of all problems; or a field is on both sides.
           UnsupportedTypeError: a value cannot be recorded.
         """
-        if self._met:
-            self._met = []
+        if self.met:
+            self.met = []
         try:
             return self._leaves(observed, self._observed), self._leaves(acted, self._acted)
         except BaseException:
@@ -62,9 +67,9 @@ class DeclaredFields:
         field = self._fields.get(name)
         return not isinstance(field, _Declared) or field.takes_any
 
-    def forget(self) -> None:
-        """Removes the names that were new in the last row, because that row is not recorded."""
-        for side, name in self._met:
+    def forget(self, met: "Sequence[tuple[_Side, str]] | None" = None) -> None:
+        """Removes the names that were new in a row, the last one if None, because that row is not recorded."""
+        for side, name in self.met if met is None else met:
             side.fields.pop(name, None)
 
     def _leaves(self, row: Mapping[str, Any], side: "_Side") -> Leaves:
@@ -73,14 +78,14 @@ class DeclaredFields:
 
     def _collect(self, row: Mapping[str, Any], side: "_Side") -> Leaves:
         """Flattens a row value by value."""
-        found, met = Leaves([], []), len(self._met)
+        found, met = Leaves([], []), len(self.met)
         for name, item in row.items():
             field = side.fields.get(name)
             if field is None:
-                self._met.append((side, name))
+                self.met.append((side, name))
                 field = side.fields[name] = self._meet(name)
             field.collect(item, found)
-        if met == len(self._met):  # new names may be removed again by `forget`
+        if met == len(self.met):  # new names may be removed again by `forget`
             side.learn(row, found)
         return found
 

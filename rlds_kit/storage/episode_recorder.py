@@ -8,6 +8,10 @@ from typing import Any
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import RecordingError
 from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.storage.array_block import ArrayBlock, columns_in, rows_of_blocks
+from rlds_kit.storage.array_columns import columns_of
+from rlds_kit.storage.array_rows import ArrayRows
+from rlds_kit.storage.column import Column
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.episode_messages import end_message
 from rlds_kit.storage.intake import Intake
@@ -78,6 +82,39 @@ class EpisodeRecorder:
             raise RecordingError("there is no observation that this was done in; append it first")
         self._add({}, acted)
         self._lacks_observation = True
+
+    def extend(self, observed: ArrayRows, acted: ArrayRows) -> None:
+        """Adds many rows at once, copying the arrays that they are given as: all of them, or nothing if some are wrong.
+
+        Sequences that are neither arrays nor lists are read, and checked, block by block.
+
+        Args:
+          observed: the observations and other fields of the same rows.
+          acted: the actions, rewards and other results, counted from the row before these, or from the first of these
+            in a new episode. One for each row that leads to another; one more than that if the final observation is
+            missing, and stays undefined.
+
+        Raises:
+          ValueError: there are more actions, or fewer.
+          Others as `append`.
+        """
+        self._check()
+        if self._lacks_observation:
+            raise RecordingError("the action before had no observation after it, which only the last one may lack")
+        begin, first_acted = self.rows, max(self.rows - 1, 0)
+        most = begin + observed.length - first_acted
+        if acted.length not in (most - 1, most) or most <= 0:
+            raise ValueError(
+                f"expected {most - 1} actions for {observed.length} more observations, or {most} where the final "
+                f"observation is missing, got {acted.length}"
+            )
+        sides = columns_of(observed, acted, begin, first_acted, self._fields)
+        rows, nbytes = range(begin, first_acted + acted.length + 1), sum(side.nbytes for side in sides)
+        for each in rows_of_blocks(rows, nbytes, self._intake.policy):
+            self._put(each, columns_in(each, *sides))
+        self._lacks_observation = acted.length == most
+        if self._fields.deviations.has_pending():
+            self._fields.deviations.warn()
 
     def end(
         self,
@@ -196,6 +233,19 @@ class EpisodeRecorder:
                 self.cut()
             self._intake.after_row()
             return True
+
+    def _put(self, rows: range, columns: list[Column]) -> None:
+        """Passes rows to the writer thread as a block of their own."""
+        with self._intake.lock:
+            self.cut()
+            block = Block(self.id.bytes, rows, ArrayBlock(columns, self._intake.pool))
+            self._check()
+            # A signal handler, which runs in this thread, may have ended the episode before this line, not within it.
+            self._leaving, self.rows = (self._leaving, self.rows) if self._ended else (block, rows.stop)
+            self._check()
+            self._intake.took(len(rows), block.buffer.nbytes)
+            self.cut()
+            self._intake.after_row()
 
     def _finish(self, end: pb.EpisodeEnd) -> None:
         if self.rows:

@@ -126,6 +126,18 @@ class Stack:
         """Whether no row has a value, which is possible even if columns cover the rows."""
         return not np.count_nonzero(self._present)
 
+    @property
+    def present(self) -> np.ndarray:
+        """`[end - begin]` bool, which rows have a value."""
+        return self._present
+
+    @property
+    def dense(self) -> Column | None:
+        """All rows, those without a value too, if all values have one kind, dtype and shape; else None."""
+        if self._dense is None or self._key is None or self._others:
+            return None
+        return Column(self._key, np.arange(self._begin, self._end), self._dense)
+
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """The stacked values, and which rows have one.
 

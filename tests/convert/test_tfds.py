@@ -21,6 +21,7 @@ from rlds_kit.convert.tfds.directory import open_directory
 from rlds_kit.convert.tfds.episodes import episodes
 from rlds_kit.convert.tfds.features import FILE, spec_of
 from rlds_kit.convert.tfds_opener import convert
+from rlds_kit.storage.array_rows import ArrayRows
 from tests.convert.tfds_writing import FLAGS, steps_of, write
 
 F = tfds.features
@@ -512,12 +513,13 @@ def test_what_is_written_is_compared(prepared: Path, tmp_path: Path, monkeypatch
     """A value that changes on its way to the disk fails the conversion."""
     from rlds_kit.storage.episode_recorder import EpisodeRecorder
 
-    append = EpisodeRecorder.append
+    extend = EpisodeRecorder.extend
 
-    def faulty(self: EpisodeRecorder, observed: Any, acted: Any = None) -> None:
-        append(self, observed, acted if acted is None else {**acted, "reward": acted["reward"] + np.float32(1)})
+    def faulty(self: EpisodeRecorder, observed: ArrayRows, acted: ArrayRows) -> None:
+        columns = {**acted.columns, "reward": acted.columns["reward"] + np.float32(1)}
+        extend(self, observed, ArrayRows(columns, acted.length))
 
-    monkeypatch.setattr(EpisodeRecorder, "append", faulty)
+    monkeypatch.setattr(EpisodeRecorder, "extend", faulty)
     with pytest.raises(FormatError, match=r"episode 0 of what was written is not what was read"):
         convert(open_directory(prepared), None, tmp_path / "ours")
 

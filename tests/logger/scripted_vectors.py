@@ -42,7 +42,8 @@ class Program:
     seed: int
     steps: int
     odd_at: int
-    """Observations of this step have another dtype."""
+    odd_dtype: Any
+    """Observations of step `odd_at` have this dtype; those of odd environments do not fit the space exactly."""
 
 
 class Scripted(VectorEnv[Any, Any, Any]):
@@ -62,7 +63,8 @@ class Scripted(VectorEnv[Any, Any, Any]):
         self.observation_space.seed(int(self.rng.integers(1 << 30)))
         observation = self.observation_space.sample()
         if self.time == self.program.odd_at and isinstance(observation, np.ndarray):
-            return observation.astype(np.int16)
+            part = (np.arange(self.num_envs) % 2 / 3).reshape(-1, *[1] * (observation.ndim - 1))
+            return (observation + part).astype(self.program.odd_dtype)
         return observation
 
     def info(self) -> dict[str, Any]:
@@ -143,7 +145,8 @@ programs = st.builds(
     infos=st.lists(st.sampled_from(INFOS), max_size=3, unique=True).map(tuple),
     seed=st.integers(0, 1 << 20),
     steps=st.integers(0, 30),
-    odd_at=st.integers(0, 60),
+    odd_at=st.integers(0, 40),
+    odd_dtype=st.sampled_from((np.int16, np.float64, np.float16)),
 )
 
 

@@ -34,6 +34,7 @@ def test_public_names_are_these() -> None:
         "StepData",
         "TimeScheduler",
         "VectorLogger",
+        "write_arrays",
         *extra,
     ]
     assert all(hasattr(logger, name) for name in logger.__all__)

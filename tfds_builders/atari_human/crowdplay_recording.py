@@ -13,7 +13,7 @@ from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.protocol import ForeignEpisode
 from rlds_kit.convert.rlds_kit_dataset import DatasetReader
 from rlds_kit.logger import EpisodeWriter
-from rlds_kit.logger.episode_writer import MISSING
+from rlds_kit.logger.whole_episode import MISSING
 from rlds_kit.tfds_builders.proof import ProofError
 
 PERSON: Final = 1

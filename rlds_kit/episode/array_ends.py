@@ -11,7 +11,6 @@ trajectories, for any reason. The other arrays of the file determine which:
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -48,11 +47,11 @@ class Ends:
     final: np.ndarray
 
 
-def ends_of(path: Path, tree: Tree, rows: int) -> Ends:
+def ends_of(path: object, tree: Tree, rows: int) -> Ends:
     """Finds them.
 
     Args:
-      path: of the file, for errors.
+      path: of the file, or what the arrays are, for errors.
       tree: its content.
       rows: of each array.
 
@@ -72,9 +71,10 @@ def ends_of(path: Path, tree: Tree, rows: int) -> Ends:
         cuts, final = terminal | timeout, nothing
         true = terminal if mask is None else terminal & ~mask
     if NEXT in tree:
-        _require_alike(path, tree[OBSERVATIONS], tree[NEXT], rows)
+        if not are_alike(tree[OBSERVATIONS], tree[NEXT]):
+            raise FormatError(f"{path}: expected {OBSERVATIONS} and {NEXT} of one dtype and shape in {rows} rows")
         cuts = cuts.copy()
-        cuts[:-1] |= _broken(tree[OBSERVATIONS], tree[NEXT], rows)
+        cuts[:-1] |= broken_after(tree[OBSERVATIONS], tree[NEXT], rows)
     return _ends(cuts, true, timeout, final)
 
 
@@ -89,7 +89,7 @@ def _is_compact(terminal: np.ndarray, valid: np.ndarray) -> bool:
     return bool(np.array_equal(terminal, ~valid | before_last))
 
 
-def _flag(path: Path, tree: Tree, name: str, rows: int) -> np.ndarray:
+def _flag(path: object, tree: Tree, name: str, rows: int) -> np.ndarray:
     found = _flag_or_none(tree, name, rows)
     if found is None:
         values = tree[name]
@@ -108,20 +108,26 @@ def _flag_or_none(tree: Tree, name: str, rows: int) -> np.ndarray | None:
     return values.reshape(rows).astype(np.bool_) if np.isin(values, (0, 1)).all() else None
 
 
-def _require_alike(path: Path, observations: Any, following: Any, rows: int) -> None:
+def are_alike(observations: Any, following: Any) -> bool:
+    """Whether two arrays, or dicts of arrays, have the same names, dtypes and shapes of values."""
+
     def shape(node: Any) -> Any:
-        return mapped(lambda array: (array.shape[1:], array.dtype), node)
+        return mapped(lambda each: (each.shape, each.dtype) if hasattr(each, "shape") else None, node)
 
-    if shape(observations) != shape(following):
-        raise FormatError(f"{path}: expected {OBSERVATIONS} and {NEXT} of one dtype and shape in {rows} rows")
+    found = shape(observations)
+    return all(leaves_of(found, lambda each: each is not None)) and found == shape(following)
 
 
-def _broken(observations: Any, following: Any, rows: int) -> np.ndarray:
-    """`[rows - 1]` bool: where the next observation of a row is not, bit for bit, the observation of the row after."""
+def broken_after(observations: Any, following: Any, rows: int) -> np.ndarray:
+    """Where a trajectory is broken.
+
+    Returns:
+      `[rows - 1]` bool: after which rows the next observation is not, bit for bit, the observation of the row after.
+    """
     found = np.zeros(max(rows - 1, 0), np.bool_)
-    if isinstance(observations, dict):
-        for name, each in observations.items():
-            found |= _broken(each, following[name], rows)
+    if isinstance(observations, dict | tuple):
+        for name in observations if isinstance(observations, dict) else range(len(observations)):
+            found |= broken_after(observations[name], following[name], rows)
         return found
     for begin in range(0, rows - 1, _ROWS_AT_ONCE):
         end = min(begin + _ROWS_AT_ONCE, rows - 1)
@@ -136,13 +142,15 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 def mapped(function: Callable[[Any], Any], node: Any) -> Any:
     """A nest of what a function makes of each array."""
+    if isinstance(node, tuple):
+        return tuple(mapped(function, each) for each in node)
     return {name: mapped(function, each) for name, each in node.items()} if isinstance(node, dict) else function(node)
 
 
 def leaves_of(node: Any, function: Callable[[Any], Any]) -> Iterator[Any]:
     """What a function makes of each array of a nest."""
-    if isinstance(node, dict):
-        for each in node.values():
+    if isinstance(node, dict | tuple):
+        for each in node.values() if isinstance(node, dict) else node:
             yield from leaves_of(each, function)
     else:
         yield function(node)
