@@ -37,7 +37,7 @@ native = [
     Extension(
         f"rlds_kit.{module}",
         sources,
-        depends=["rlds_kit/storage/filters.h"],
+        depends=["rlds_kit/storage/columns.h", "rlds_kit/storage/filters.h"],
         include_dirs=[] if pure else numpy_headers(),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
         py_limited_api=True,
@@ -46,6 +46,7 @@ native = [
     for module, sources in (
         ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
         ("storage._rows", ["rlds_kit/storage/_rows.c"]),
+        ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in FILTERS]),
         ("studio.frames._native", ["studio/frames/_native.c"]),
     )

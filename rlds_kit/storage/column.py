@@ -16,7 +16,7 @@ from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.spec import dtypes
 from rlds_kit.storage import filters
 from rlds_kit.storage.column_layout import STORAGE_DTYPES, ColumnLayout
-from rlds_kit.storage.compression import FAST_LEVEL, compress, decompress_into, decompressor
+from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, compress, decompress_into, decompressor
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of, unpredict
@@ -208,8 +208,8 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice
     if prefix:
         parts[0] = prefix + parts[0]
     header.decoded_length = sum(map(len, parts))
-    payload = compress(parts, level)
-    if len(payload) + WORTHWHILE_BYTES <= header.decoded_length:
+    payload = compress(parts, level) if level != NO_LEVEL else b""
+    if level != NO_LEVEL and len(payload) + WORTHWHILE_BYTES <= header.decoded_length:
         header.codec = pb.ZSTD
     else:
         payload = b"".join(parts)

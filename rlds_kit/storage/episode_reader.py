@@ -199,6 +199,11 @@ class EpisodeReader:
         return list(found)
 
     @property
+    def plain_file(self) -> ShardFile | None:
+        """The local shard that has the values as they are read; None if it is remote, or the episode is amended."""
+        return self._file if type(self) is EpisodeReader and self._file.remote is None else None
+
+    @property
     def remote(self) -> RemoteFile | None:
         """The reader of a remote shard; None for a local file."""
         return self._file.remote
