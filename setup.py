@@ -100,7 +100,10 @@ extras["dev"] = [  # seconds to install: checks of style, and the tests of the c
     "ruff>=0.12",
     "types-protobuf",
 ]
-extras["trainers"] = ["stable-baselines3>=2.4"]  # a recorded training must end with the weights of an unrecorded one
+extras["trainers"] = [
+    "stable-baselines3>=2.4",  # a recorded training must end with the weights of an unrecorded one
+    "torchrl>=0.14",  # its buffers take what `as_tensordict` returns
+]
 extras["docs"] = [  # the documentation site: `make docs`; ruff wraps its signatures
     "mkdocstrings-python>=2.0.11",
     "pymdown-extensions>=10.21",

@@ -8,6 +8,7 @@ import numpy as np
 
 from rlds_kit.base.errors import SpecError
 from rlds_kit.base.step import FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL
+from rlds_kit.loader import forms
 from rlds_kit.loader.layout import Leaf, layout, nested, require_cast
 from rlds_kit.loader.nests import flattened
 from rlds_kit.loader.place import require_known_end
@@ -55,6 +56,55 @@ class StepColumns(Mapping[str, Any]):
     def steps(self) -> int:
         """The number of steps."""
         return int(self.offsets[-1])
+
+    def as_d4rl_dict(self) -> dict[str, Any]:
+        """The transitions in the form of D4RL's datasets, which CORL takes.
+
+        There is one row for every action: `observations`, `actions`, `rewards`, `next_observations`, `terminals` where
+        the next observation is terminal, and `timeouts` where an episode ends otherwise, or steps were left out.
+
+        Raises:
+          KeyError: observation, action, reward or is_terminal was not read.
+          SpecError: data lack the last observation of an episode.
+
+        >>> ds.arrays("observation", "action", "reward", "is_terminal").as_d4rl_dict()  # doctest: +SKIP
+        """
+        return forms.d4rl_dict(self, self._acted)
+
+    def as_mdp_dataset(self) -> Any:  # a d3rlpy.dataset.MDPDataset
+        """The transitions as a `d3rlpy.dataset.MDPDataset`.
+
+        Raises:
+          MissingExtraError: d3rlpy is not installed.
+          SpecError: fields are nested, or data lack the last observation of an episode.
+        """
+        return forms.mdp_dataset(self.as_d4rl_dict())
+
+    def as_replay_buffer(self) -> Any:  # a tianshou.data.ReplayBuffer
+        """The transitions as a full `tianshou.data.ReplayBuffer`.
+
+        Raises:
+          MissingExtraError: Tianshou is not installed.
+          SpecError: data lack the last observation of an episode.
+        """
+        return forms.replay_buffer(self.as_d4rl_dict())
+
+    def as_tensordict(self) -> Any:  # a tensordict.TensorDict
+        """The transitions as a `tensordict.TensorDict`, for the storages and samplers of TorchRL.
+
+        What an action led to is below "next": observation, reward, done, terminated, truncated. `episode` and `step`
+        are the position in the dataset; `SliceSampler(traj_key="episode")` takes slices of episodes.
+
+        Raises:
+          MissingExtraError: tensordict is not installed.
+          SpecError: data lack the last observation of an episode.
+        """
+        found = self._acted
+        return forms.tensordict(forms.d4rl_dict(self, found), found, self.offsets)
+
+    @property
+    def _acted(self) -> forms.Acted:
+        return forms.acted(self, self.valid, self.followed, self.name)
 
     def __repr__(self) -> str:
         return f"<{self.steps} steps of {len(self.offsets) - 1} episodes of {self.name}: {', '.join(self.fields)}>"
