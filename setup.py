@@ -12,7 +12,7 @@ from pathlib import Path
 from setuptools import Extension, find_packages, setup
 
 ROOMS = ("cli", "compat", "convert", "lint", "logger", "studio", "tfds_builders", "transformations", "trials")
-FILTERS = ("_native", "noise_split", "past_cache", "predict", "row_by_row", "runs", "sparse_xor")
+FILTERS = ("_native", "noise_split", "past_cache", "predict", "row_by_row", "runs", "shuffle", "sparse_xor")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
 PAGES = {"Changelog": "blob/main/CHANGELOG.md", "Documentation": "tree/main/docs", "Issues": "issues"}
@@ -37,7 +37,7 @@ native = [
     Extension(
         f"rlds_kit.{module}",
         sources,
-        depends=["rlds_kit/storage/filters.h"],
+        depends=["rlds_kit/storage/columns.h", "rlds_kit/storage/filters.h"],
         include_dirs=[] if pure else numpy_headers(),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],
         py_limited_api=True,
@@ -46,6 +46,7 @@ native = [
     for module, sources in (
         ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
         ("storage._rows", ["rlds_kit/storage/_rows.c"]),
+        ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in FILTERS]),
         ("studio.frames._native", ["studio/frames/_native.c"]),
     )
@@ -99,7 +100,10 @@ extras["dev"] = [  # seconds to install: checks of style, and the tests of the c
     "ruff>=0.12",
     "types-protobuf",
 ]
-extras["trainers"] = ["stable-baselines3>=2.4"]  # a recorded training must end with the weights of an unrecorded one
+extras["trainers"] = [
+    "stable-baselines3>=2.4",  # a recorded training must end with the weights of an unrecorded one
+    "torchrl>=0.14",  # its buffers take what `as_tensordict` returns
+]
 extras["docs"] = [  # the documentation site: `make docs`; ruff wraps its signatures
     "mkdocstrings-python>=2.0.11",
     "pymdown-extensions>=10.21",

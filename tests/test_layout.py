@@ -45,7 +45,7 @@ MODULE_LIBRARIES = {
 
 # The only modules of the core that may import a framework, and those inside functions: leaves of `loader`.
 FRAMEWORKS = {"grain", "jax", "tensorflow", "tensorflow_datasets", "torch"}
-FRAMEWORK_MODULES = {"rlds_kit.loader.grain", "rlds_kit.loader.tf", "rlds_kit.loader.torch"}
+FRAMEWORK_MODULES = {"rlds_kit.loader.forms", "rlds_kit.loader.grain", "rlds_kit.loader.tf", "rlds_kit.loader.torch"}
 
 # What `import rlds_kit` must not load: frameworks, simulators, servers, and the libraries of the extras.
 NOT_LOADED = FRAMEWORKS | {

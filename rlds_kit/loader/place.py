@@ -53,14 +53,19 @@ class Place:
             return is_set
         segment, shape = self.segment, (-1, *(1,) * (rows.ndim - 1))
         is_set = rows == segment.rows.reshape(shape) - 1
-        _require_known_end(segment, is_set & segment.is_cut.reshape(shape))
+        require_known_end(segment, is_set & segment.is_cut.reshape(shape))
         is_set &= segment.is_ended.reshape(shape)
         if name == IS_TERMINAL:
             is_set &= segment.is_terminated.reshape(shape)
         return is_set
 
 
-def _require_known_end(segment: Segments, is_unknown: np.ndarray) -> None:
+def require_known_end(segment: Segments, is_unknown: np.ndarray) -> None:
+    """Raises an error if something is True for a segment: `[segments]`, or `[segments, ...]`.
+
+    Raises:
+      DamagedError: it is; the message explains that the end of the episode is not known.
+    """
     if is_unknown.any():
         at = int(np.argwhere(is_unknown)[0, 0])
         raise DamagedError(

@@ -1,16 +1,20 @@
 """The methods of `Dataset` that divide episodes into samples."""
 
 import abc
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any, Self
 
 from numpy.typing import DTypeLike
 
 from rlds_kit import spec as specs
 from rlds_kit.base.arguments import offsets as checked
+from rlds_kit.base.arguments import positive
 from rlds_kit.base.step import FLAGS
 from rlds_kit.loader.samples import Samples
 from rlds_kit.loader.source import Source
+from rlds_kit.loader.step_columns import StepColumns, step_columns
 from rlds_kit.loader.transitions import Transitions
 from rlds_kit.loader.windows import Chunks, Pad, Windows
 from rlds_kit.storage.selection import path_of
@@ -27,6 +31,44 @@ class SampledDataset(abc.ABC):
     @abc.abstractmethod
     def source(self) -> Source:
         """The source for loaders."""
+
+    @abc.abstractmethod
+    def select(self, *names: str) -> Self:
+        """The same episodes with these fields only."""
+
+    def arrays(
+        self,
+        *names: str,
+        dtypes: Mapping[str, DTypeLike] | None = None,
+        out: Mapping[str, Any] | None = None,
+        threads: int | None = None,
+    ) -> StepColumns:
+        """All steps as flat arrays, one episode after the other, for data that fit in memory.
+
+        Args:
+          *names: fields, or paths into nests, as in `select`; default: the selected fields.
+          dtypes: to convert fields to, by name; default: as recorded.
+          out: arrays to fill instead of new ones, by field: the result of an earlier call, or `[steps, ...]` arrays of
+            NumPy, which may be longer; for a nest a nest of them.
+          threads: that decode; by default as many as there are cores, at most 4.
+
+        Returns:
+          Fields `[steps, ...]`, the bounds of episodes, and where values are defined; and the forms of other libraries.
+
+        Raises:
+          SpecError: the values of a field differ in shape or dtype, or are no numbers.
+          KeyError: there is no such field.
+          ValueError: an array of `out` has another dtype or shape.
+          DamagedError: data are damaged.
+          MemoryError: the arrays do not fit in memory.
+
+        >>> columns = ds.arrays("observation", "action", "reward")  # doctest: +SKIP
+        >>> columns["observation"].shape, columns.offsets[:3]  # doctest: +SKIP
+        ((1001000, 17), array([   0, 1001, 2002]))
+        """
+        source = self.select(*names).source() if names else self.source()
+        count = min(4, os.cpu_count() or 1) if threads is None else positive("threads", threads)
+        return step_columns(source, dtypes or {}, out, count)
 
     def windows(
         self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None

@@ -10,11 +10,17 @@ static int check_sizes(Py_ssize_t length, Py_ssize_t count, Py_ssize_t width) {
   return 0;
 }
 
+static int check_range(Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count) {
+  if (begin >= 0 && count > 0 && begin <= total && count <= total - begin) return 1;
+  PyErr_Format(PyExc_ValueError, "expected some of %zd rows, got %zd from %zd on", total, count, begin);
+  return 0;
+}
+
 /* Filters that encode each row relative to the previous row. */
 
 typedef Py_ssize_t (*MostBytes)(Py_ssize_t, Py_ssize_t);
 typedef uint8_t *(*Encode)(const uint8_t *, Py_ssize_t, Py_ssize_t, const uint8_t *, uint8_t *);
-typedef int (*Decode)(const uint8_t *, Py_ssize_t, Py_ssize_t, Py_ssize_t, uint8_t *, uint8_t *);
+typedef int (*Decode)(const uint8_t *, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, uint8_t *, uint8_t *);
 
 static PyObject *encode_with(Encode encode, MostBytes most_bytes, PyObject *args) {
   Py_buffer rows;
@@ -43,14 +49,14 @@ static PyObject *encode_with(Encode encode, MostBytes most_bytes, PyObject *args
 
 static PyObject *decode_with(Decode decode, const char *wrong, PyObject *args) {
   Py_buffer stored, rows;
-  Py_ssize_t count, array_bytes;
-  if (!PyArg_ParseTuple(args, "y*w*nn", &stored, &rows, &count, &array_bytes)) return NULL;
+  Py_ssize_t count, total, begin, array_bytes;
+  if (!PyArg_ParseTuple(args, "y*w*nnnn", &stored, &rows, &count, &total, &begin, &array_bytes)) return NULL;
   int is_right = 0;
   Py_ssize_t width = count > 0 ? rows.len / count : 0;
-  if (check_sizes(rows.len, count, width)) {
+  if (check_sizes(rows.len, count, width) && check_range(total, begin, count)) {
     Py_BEGIN_ALLOW_THREADS
     uint8_t *row = is_past_cache_better(rows.buf, rows.len, width, array_bytes) ? malloc((size_t)width) : NULL;
-    is_right = decode(stored.buf, stored.len, count, width, rows.buf, row);
+    is_right = decode(stored.buf, stored.len, total, begin, count, width, rows.buf, row);
     free(row);
     Py_END_ALLOW_THREADS
     if (!is_right) PyErr_SetString(PyExc_ValueError, wrong);
@@ -79,6 +85,38 @@ static PyObject *runs(PyObject *self, PyObject *args) {
 static PyObject *unruns(PyObject *self, PyObject *args) {
   (void)self;
   return decode_with(decode_runs, "runs and their bytes do not fit together", args);
+}
+
+/* The inverse of SHUFFLE, XOR_SHUFFLE or DELTA_SHUFFLE, as `relation` is ALONE, XORED or ADDED. */
+static PyObject *unshuffle(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer stored, rows;
+  Py_ssize_t count, total, begin, itemsize;
+  int relation;
+  if (!PyArg_ParseTuple(args, "y*w*nnnni", &stored, &rows, &count, &total, &begin, &itemsize, &relation)) return NULL;
+  int is_right = 0;
+  uint8_t *scratch = NULL;
+  Py_ssize_t width = count > 0 ? rows.len / count : 0;
+  if (check_sizes(rows.len, count, width) && check_range(total, begin, count)) {
+    int is_number = itemsize == 1 || itemsize == 2 || itemsize == 4 || itemsize == 8;
+    if (itemsize <= 0 || width % itemsize || (relation == ADDED && !is_number) || stored.len % total ||
+        stored.len / total != width) {
+      PyErr_Format(PyExc_ValueError, "expected %zd rows of %zd bytes in planes of %zd, got %zd bytes", total, width, itemsize,
+                   stored.len);
+    } else if (!(scratch = malloc((size_t)width * 2))) {
+      PyErr_NoMemory();
+    } else {
+      is_right = 1;
+      Py_BEGIN_ALLOW_THREADS
+      decode_shuffled(stored.buf, stored.len / itemsize, itemsize, begin, count, width, relation, rows.buf, scratch);
+      Py_END_ALLOW_THREADS
+    }
+  }
+  free(scratch);
+  PyBuffer_Release(&stored);
+  PyBuffer_Release(&rows);
+  if (!is_right) return NULL;
+  Py_RETURN_NONE;
 }
 
 /* Validates the layout of images, and allocates scratch memory, which the caller frees. */
@@ -227,9 +265,10 @@ static PyObject *unpredict_split(PyObject *self, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"sparse_xor", sparse_xor, METH_VARARGS, "Return bitmap and values of `rows` (a buffer) in `count` rows."},
-    {"unsparse_xor", unsparse_xor, METH_VARARGS, "Write the `count` rows of `stored` into the buffer `rows`."},
+    {"unsparse_xor", unsparse_xor, METH_VARARGS, "Write `count` of the `total` rows of `stored`, from `begin` on, into the buffer `rows`."},
     {"runs", runs, METH_VARARGS, "Return counts, places and bytes of runs of `rows` in `count` rows."},
-    {"unruns", unruns, METH_VARARGS, "Write the `count` rows of `stored` into the buffer `rows`."},
+    {"unruns", unruns, METH_VARARGS, "Write `count` of the `total` rows of `stored`, from `begin` on, into the buffer `rows`."},
+    {"unshuffle", unshuffle, METH_VARARGS, "Write `count` of the `total` rows of byte planes into the buffer `rows`."},
     {"predict", predict, METH_VARARGS, "Return modes and residuals of `rows` in `count` images."},
     {"unpredict", unpredict, METH_VARARGS, "Write the `count` rows of modes and residuals into the buffer `rows`."},
     {"split", split, METH_VARARGS, "Return what residuals, at least `noise` bits of which are noise, are made of."},

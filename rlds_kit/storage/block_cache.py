@@ -15,6 +15,9 @@ LAYOUTS: Final = 1 << 15
 COLUMN_BYTES: Final = 512
 """Overhead of a column besides its arrays, which matters for small fields."""
 
+_PART: Final = 4
+"""A column may take this part of the cache: a larger one would evict too many others."""
+
 BlockKey = tuple[str, int]
 """A shard's name and a block's position in it."""
 
@@ -50,9 +53,13 @@ class ColumnStore:
             self._columns.move_to_end(key)
             return found.copy()
 
+    def admits(self, nbytes: int) -> bool:
+        """Whether a column with values of this many bytes is small enough for the cache."""
+        return nbytes <= self._limit // _PART
+
     def add_columns(self, key: BlockKey, columns: Mapping[int, Column]) -> None:
         """Adds columns, and evicts those of the least recently used blocks."""
-        small = {offset: column for offset, column in columns.items() if weight(column) <= self._limit // 4}
+        small = {offset: column for offset, column in columns.items() if self.admits(weight(column))}
         if not small:
             return
         with self._lock:
@@ -72,10 +79,10 @@ class ColumnStore:
         """Adds the layout of a block."""
         with self._lock:
             if key not in self._layouts:
-                self._layout_columns += len(layout.columns) + 1
+                self._layout_columns += len(layout.paths) + 1
             self._layouts[key] = layout
             while self._layout_columns > LAYOUTS and len(self._layouts) > 1:
-                self._layout_columns -= len(self._layouts.popitem(last=False)[1].columns) + 1
+                self._layout_columns -= len(self._layouts.popitem(last=False)[1].paths) + 1
 
 
 class BlockCache:
@@ -91,6 +98,10 @@ class BlockCache:
     def add(self, position: int, columns: Mapping[int, Column]) -> None:
         """Adds columns of the block at `position`."""
         self._store.add_columns((self._shard, position), columns)
+
+    def admits(self, nbytes: int) -> bool:
+        """Whether a column with values of this many bytes is small enough for the cache."""
+        return self._store.admits(nbytes)
 
     def layout(self, position: int) -> BlockLayout | None:
         """The layout of the block at `position`, if it is cached."""

@@ -1,4 +1,4 @@
-"""The layout of a step block: the positions of its columns, read from its header and validated once."""
+"""The layout of a step block: the positions of its columns, from its header. Columns are validated when requested."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from rlds_kit.storage.block import BlockPrefix
 from rlds_kit.storage.column_layout import ColumnLayout, layout_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BlockLayout:
     """A block that can be read column by column.
 
@@ -18,33 +18,39 @@ class BlockLayout:
       first_row: the first step whose observation is in the block.
       end_row: one past the last.
       payload_base: position in the chunk's payload to which the offsets of columns are relative.
-      payload_bytes: of all columns.
-      columns: all valid ones.
-      faults: problems of the others, by path; they only matter to readers of these columns.
+      paths: of all columns.
+      entries: of all columns, as they are in the header.
+      place: printed in errors: file and position.
+      known: the layouts that were requested, by number of the column.
     """
 
     episode_id: bytes
     first_row: int
     end_row: int
     payload_base: int
-    payload_bytes: int
-    columns: tuple[ColumnLayout, ...]
-    faults: tuple[tuple[str, str], ...]
+    paths: tuple[str, ...]
+    entries: tuple[pb.Column, ...]
+    place: object
+    known: dict[int, ColumnLayout]
 
-    @property
-    def paths(self) -> list[str]:
-        """Of all columns."""
-        return [column.path for column in self.columns] + [path for path, _ in self.faults]
-
-    def require(self, wanted: Callable[[str], bool]) -> None:
-        """Raises an error for columns that cannot be read.
+    def columns(self, wanted: Callable[[str], bool]) -> list[ColumnLayout]:
+        """The requested columns.
 
         Raises:
           FormatError: a requested one contradicts itself, or has rows that are not in the block.
         """
-        for path, message in self.faults:
-            if wanted(path):
-                raise FormatError(message)
+        # Only these: one field of many is often all that is read, and validating all takes longer than reading it.
+        return [self._column(number) for number, path in enumerate(self.paths) if wanted(path)]
+
+    def _column(self, number: int) -> ColumnLayout:
+        found = self.known.get(number)
+        if found is None:
+            found = layout_of(self.entries[number], self.place)
+            # The action of a step is written with the observation after it.
+            if found.first_row + 1 < self.first_row or found.end_row > self.end_row:
+                raise FormatError(f"{self.place}: column {found.path} has rows outside its block")
+            self.known[number] = found
+        return found
 
 
 def block_layout(prefix: BlockPrefix, place: object) -> BlockLayout:
@@ -54,26 +60,15 @@ def block_layout(prefix: BlockPrefix, place: object) -> BlockLayout:
       prefix: the block's header.
       place: printed in errors: file and position.
     """
-    header, columns, faults = prefix.header, list[ColumnLayout](), list[tuple[str, str]]()
-    for entry in header.columns:
-        try:
-            columns.append(_column(entry, header, place))
-        except FormatError as error:
-            faults.append((entry.path, str(error)))
+    header = prefix.header
+    entries = tuple(header.columns)
     return BlockLayout(
         episode_id=header.episode_id,
         first_row=header.first_row,
         end_row=header.end_row,
         payload_base=prefix.payload_base,
-        payload_bytes=sum(entry.length for entry in header.columns),
-        columns=tuple(columns),
-        faults=tuple(faults),
+        paths=tuple([entry.path for entry in entries]),
+        entries=entries,
+        place=place,
+        known={},
     )
-
-
-def _column(entry: pb.Column, header: pb.BlockHeader, place: object) -> ColumnLayout:
-    column = layout_of(entry, place)
-    # The action of a step is written with the observation after it.
-    if column.first_row + 1 < header.first_row or column.end_row > header.end_row:
-        raise FormatError(f"{place}: column {column.path} has rows outside its block")
-    return column

@@ -16,11 +16,11 @@ from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.spec import dtypes
 from rlds_kit.storage import filters
 from rlds_kit.storage.column_layout import STORAGE_DTYPES, ColumnLayout
-from rlds_kit.storage.compression import FAST_LEVEL, compress, decompress_into, decompressor
+from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, compress, decompress_into, decompressor
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of, unpredict
-from rlds_kit.storage.rows import Rows
+from rlds_kit.storage.rows import Part, Rows
 from rlds_kit.storage.xor import unxor
 
 _LARGE_BYTES: Final = 1 << 14
@@ -125,15 +125,15 @@ def decode(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> 
         raise FormatError(f"{place}: column {layout.path} does not match its header: {error}") from error
 
 
-def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object, out: Rows, until: int) -> None:
-    """Decodes a dense column of little-endian values directly into an array.
+def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object, out: Rows, begin: int = 0) -> None:
+    """Decodes rows of a dense column of little-endian values directly into an array.
 
     Args:
       layout: of the column.
       payload: exactly `layout.length` bytes.
       place: printed in errors: file and position.
-      out: where the values go, `[count, row_bytes]` in C order; neither may be 0.
-      until: number of requested rows; later rows get zeros, or their values.
+      out: where the values go, `[rows, row_bytes]` in C order; neither may be 0.
+      begin: the first of these rows, counted from the column's first.
 
     Raises:
       DamagedError: the payload does not match its checksum.
@@ -141,18 +141,33 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
     """
     _check_sum(layout, payload, place)
     try:
-        is_large = layout.codec == pb.ZSTD and out.nbytes >= _LARGE_BYTES
-        if is_large and layout.filter in _FILTERS_IN_PLACE:
-            _decompress_into(layout, payload, out, until)
-        elif is_large and layout.filter == pb.PREDICT:
-            _unpredict_into(layout, payload, out, until)
-        elif is_large and layout.filter == pb.PREDICT_SPLIT and layout.dtype.itemsize == 1:
-            out[until:] = 0  # the bits of a row are spread over the payload, so all of it is decompressed
-            filters.unpredict_split(_decompress(layout, payload), len(out), layout.shape, out[:until])
+        if begin and layout.filter not in filters.RANDOM_ACCESS:  # rows are decoded from the first one on
+            rows = np.empty((begin + len(out), out.shape[1]), np.uint8)
+            _decode_first(layout, payload, rows)
+            out[...] = rows[begin:]
+        elif begin:
+            part = Part(layout.row_count, begin)
+            plain = _decompress(layout, payload)
+            filters.undo(layout.filter, plain, layout.dtype.itemsize, layout.shape, out, part)
         else:
-            filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out)
+            _decode_first(layout, payload, out)
     except (ValueError, OverflowError, zstandard.ZstdError) as error:
         raise FormatError(f"{place}: column {layout.path} does not match its header: {error}") from error
+
+
+def _decode_first(layout: ColumnLayout, payload: bytes | memoryview, out: Rows) -> None:
+    """Decodes the first rows, or all."""
+    is_large = layout.codec == pb.ZSTD and layout.row_count * layout.row_bytes >= _LARGE_BYTES
+    if is_large and layout.filter in _FILTERS_IN_PLACE:
+        _decompress_into(layout, payload, out)
+    elif is_large and layout.filter == pb.PREDICT:
+        _unpredict_into(layout, payload, out)
+    elif is_large and layout.filter == pb.PREDICT_SPLIT and layout.dtype.itemsize == 1:
+        # The bits of a row are spread over the payload, so all of it is decompressed.
+        filters.unpredict_split(_decompress(layout, payload), layout.row_count, layout.shape, out)
+    else:
+        part = Part(layout.row_count)
+        filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out, part)
 
 
 def is_sound(layout: ColumnLayout, payload: bytes | memoryview) -> bool:
@@ -193,8 +208,8 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice
     if prefix:
         parts[0] = prefix + parts[0]
     header.decoded_length = sum(map(len, parts))
-    payload = compress(parts, level)
-    if len(payload) + WORTHWHILE_BYTES <= header.decoded_length:
+    payload = compress(parts, level) if level != NO_LEVEL else b""
+    if level != NO_LEVEL and len(payload) + WORTHWHILE_BYTES <= header.decoded_length:
         header.codec = pb.ZSTD
     else:
         payload = b"".join(parts)
@@ -209,8 +224,8 @@ def _unpack(layout: ColumnLayout, payload: bytes | memoryview) -> Column:
     rows = np.arange(layout.first_row, layout.end_row, dtype=np.int64)
     plain = _decompress(layout, payload)
     if layout.partial:
-        at = (layout.count + 7) // 8
-        rows = rows[np.unpackbits(plain[:at], count=layout.count, bitorder="little").astype(np.bool_)]
+        at = (layout.row_count + 7) // 8
+        rows = rows[np.unpackbits(plain[:at], count=layout.row_count, bitorder="little").astype(np.bool_)]
     if layout.ragged:
         rank = layout.key.rank
         size = len(rows) * rank * 4
@@ -234,29 +249,25 @@ def _dense(layout: ColumnLayout, stored: np.ndarray, count: int) -> np.ndarray:
     return _as_dtype(out, layout.dtype).reshape(shape)
 
 
-def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
-    """Decompresses large columns without an extra copy, and only up to the requested rows."""
-    _require_length(layout, out.nbytes)
-    wanted = out[:until]
-    out[until:] = 0
-    decompress_into(payload, wanted.reshape(-1).data, is_all=until >= len(out))
+def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows) -> None:
+    """Decompresses large columns without an extra copy, and only the first rows."""
+    _require_length(layout, layout.row_count * layout.row_bytes)
+    decompress_into(payload, out.reshape(-1).data, is_all=len(out) == layout.row_count)
     if layout.filter == pb.XOR:
-        unxor(wanted, wanted)
+        unxor(out, out)
 
 
-def _unpredict_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows, until: int) -> None:
+def _unpredict_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows) -> None:
     """The same for predicted images, whose modes come first: noise takes longest to decompress."""
     height = lines_of(layout.shape).height
-    modes, wanted = len(out) * height, out[:until]
-    _require_length(layout, modes + out.nbytes)
-    out[until:] = 0
-    if until < len(out):
-        stored = np.empty(modes + wanted.nbytes, np.uint8)
+    modes = layout.row_count * height
+    _require_length(layout, modes + layout.row_count * layout.row_bytes)
+    if len(out) < layout.row_count:
+        stored = np.empty(modes + out.nbytes, np.uint8)
         decompress_into(payload, stored.data, is_all=False)
     else:
         stored = _decompress(layout, payload)
-    left = stored[modes:].reshape(len(wanted), out.shape[1])
-    unpredict(stored[: len(wanted) * height], left, layout.shape, wanted)
+    unpredict(stored[: len(out) * height], stored[modes:].reshape(out.shape), layout.shape, out)
 
 
 def _require_length(layout: ColumnLayout, size: int) -> None:

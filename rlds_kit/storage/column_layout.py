@@ -2,8 +2,7 @@
 
 import functools
 import math
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -36,8 +35,7 @@ STORAGE_DTYPES: Final[dict[int, np.dtype[Any]]] = {
 """The dtypes of kinds whose header names none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnLayout:
+class ColumnLayout(NamedTuple):
     """A stored column: its position, and the layout of its values. Names are those of `Column` in the format.
 
     Attributes:
@@ -80,7 +78,7 @@ class ColumnLayout:
         return self.key.path
 
     @property
-    def count(self) -> int:
+    def row_count(self) -> int:
         """Rows that it covers."""
         return self.end_row - self.first_row
 
@@ -97,41 +95,63 @@ def layout_of(header: pb.Column, place: object) -> ColumnLayout:
         itself.
     """
     key = key_of(header, place)
-    dtype = STORAGE_DTYPES[key.kind] if key.dtype is None else key.dtype
-    shape = tuple(header.shape)
-    row_bytes = 0 if header.ragged else math.prod(shape) * dtype.itemsize
+    first, count, decoded_length = header.first_row, header.count, header.decoded_length
+    values = _values(key, header.partial, header.ragged, tuple(header.shape))
     try:
-        for size in (header.count * max(8, row_bytes), header.decoded_length):
+        if values.problem:
+            raise ValueError(values.problem)
+        for size in (count * max(8, values.row_bytes), decoded_length):
             if size > MAX_DECODED_BYTES:
-                raise ValueError(f"{header.path} claims {size} bytes; at most {MAX_DECODED_BYTES} are allowed")
-        at_most = (header.count + 7) // 8 + MOST_FILTERED * header.count * row_bytes
-        if header.decoded_length > at_most and not header.ragged:
-            raise ValueError(f"{header.decoded_length} bytes are announced; {header.count} rows need {at_most} at most")
-        if header.path.count("/") > MOST_LEVELS:
-            raise ValueError(f"its path has {header.path.count('/')} levels; at most {MOST_LEVELS} are allowed")
-        if header.first_row + header.count >= 1 << 63:
-            raise ValueError(f"row {header.first_row} is no row")
-        if len(shape) != (0 if header.ragged else header.rank):
-            raise ValueError(f"rank {header.rank} and shape {list(shape)} differ")
+                raise ValueError(f"{key.path} claims {size} bytes; at most {MAX_DECODED_BYTES} are allowed")
+        at_most = (count + 7) // 8 + MOST_FILTERED * count * values.row_bytes
+        if decoded_length > at_most and not values.ragged:
+            raise ValueError(f"{decoded_length} bytes are announced; {count} rows need {at_most} at most")
+        if first + count >= 1 << 63:
+            raise ValueError(f"row {first} is no row")
     except ValueError as error:
-        raise FormatError(f"{place}: column {header.path} does not match its header: {error}") from error
+        raise FormatError(f"{place}: column {key.path} does not match its header: {error}") from error
     return ColumnLayout(
         key=key,
-        dtype=dtype,
-        first_row=header.first_row,
-        end_row=header.first_row + header.count,
-        partial=header.partial,
-        ragged=header.ragged,
-        shape=shape,
-        row_bytes=row_bytes,
+        dtype=values.dtype,
+        first_row=first,
+        end_row=first + count,
+        partial=values.partial,
+        ragged=values.ragged,
+        shape=values.shape,
+        row_bytes=values.row_bytes,
         filter=header.filter,
         codec=header.codec,
         offset=header.offset,
         length=header.length,
-        decoded_length=header.decoded_length,
+        decoded_length=decoded_length,
         xxh3=header.xxh3,
-        is_plain=bool(row_bytes) and not (header.partial or dtypes.is_big_endian(dtype)),
+        is_plain=values.is_plain,
     )
+
+
+class _Values(NamedTuple):
+    """What columns of different blocks have in common; `problem` explains why there are no such columns."""
+
+    dtype: np.dtype[Any]
+    partial: bool
+    ragged: bool
+    shape: tuple[int, ...]
+    row_bytes: int
+    is_plain: bool
+    problem: str
+
+
+@functools.lru_cache(maxsize=4096)
+def _values(key: ColumnKey, partial: bool, ragged: bool, shape: tuple[int, ...]) -> _Values:
+    dtype = STORAGE_DTYPES[key.kind] if key.dtype is None else key.dtype
+    row_bytes = 0 if ragged else math.prod(shape) * dtype.itemsize
+    problem, levels = "", key.path.count("/")
+    if levels > MOST_LEVELS:
+        problem = f"its path has {levels} levels; at most {MOST_LEVELS} are allowed"
+    elif len(shape) != (0 if ragged else key.rank):
+        problem = f"rank {key.rank} and shape {list(shape)} differ"
+    is_plain = bool(row_bytes) and not (partial or dtypes.is_big_endian(dtype))
+    return _Values(dtype, partial, ragged, shape, row_bytes, is_plain, problem)
 
 
 def key_of(header: pb.Column, place: object) -> ColumnKey:

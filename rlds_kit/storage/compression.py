@@ -6,6 +6,8 @@ from typing import Final
 
 import zstandard
 
+NO_LEVEL: Final = 0
+"""For data that are stored as they are."""
 NOISE_LEVEL: Final = 2
 """For data that only compress by the distribution of their bytes: a longer search for repetitions makes them larger."""
 FAST_LEVEL: Final = 3

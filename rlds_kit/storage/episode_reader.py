@@ -137,7 +137,8 @@ class EpisodeReader:
     ) -> dict[str, Stack]:
         """The requested columns of rows `[begin, end)`, stacked for each leaf, by path.
 
-        Blocks that are completely inside these rows are decoded directly into the result, and not cached.
+        Columns that are completely inside these rows are decoded directly into the result, and not cached; so are the
+        requested rows of columns that are too large for the cache.
 
         Args:
           begin: first row.
@@ -153,27 +154,27 @@ class EpisodeReader:
         until = end if last is None else last + 1
         for number in self._near(self._numbers(begin, until), wanted):
             block, position = self._layout(number), int(self._entry.blocks[number])
-            block.require(wanted)
             cached = self._cache.columns(position)
-            fresh: list[tuple[ColumnLayout, Stack, Rows | None]] = []
-            for column in block.columns:
-                if column.first_row >= until or column.end_row <= begin or not wanted(column.path):
+            fresh: list[tuple[ColumnLayout, Stack, tuple[Rows, int] | None]] = []
+            for column in block.columns(wanted):
+                if column.first_row >= until or column.end_row <= begin:
                     continue  # a block also has the action of the step before it
                 stack = found.get(column.path) or found.setdefault(column.path, Stack(begin, end, allocate))
                 if column.offset in cached:
                     stack.add(cached[column.offset])
                 else:
-                    fresh.append((column, stack, stack.rows_for(column)))
+                    is_inside = begin <= column.first_row and column.end_row <= end
+                    is_direct = is_inside or not self._cache.admits(column.row_count * column.row_bytes)
+                    fresh.append((column, stack, stack.rows_for(column, until) if is_direct else None))
             if fresh:
-                self._stack(position, block, fresh, until)
+                self._stack(position, block, fresh)
         return found
 
     def _stack(
         self,
         position: int,
         block: BlockLayout,
-        fresh: Sequence[tuple[ColumnLayout, Stack, Rows | None]],
-        until: int,
+        fresh: Sequence[tuple[ColumnLayout, Stack, tuple[Rows, int] | None]],
     ) -> None:
         """Decodes columns directly into their stack if possible, else adds them to it."""
         place, others = self._file.place(position), dict[int, Column]()
@@ -183,7 +184,7 @@ class EpisodeReader:
                 others[column.offset] = read = columns.decode(column, payload(column), place)
                 stack.add(read)
             else:
-                columns.decode_into(column, payload(column), place, rows, until - column.first_row)
+                columns.decode_into(column, payload(column), place, *rows)
         if others:
             self._cache.add(position, others)
 
@@ -196,6 +197,11 @@ class EpisodeReader:
         numbers = self._near(self._entry.overlapping(begin, min(end + 1, self._entry.rows)), _nothing)
         found = {path: None for number in numbers for path in self._layout(number).paths}
         return list(found)
+
+    @property
+    def plain_file(self) -> ShardFile | None:
+        """The local shard that has the values as they are read; None if it is remote, or the episode is amended."""
+        return self._file if type(self) is EpisodeReader and self._file.remote is None else None
 
     @property
     def remote(self) -> RemoteFile | None:
@@ -228,13 +234,13 @@ class EpisodeReader:
     def _payload_ranges(self, number: int, wanted: Wanted) -> list[Range]:
         try:
             block, position = self._layout(number), int(self._entry.blocks[number])
+            cached = self._cache.columns(position)
+            chosen = [column for column in block.columns(wanted) if column.offset not in cached]
         except (DamagedError, FormatError):
             return []  # raised when it is read
-        cached = self._cache.columns(position)
-        chosen = [column for column in block.columns if wanted(column.path) and column.offset not in cached]
         base = block.payload_base
         places = [(base + column.offset, base + column.offset + column.length) for column in chosen if column.length]
-        if len(chosen) == len(block.columns) and places:
+        if len(chosen) == len(block.paths) and places:
             return [Range(position, blocks.physical(position, max(places, key=lambda place: place[1])[1] - 1) + 1)]
         return [
             Range(blocks.physical(position, first), blocks.physical(position, last - 1) + 1) for first, last in places
@@ -282,11 +288,10 @@ class EpisodeReader:
 
     def _block(self, number: int, wanted: Wanted, rows: range | None = None) -> list[Column]:
         block, position = self._layout(number), int(self._entry.blocks[number])
-        block.require(wanted)
         chosen = [
             column
-            for column in block.columns
-            if wanted(column.path) and (rows is None or (column.first_row < rows.stop and column.end_row > rows.start))
+            for column in block.columns(wanted)
+            if rows is None or (column.first_row < rows.stop and column.end_row > rows.start)
         ]
         found = dict(self._cache.columns(position))
         missing = [column for column in chosen if column.offset not in found]
@@ -327,7 +332,7 @@ class EpisodeReader:
     def _fetched_payload(self, position: int, block: BlockLayout, wanted: Sequence[ColumnLayout]) -> Payload:
         """Fetches columns with one read if they are close together, else one by one."""
         base = block.payload_base
-        if len(wanted) == len(block.columns):
+        if len(wanted) == len(block.paths):
             try:  # the hash of the chunk is verified, too
                 data = memoryview(self._file.chunk(position).data)[base - blocks.CHUNK_HEADER_SIZE :]
             except DamagedError:

@@ -7,7 +7,7 @@ import numpy as np
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import filters, noise_split, runs
 from rlds_kit.storage.column_layout import MOST_FILTERED
-from rlds_kit.storage.compression import FAST_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress
+from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress
 from rlds_kit.storage.filters import Shape
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of
@@ -15,6 +15,11 @@ from rlds_kit.storage.rows import Rows
 
 THOROUGH_RATIO: Final = 8
 """A higher level pays off for data that shrink to less than an eighth (frames of a game), not for sensor noise."""
+LIGHT_ROW: Final = 1 << 10
+"""Rows up to this size are stored as they are if compression saves little: so they are read from any place at once, and
+many times faster."""
+LITTLE: Final = 0.2
+"""The share of bytes below which compression of light rows does not pay off."""
 _MIN_SAMPLE_ROWS: Final = 4
 _SMALL_ROW: Final = 256
 """Below this size one comparison of all bytes is faster than one for each row."""
@@ -27,6 +32,8 @@ class Choice(NamedTuple):
     level: int
 
 
+STORED: Final = Choice(pb.IDENTITY, NO_LEVEL)
+"""Neither filtered nor compressed."""
 PREDICTION: Final = Choice(pb.PREDICT, NOISE_LEVEL)
 SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
 
@@ -69,6 +76,8 @@ class FilterChoice:
         choices = dict.fromkeys(_readable(Choice(number, FAST_LEVEL), rows, shape) for number in numbers)
         sizes = {choice: expected(choice) for choice in choices}
         best = min(sizes, key=sizes.__getitem__)
+        if rows.shape[1] <= LIGHT_ROW and sizes[best] > rows.nbytes * (1 - LITTLE):
+            return STORED
         if sizes[best] * THOROUGH_RATIO < rows.nbytes:
             return Choice(best.filter, THOROUGH_LEVEL)
         if _may_be_image(dtype, shape):  # prediction alone takes longer than all other work for frames of a game

@@ -29,20 +29,29 @@ int is_past_cache_better(const uint8_t *rows, Py_ssize_t size, Py_ssize_t width,
 
 typedef int (*DecodeRow)(void *from, Py_ssize_t width, uint8_t *row);
 
-int decode_rows(DecodeRow decode, void *from, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row);
+int decode_rows(DecodeRow decode, void *from, Py_ssize_t begin, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
+                uint8_t *row);
 
 /* SPARSE_XOR: sparse_xor.c */
 
 Py_ssize_t most_bytes_sparse(Py_ssize_t count, Py_ssize_t width);
 uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
-int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
-                  uint8_t *row);
+int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
+                  Py_ssize_t width, uint8_t *rows, uint8_t *row);
 
 /* XOR_RUNS: runs.c */
 
 Py_ssize_t most_bytes_runs(Py_ssize_t count, Py_ssize_t width);
 uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
-int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows, uint8_t *row);
+int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
+                Py_ssize_t width, uint8_t *rows, uint8_t *row);
+
+/* SHUFFLE and what is combined with it: shuffle.c */
+
+enum { ALONE, XORED, ADDED };
+
+void decode_shuffled(const uint8_t *planes, Py_ssize_t elements, Py_ssize_t itemsize, Py_ssize_t begin, Py_ssize_t count,
+                     Py_ssize_t width, int relation, uint8_t *rows, uint8_t *scratch);
 
 /* PREDICT: predict.c */
 

@@ -4,6 +4,7 @@ All work on rows of equal size: an array `[rows, bytes per row]` of uint8, where
 Inverses write into an array of that shape.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
@@ -12,7 +13,7 @@ import numpy as np
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import noise_split, predict, runs
 from rlds_kit.storage.native import native
-from rlds_kit.storage.rows import Rows, Stored, array_bytes
+from rlds_kit.storage.rows import Part, Rows, Stored, array_bytes, in_whole
 from rlds_kit.storage.xor import unxor, xor
 
 Parts: TypeAlias = tuple[np.ndarray, ...]
@@ -38,16 +39,17 @@ def sparse_xor_twin(rows: Rows) -> Stored:
     return np.concatenate((np.packbits(is_set, axis=1, bitorder="little").reshape(-1), differences[is_set]))
 
 
-def unsparse_xor(stored: Stored, out: Rows) -> None:
-    """The inverse of `sparse_xor`.
+def unsparse_xor(stored: Stored, out: Rows, part: Part | None = None) -> None:
+    """The inverse of `sparse_xor`; for a part of the rows, if one is given.
 
     Raises:
       ValueError: the bitmap and the values do not fit together.
     """
+    part = part or Part(len(out))
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unsparse_xor(stored, out, len(out), array_bytes(out))
+        native.unsparse_xor(stored, out, len(out), *part, array_bytes(out))
     else:
-        unsparse_xor_twin(stored, out)
+        in_whole(unsparse_xor_twin, stored, out, part)
 
 
 def unsparse_xor_twin(stored: Stored, out: Rows) -> None:
@@ -72,9 +74,41 @@ def shuffle(rows: Rows, itemsize: int) -> Rows:
     return np.ascontiguousarray(rows.reshape(-1, itemsize).T).reshape(rows.shape)
 
 
-def unshuffle(rows: Rows, itemsize: int) -> Rows:
-    """The inverse of `shuffle`, as a new array."""
-    return np.ascontiguousarray(rows.reshape(itemsize, -1).T).reshape(rows.shape)
+def unshuffle(number: int, stored: Stored, itemsize: int, out: Rows, part: Part | None = None) -> None:
+    """The inverse of `shuffle`, and of `xor` or `delta` before it; for a part of the rows, if one is given.
+
+    Args:
+      number: SHUFFLE, XOR_SHUFFLE or DELTA_SHUFFLE.
+      stored: byte planes.
+      itemsize: bytes of an element.
+      out: where the rows go.
+      part: which rows these are.
+
+    Raises:
+      ValueError: there are not as many bytes as rows need.
+    """
+    part = part or Part(len(out))
+    is_known_order = number != pb.DELTA_SHUFFLE or sys.byteorder == "little"
+    if native is not None and out.flags.c_contiguous and out.size and is_known_order:
+        native.unshuffle(np.ascontiguousarray(stored), out, len(out), *part, itemsize, _RELATION[number])
+    else:
+        in_whole(lambda planes, rows: unshuffle_twin(number, planes, itemsize, rows), stored, out, part)
+
+
+_RELATION: Final[dict[int, int]] = {pb.SHUFFLE: 0, pb.XOR_SHUFFLE: 1, pb.DELTA_SHUFFLE: 2}
+"""The numbers of shuffle.c for rows that stand alone, or are relative to the row above by `xor` or `delta`."""
+
+
+def unshuffle_twin(number: int, stored: Stored, itemsize: int, out: Rows) -> None:
+    """`unshuffle` in NumPy."""
+    rows = np.ascontiguousarray(stored.reshape(itemsize, -1).T).reshape(out.shape)
+    match number:
+        case pb.XOR_SHUFFLE:
+            unxor(rows, out)
+        case pb.DELTA_SHUFFLE:
+            undelta(rows, itemsize, out)
+        case _:
+            out[...] = rows
 
 
 def delta(rows: Rows, itemsize: int) -> Rows:
@@ -141,7 +175,13 @@ APPLY: Final[dict[int, Callable[[Rows, int, Shape], Parts]]] = {
 """The filters by number; each is called with the rows, the size of an element and the shape of a value."""
 
 
-def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) -> None:
+RANDOM_ACCESS: Final = frozenset(
+    (pb.REPEAT, pb.IDENTITY, pb.XOR_RUNS, pb.SPARSE_XOR, pb.SHUFFLE, pb.XOR_SHUFFLE, pb.DELTA_SHUFFLE)
+)
+"""Filters that `undo` for some rows without decoding the others, or at a small cost for each row before them."""
+
+
+def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows, part: Part | None = None) -> None:
     """Undoes a filter: decodes `stored` into `out`.
 
     Args:
@@ -150,27 +190,32 @@ def undo(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) ->
       itemsize: bytes of an element.
       shape: of a value; a row is one.
       out: where the rows go.
+      part: which rows of the column these are; None: all.
 
     Raises:
       ValueError: there is no such filter, or `stored` has the wrong size.
     """
+    part = part or Part(len(out))
     match number:
         case pb.REPEAT:
             out[...] = stored.reshape(1, out.shape[1])
         case pb.XOR_RUNS:
-            runs.unruns(stored, out)
+            runs.unruns(stored, out, part)
         case pb.SPARSE_XOR:
-            unsparse_xor(stored, out)
+            unsparse_xor(stored, out, part)
         case pb.IDENTITY:
-            out[...] = stored.reshape(out.shape)
+            out[...] = stored.reshape(part.total, out.shape[1])[part.begin : part.begin + len(out)]
+        case pb.SHUFFLE | pb.XOR_SHUFFLE | pb.DELTA_SHUFFLE:
+            unshuffle(number, stored, itemsize, out, part)
+        case _:
+            in_whole(lambda plain, rows: _undo_image(number, plain, itemsize, shape, rows), stored, out, part)
+
+
+def _undo_image(number: int, stored: Stored, itemsize: int, shape: Shape, out: Rows) -> None:
+    """The filters of which all rows are decoded."""
+    match number:
         case pb.XOR:
             unxor(stored.reshape(out.shape), out)
-        case pb.SHUFFLE:
-            out[...] = unshuffle(stored.reshape(out.shape), itemsize)
-        case pb.XOR_SHUFFLE:
-            unxor(unshuffle(stored.reshape(out.shape), itemsize), out)
-        case pb.DELTA_SHUFFLE:
-            undelta(unshuffle(stored.reshape(out.shape), itemsize), itemsize, out)
         case pb.PREDICT if itemsize == 1:
             modes = len(out) * predict.lines_of(shape).height
             predict.unpredict(stored[:modes], stored[modes:].reshape(out.shape), shape, out)

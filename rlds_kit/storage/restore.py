@@ -96,13 +96,22 @@ class Stack:
         self._present[rows] = True
         self._after = max(self._after, int(rows[-1]) + 1)
 
-    def rows_for(self, column: ColumnLayout) -> Rows | None:
-        """Where to decode a column to, so that it need not be copied: `[count, bytes]`; None where it must be.
+    def rows_for(self, column: ColumnLayout, until: int) -> tuple[Rows, int] | None:
+        """Where to decode the rows of a column to, so that they need not be copied.
 
-        The caller must fill the requested rows, or not use the stack.
+        The caller must fill them, or not use the stack.
+
+        Args:
+          column: with rows of the stack.
+          until: one past the last row that is requested; later ones get zeros.
+
+        Returns:
+          `[rows, bytes]`, at least one row, and the first of these rows, counted from the column's first; None if the
+          column must be copied.
         """
-        first, last = column.first_row - self._begin, column.end_row - self._begin
-        if not (column.is_plain and 0 <= first < last <= self._end - self._begin):
+        begin, end = max(column.first_row, self._begin), min(column.end_row, self._end)
+        first, wanted, last = begin - self._begin, min(end, until) - self._begin, end - self._begin
+        if not column.is_plain or first >= wanted:
             return None
         if not self._fits(column.key, column.shape) or self._dense is None:
             return None
@@ -112,7 +121,9 @@ class Stack:
             self._rows = self._dense.reshape(len(self._dense), -1).view(np.uint8)
         self._present[first:last] = True
         self._after = max(self._after, last)
-        return self._rows[first:last]
+        if wanted < last:
+            self._rows[wanted:last] = 0
+        return self._rows[first:wanted], begin - column.first_row
 
     def _fits(self, key: ColumnKey, shape: tuple[int, ...]) -> bool:
         """Whether values can be copied into the dense array; the first suitable ones allocate it."""

@@ -1,6 +1,7 @@
 """Rows of equal size: the input of filters."""
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -8,6 +9,28 @@ Rows: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 """`[rows, bytes of a row]`; each row is a value."""
 Stored: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
 """The output of a filter."""
+
+
+class Part(NamedTuple):
+    """Some of the rows of a column.
+
+    Attributes:
+      total: rows of the column.
+      begin: the first one.
+    """
+
+    total: int
+    begin: int = 0
+
+
+def in_whole(undo: Callable[[Stored, Rows], None], stored: Stored, out: Rows, part: Part) -> None:
+    """Decodes a part of the rows with a function that decodes all of them."""
+    if part.begin == 0 and part.total == len(out):
+        undo(stored, out)
+        return
+    rows = np.empty((part.total, out.shape[1]), np.uint8)
+    undo(stored, rows)
+    out[...] = rows[part.begin : part.begin + len(out)]
 
 
 def array_bytes(rows: Rows) -> int:

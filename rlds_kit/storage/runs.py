@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from rlds_kit.storage.native import native
-from rlds_kit.storage.rows import Rows, Stored, array_bytes
+from rlds_kit.storage.rows import Part, Rows, Stored, array_bytes, in_whole
 from rlds_kit.storage.xor import unxor, xor
 
 WIDE: Final = 32
@@ -46,16 +46,17 @@ def runs_twin(rows: Rows) -> Stored:
     return np.concatenate((counts.view(np.uint8), pairs.astype("<u2").reshape(-1).view(np.uint8), values))
 
 
-def unruns(stored: Stored, out: Rows) -> None:
-    """The inverse of `runs`.
+def unruns(stored: Stored, out: Rows, part: Part | None = None) -> None:
+    """The inverse of `runs`; for a part of the rows, if one is given.
 
     Raises:
       ValueError: the bytes are not the encoding of such rows.
     """
+    part = part or Part(len(out))
     if native is not None and out.flags.c_contiguous and out.size:
-        native.unruns(stored, out, len(out), array_bytes(out))
+        native.unruns(stored, out, len(out), *part, array_bytes(out))
     else:
-        unruns_twin(stored, out)
+        in_whole(unruns_twin, stored, out, part)
 
 
 def unruns_twin(stored: Stored, out: Rows) -> None:

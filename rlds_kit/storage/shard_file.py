@@ -51,6 +51,11 @@ class ShardFile:
         if descriptor >= 0:  # only if opening succeeded
             close(descriptor)
 
+    @property
+    def descriptor(self) -> int | None:
+        """Of a local file, valid as long as this object exists; None for a remote file."""
+        return None if self.remote is not None else self._descriptor
+
     def read(self, begin: int, size: int) -> bytes:
         """Reads up to `size` bytes at file position `begin`; fewer only at the end of the file."""
         if size >= _LARGE_READ:  # a header may claim any size: memory is only allocated for bytes that exist

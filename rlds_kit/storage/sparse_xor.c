@@ -92,11 +92,13 @@ static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
   return 1;
 }
 
-/* The inverse of `encode_sparse`; decodes in `row` if that is not NULL. Returns 0 if the payload is not valid. */
-int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
-                  uint8_t *row) {
-  Py_ssize_t bitmap = count * ((width + 7) / 8);
-  if (size < bitmap) return 0;
-  Encoded from = {stored, stored + bitmap, stored + size};
-  return decode_rows(decode_row, &from, count, width, rows, row) && from.values == from.end;
+/* The inverse of `encode_sparse` for rows `[begin, begin + count)` of `total`; decodes in `row` if that is not NULL.
+ * Returns 0 if the payload is not valid. */
+int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
+                  Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+  Py_ssize_t line = (width + 7) / 8;
+  if (size / line < total) return 0;
+  Encoded from = {stored, stored + total * line, stored + size};
+  if (!decode_rows(decode_row, &from, begin, count, width, rows, row)) return 0;
+  return begin + count < total || from.values == from.end;
 }

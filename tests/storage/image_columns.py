@@ -57,8 +57,11 @@ def assert_the_first_rows_are_decoded_alone(until: int, choice: Choice) -> None:
     header, payload = columns.encode(column_of(frames), Always(choice))
     assert header.codec == pb.ZSTD
     out = np.zeros((40, 4800), np.uint8)
-    columns.decode_into(layout_of(header, "here"), payload, "here", out, until)
+    columns.decode_into(layout_of(header, "here"), payload, "here", out[:until])
     assert np.array_equal(out[:until], as_rows(frames)[:until])
+    begin = until // 2  # and rows that are not the first ones
+    columns.decode_into(layout_of(header, "here"), payload, "here", out[: until - begin], begin)
+    assert np.array_equal(out[: until - begin], as_rows(frames)[begin:until])
 
 
 def assert_a_contradiction_is_refused(change: str, frames: np.ndarray, stored: bytes, choice: Choice) -> None:
@@ -81,4 +84,4 @@ def assert_a_contradiction_is_refused(change: str, frames: np.ndarray, stored: b
     header.xxh3 = xxhash.xxh3_64_intdigest(payload)
     layout = layout_of(header, "here")
     with pytest.raises(FormatError, match="here: column x"):
-        columns.decode_into(layout, payload, "here", np.zeros((len(frames), layout.row_bytes), np.uint8), len(frames))
+        columns.decode_into(layout, payload, "here", np.zeros((len(frames), layout.row_bytes), np.uint8))

@@ -192,3 +192,14 @@ def test_a_column_does_not_keep_what_it_was_fetched_with() -> None:
     values = columns.decode(layout_of(header, "here"), chunk[: len(payload)], "here").values
     assert values.tobytes() == b"\x07\xe3\x91"
     assert not np.shares_memory(values, np.frombuffer(chunk, np.uint8))
+
+
+def test_light_rows_that_hardly_compress_are_stored_as_they_are() -> None:
+    """So that a row can be read without the others; frames, and rows that do compress, are compressed."""
+    noise = np.random.default_rng(0)
+    for shape, dtype, is_stored in (((17,), np.float32, True), ((2000,), np.float32, False), ((17,), np.int64, False)):
+        values = noise.standard_normal((500, *shape)).astype(dtype)
+        column = Column(ColumnKey("x", pb.ARRAY, values.dtype, 1), np.arange(500), values)
+        header, payload = columns.encode(column, FilterChoice())
+        assert ((header.filter, header.codec) == (pb.IDENTITY, pb.STORED)) == is_stored
+        assert same(columns.decode(layout_of(header, "here"), payload, "here").values, values)

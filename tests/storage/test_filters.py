@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import filters
-from rlds_kit.storage.rows import Rows
+from rlds_kit.storage.rows import Part, Rows
 
 PREDICTING = (pb.PREDICT, pb.PREDICT_SPLIT)
 SIZES = st.sampled_from([1, 2, 4, 8, 16])
@@ -44,6 +44,32 @@ def test_every_filter_is_undone(data: st.DataObject, itemsize: int, number: int)
     out = np.full_like(rows, 7)
     filters.undo(number, stored, itemsize, shape, out)
     assert np.array_equal(out, before)
+    begin = data.draw(st.integers(0, len(rows) - 1))
+    part = np.full_like(rows[: data.draw(st.integers(1, len(rows) - begin))], 7)
+    filters.undo(number, stored, itemsize, shape, part, Part(len(rows), begin))
+    assert np.array_equal(part, before[begin : begin + len(part)])
+
+
+@given(st.data(), SIZES, st.sampled_from([pb.SHUFFLE, pb.XOR_SHUFFLE, pb.DELTA_SHUFFLE]))
+def test_byte_planes_are_the_same_in_both_implementations(data: st.DataObject, itemsize: int, number: int) -> None:
+    """Any bytes are byte planes of some rows, which C and NumPy agree on."""
+    if number == pb.DELTA_SHUFFLE and itemsize == 16:
+        return
+    rows = data.draw(rows_of(itemsize))
+    twin, out = np.empty_like(rows), np.full_like(rows, 7)
+    filters.unshuffle_twin(number, rows.reshape(-1), itemsize, twin)
+    filters.unshuffle(number, rows.reshape(-1), itemsize, out)
+    assert np.array_equal(out, twin)
+
+
+@pytest.mark.parametrize("width", [8, 12, 24, 68, 8192, 20_000])
+@pytest.mark.parametrize("number", [pb.SHUFFLE, pb.XOR_SHUFFLE, pb.DELTA_SHUFFLE])
+def test_byte_planes_of_many_rows_are_undone(number: int, width: int) -> None:
+    """More than one stretch of rows, and rows longer than one."""
+    rows = np.random.default_rng(0).integers(0, 256, (3000, width), np.uint8)[: max(5, 100_000 // width)]
+    out = np.empty_like(rows)
+    filters.undo(number, joined(filters.APPLY[number](rows, 4, (width // 4,))), 4, (width // 4,), out)
+    assert np.array_equal(out, rows)
 
 
 @given(st.data())

@@ -7,7 +7,7 @@ import pytest
 from rlds_kit import storage
 from tests import sanitized
 
-OTHERS = ("noise_split.c", "past_cache.c", "predict.c", "row_by_row.c", "runs.c", "sparse_xor.c")
+OTHERS = ("noise_split.c", "past_cache.c", "predict.c", "row_by_row.c", "runs.c", "shuffle.c", "sparse_xor.c")
 
 
 @pytest.mark.slow

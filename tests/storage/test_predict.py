@@ -151,7 +151,7 @@ def test_images_that_announce_more_bytes_than_they_have_are_refused() -> None:
     header.filter, header.codec, header.length, header.decoded_length = pb.PREDICT, pb.ZSTD, len(payload), 100_000
     header.xxh3 = xxhash.xxh3_64_intdigest(payload)
     with pytest.raises(FormatError, match="60300 bytes were expected, 100000 announced"):
-        columns.decode_into(layout_of(header, "here"), payload, "here", np.zeros((3, 20_000), np.uint8), 3)
+        columns.decode_into(layout_of(header, "here"), payload, "here", np.zeros((3, 20_000), np.uint8))
 
 
 def _camera(count: int, noise: float) -> np.ndarray:

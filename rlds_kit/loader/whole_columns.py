@@ -1,0 +1,205 @@
+"""Reads whole columns of all episodes into arrays, decoded in parallel and directly into place."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.loader.block_map import BlockMap, block_map
+from rlds_kit.loader.layout import Leaf, read_leaf
+from rlds_kit.loader.pool import cast, require_leaf
+from rlds_kit.loader.source import Source
+from rlds_kit.storage import column as columns
+from rlds_kit.storage import located
+from rlds_kit.storage.ahead import fetch_ahead
+from rlds_kit.storage.episode_reader import fields
+from rlds_kit.storage.located import Wanted
+from rlds_kit.storage.shard_file import ShardFile
+
+_TASK_BLOCKS: Final = 128
+"""Blocks that a thread reads at a time: enough that one call is nothing beside them."""
+_TASK_BYTES: Final = 8 << 20
+"""Approximate bytes of these."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """Where the values of a leaf go.
+
+    Attributes:
+      leaf: dense: it has a spec.
+      values: `[steps, *leaf.shape]`, in C order.
+      defined: `[steps]` bool.
+    """
+
+    leaf: Leaf
+    values: np.ndarray
+    defined: np.ndarray
+
+    @property
+    def wanted(self) -> Wanted:
+        """Its columns."""
+        return Wanted(self.leaf.path, self.leaf.dtype, self.leaf.shape)
+
+
+def read_columns(source: Source, targets: Sequence[Target], threads: int) -> None:
+    """Reads all steps of a source. Undefined values become zeros.
+
+    Args:
+      source: of the steps.
+      targets: the leaves.
+      threads: that decode.
+
+    Raises:
+      DamagedError: data are damaged.
+      SpecError: a value has another dtype or shape than its field.
+    """
+    for target in targets:
+        target.defined[:] = False
+    quick = [each for each in targets if each.wanted.is_findable and not each.leaf.is_cast]
+    found = block_map(source) if quick else None
+    with ThreadPoolExecutor(threads, "rlds_kit-arrays") as executor:
+        rest = _read_found(found, quick, executor) if found is not None else _all(source, quick)
+        others = [each for each in targets if each not in quick]
+        if others:
+            rest = {episode: [*rest.get(episode, ()), *others] for episode in range(len(source.entries))}
+        _fetch(source, rest)
+        list(executor.map(lambda item: _read_episode(source, *item), rest.items()))
+        list(executor.map(_clear_undefined, targets))
+
+
+Rest = Mapping[int, Sequence[Target]]
+"""By episode, the leaves that `EpisodeReader` must read."""
+
+
+def _all(source: Source, targets: Sequence[Target]) -> Rest:
+    return dict.fromkeys(range(len(source.entries)), targets) if targets else {}
+
+
+def _fetch(source: Source, rest: Rest) -> None:
+    """Prefetches remote files, many ranges at a time."""
+    if rest and source.reader(next(iter(rest))).remote is not None:
+        wanted = fields(each.leaf.path for each in next(iter(rest.values())))
+        fetch_ahead(((source.reader(each), 0, int(source.lengths[each])) for each in rest), wanted)
+
+
+def _read_found(blocks: BlockMap, targets: Sequence[Target], executor: ThreadPoolExecutor) -> Rest:
+    """Reads what can be read with one call for many blocks; returns the rest."""
+    row_bytes = sum(each.wanted.row_bytes for each in targets)
+    sizes = np.cumsum((blocks.places["end_row"] - blocks.places["first_row"]) * row_bytes)
+    tasks = []
+    for file, part in blocks.parts(np.arange(len(blocks))):
+        cuts = np.flatnonzero((np.diff(sizes[part] // _TASK_BYTES) > 0) | (np.diff(part // _TASK_BLOCKS) > 0)) + 1
+        tasks += [(file, each) for each in np.split(part, cuts)]
+    results = executor.map(lambda task: _read_blocks(blocks, targets, *task), tasks)
+    found: dict[int, dict[int, Target]] = {}
+    for wrong in results:
+        for number, episodes in enumerate(wrong):
+            for episode in episodes:
+                found.setdefault(episode, {})[number] = targets[number]
+    for episode in np.flatnonzero(~blocks.mapped).tolist():
+        found[episode] = dict(enumerate(targets))
+    return {episode: [*each.values()] for episode, each in found.items()}
+
+
+def _read_blocks(blocks: BlockMap, targets: Sequence[Target], file: ShardFile, part: np.ndarray) -> list[set[int]]:
+    """Reads some blocks of a shard; returns for each target the episodes that `EpisodeReader` must read."""
+    table = np.concatenate(
+        [
+            located.locate(
+                file, blocks.places[part], [each.wanted for each in targets[first : first + located.MOST_LEAVES]]
+            )
+            for first in range(0, len(targets), located.MOST_LEAVES)
+        ],
+        axis=1,
+    )
+    found = []
+    for number, target in enumerate(targets):
+        is_sound = _read_leaf(blocks, target, file, part, table[:, number])
+        found.append(set(blocks.episode[part[~is_sound]].tolist()))
+    return found
+
+
+def _read_leaf(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Reads the columns of a leaf; returns `[blocks]` bool, which of them were read or are absent."""
+    row_bytes = target.wanted.row_bytes
+    first, end = numbers[:, located.FIRST_ROW], numbers[:, located.END_ROW]
+    is_found: np.ndarray = numbers[:, located.STATUS] == located.FOUND
+    is_sound: np.ndarray = is_found | (numbers[:, located.STATUS] == located.ABSENT)
+    is_plain = is_found & (numbers[:, located.FILTER] == pb.IDENTITY) & (numbers[:, located.CODEC] == pb.STORED)
+    is_plain &= (numbers[:, located.LENGTH] == (end - first) * row_bytes) & (end <= blocks.rows[part])
+    to = (blocks.base[part] + first) * row_bytes
+    chosen = np.flatnonzero(is_plain)
+    requests = blocks.requests(part[chosen], numbers[chosen], to[chosen])
+    out = target.values.reshape(-1).view(np.uint8)
+    while (done := located.read(file, requests, out, is_checked=True)) < len(requests):
+        is_sound[chosen[done]] = False  # the reader of the episode raises the error
+        requests, chosen = requests[done + 1 :], chosen[done + 1 :]
+    for at in np.flatnonzero(is_found & ~is_plain).tolist():
+        is_sound[at] = _decode(blocks, target, file, int(part[at]), numbers[at])
+    for at in np.flatnonzero(is_found & is_sound).tolist():
+        base = int(blocks.base[part[at]])
+        stop = base + min(int(end[at]), int(blocks.rows[part[at]]))
+        if target.defined[base + first[at] : stop].any():  # two columns have the same row
+            is_sound[at] = False
+        target.defined[base + first[at] : stop] = True
+    return is_sound
+
+
+def _decode(blocks: BlockMap, target: Target, file: ShardFile, block: int, numbers: np.ndarray) -> bool:
+    """Decodes a column; returns whether that was possible."""
+    layout = target.wanted.layout(numbers)
+    rows = target.values.reshape(len(target.values), -1).view(np.uint8)
+    base = int(blocks.base[block])
+    out = rows[base + layout.first_row : base + min(layout.end_row, int(blocks.rows[block]))]
+    payload = np.empty(layout.length, np.uint8)
+    index = np.array([block])
+    request = blocks.requests(index, numbers[None], np.zeros(1, np.int64))
+    if located.read(file, request, payload, is_checked=True) < 1:
+        return False
+    if not len(out):
+        return True
+    try:
+        columns.decode_into(layout, payload.data, file.place(int(blocks.places["position"][block])), out)
+    except (DamagedError, FormatError):
+        return False
+    return True
+
+
+def _read_episode(source: Source, episode: int, targets: Sequence[Target]) -> None:
+    """Reads some leaves of an episode with its reader, which may read anything."""
+    base, rows = int(source.bases[episode]), int(source.lengths[episode])
+    by_path = {each.leaf.path: each for each in targets if not each.leaf.is_cast}
+    stacks = source.reader(episode).stacks(
+        0, rows, fields(each.leaf.path for each in targets), allocate=functools.partial(_allocate, by_path, base)
+    )
+    for target in targets:
+        found = read_leaf(target.leaf, stacks, 0, rows)
+        here = slice(base, base + rows)
+        target.defined[here] = False
+        if found is not None:
+            values, defined = found
+            require_leaf(source.name, target.leaf, values, episode, range(rows))
+            values = cast(target.leaf, values)
+            if values.ctypes.data != target.values[here].ctypes.data:  # else they were decoded there
+                target.values[here] = values
+            target.defined[here] = defined
+
+
+def _allocate(
+    targets: Mapping[str, Target], base: int, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> np.ndarray:
+    target = targets.get(path)
+    if target is None or target.leaf.dtype != dtype or target.leaf.shape != shape[1:]:
+        return np.empty(shape, dtype)
+    return target.values[base : base + shape[0]]
+
+
+def _clear_undefined(target: Target) -> None:
+    if not target.defined.all():
+        target.values[~target.defined] = np.zeros((), target.values.dtype)

@@ -1,0 +1,126 @@
+/* XXH3-64 with seed 0, as https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md describes it: the package xxhash
+ * cannot be called from C, and so not without the GIL for thousands of columns. */
+
+#include "columns.h"
+
+static const uint8_t SECRET[192] = {
+    0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c, 0xde, 0xd4, 0x6d, 0xe9,
+    0x83, 0x90, 0x97, 0xdb, 0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f, 0xcb, 0x79, 0xe6, 0x4e, 0xcc, 0xc0, 0xe5, 0x78,
+    0x82, 0x5a, 0xd0, 0x7d, 0xcc, 0xff, 0x72, 0x21, 0xb8, 0x08, 0x46, 0x74, 0xf7, 0x43, 0x24, 0x8e, 0xe0, 0x35, 0x90, 0xe6,
+    0x81, 0x3a, 0x26, 0x4c, 0x3c, 0x28, 0x52, 0xbb, 0x91, 0xc3, 0x00, 0xcb, 0x88, 0xd0, 0x65, 0x8b, 0x1b, 0x53, 0x2e, 0xa3, 0x71,
+    0x64, 0x48, 0x97, 0xa2, 0x0d, 0xf9, 0x4e, 0x38, 0x19, 0xef, 0x46, 0xa9, 0xde, 0xac, 0xd8, 0xa8, 0xfa, 0x76, 0x3f, 0xe3,
+    0x9c, 0x34, 0x3f, 0xf9, 0xdc, 0xbb, 0xc7, 0xc7, 0x0b, 0x4f, 0x1d, 0x8a, 0x51, 0xe0, 0x4b, 0xcd, 0xb4, 0x59, 0x31, 0xc8,
+    0x9f, 0x7e, 0xc9, 0xd9, 0x78, 0x73, 0x64, 0xea, 0xc5, 0xac, 0x83, 0x34, 0xd3, 0xeb, 0xc3, 0xc5, 0x81, 0xa0, 0xff, 0xfa,
+    0x13, 0x63, 0xeb, 0x17, 0x0d, 0xdd, 0x51, 0xb7, 0xf0, 0xda, 0x49, 0xd3, 0x16, 0x55, 0x26, 0x29, 0xd4, 0x68, 0x9e, 0x2b,
+    0x16, 0xbe, 0x58, 0x7d, 0x47, 0xa1, 0xfc, 0x8f, 0xf8, 0xb8, 0xd1, 0x7a, 0xd0, 0x31, 0xce, 0x45, 0xcb, 0x3a, 0x8f, 0x95,
+    0x16, 0x04, 0x28, 0xaf, 0xd7, 0xfb, 0xca, 0xbb, 0x4b, 0x40, 0x7e,
+};
+
+#define STRIPE 64
+#define STRIPES_PER_BLOCK 16 /* (size of the secret - STRIPE) / 8 */
+
+static const uint64_t P32_1 = 0x9E3779B1U, P32_2 = 0x85EBCA77U, P32_3 = 0xC2B2AE3DU;
+static const uint64_t P64_1 = 0x9E3779B185EBCA87U, P64_2 = 0xC2B2AE3D27D4EB4FU, P64_3 = 0x165667B19E3779F9U,
+                      P64_4 = 0x85EBCA77C2B2AE63U, P64_5 = 0x27D4EB2F165667C5U;
+
+static inline uint64_t read64(const uint8_t *from) {
+  uint64_t number;
+  memcpy(&number, from, 8);
+  return number;
+}
+
+static inline uint64_t read32(const uint8_t *from) {
+  uint32_t number;
+  memcpy(&number, from, 4);
+  return number;
+}
+
+static inline uint64_t fold(uint64_t one, uint64_t other) {
+  unsigned __int128 product = (unsigned __int128)one * other;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t rotated(uint64_t number, int bits) { return number << bits | number >> (64 - bits); }
+
+static uint64_t avalanche(uint64_t hash) {
+  hash ^= hash >> 37;
+  hash *= 0x165667919E3779F9U;
+  return hash ^ hash >> 32;
+}
+
+static uint64_t avalanche_short(uint64_t hash) {
+  hash ^= hash >> 33;
+  hash *= P64_2;
+  hash ^= hash >> 29;
+  hash *= P64_3;
+  return hash ^ hash >> 32;
+}
+
+static inline uint64_t mix(const uint8_t *data, const uint8_t *secret) {
+  return fold(read64(data) ^ read64(secret), read64(data + 8) ^ read64(secret + 8));
+}
+
+static uint64_t hash_to_16(const uint8_t *data, uint64_t size) {
+  if (size > 8) {
+    uint64_t low = read64(data) ^ read64(SECRET + 24) ^ read64(SECRET + 32);
+    uint64_t high = read64(data + size - 8) ^ read64(SECRET + 40) ^ read64(SECRET + 48);
+    return avalanche(size + __builtin_bswap64(low) + high + fold(low, high));
+  }
+  if (size >= 4) {
+    uint64_t hash = read32(data + size - 4) + (read32(data) << 32);
+    hash ^= read64(SECRET + 8) ^ read64(SECRET + 16);
+    hash ^= rotated(hash, 49) ^ rotated(hash, 24);
+    hash *= 0x9FB21C651E98DF25U;
+    hash ^= (hash >> 35) + size;
+    hash *= 0x9FB21C651E98DF25U;
+    return hash ^ hash >> 28;
+  }
+  if (!size) return avalanche_short(read64(SECRET + 56) ^ read64(SECRET + 64));
+  uint64_t joined = (uint64_t)data[0] << 16 | (uint64_t)data[size >> 1] << 24 | data[size - 1] | size << 8;
+  return avalanche_short(joined ^ read32(SECRET) ^ read32(SECRET + 4));
+}
+
+static uint64_t hash_to_128(const uint8_t *data, uint64_t size) {
+  uint64_t sum = size * P64_1;
+  for (int64_t i = (int64_t)(size - 1) / 32; i >= 0; --i)
+    sum += mix(data + 16 * i, SECRET + 32 * i) + mix(data + size - 16 * (i + 1), SECRET + 32 * i + 16);
+  return avalanche(sum);
+}
+
+static uint64_t hash_to_240(const uint8_t *data, uint64_t size) {
+  uint64_t sum = size * P64_1;
+  for (uint64_t i = 0; i < 8; ++i) sum += mix(data + 16 * i, SECRET + 16 * i);
+  sum = avalanche(sum);
+  for (uint64_t i = 8; i < size / 16; ++i) sum += mix(data + 16 * i, SECRET + 16 * (i - 8) + 3);
+  return avalanche(sum + mix(data + size - 16, SECRET + 136 - 17));
+}
+
+static inline void accumulate(uint64_t *restrict sums, const uint8_t *restrict data, const uint8_t *restrict secret) {
+  uint64_t values[8], keyed[8];
+  for (int i = 0; i < 8; ++i) values[i] = read64(data + 8 * i);
+  for (int i = 0; i < 8; ++i) keyed[i] = values[i] ^ read64(secret + 8 * i);
+  for (int i = 0; i < 8; ++i) sums[i] += values[i ^ 1] + (keyed[i] & 0xFFFFFFFFU) * (keyed[i] >> 32);
+}
+
+FOR_EACH_CPU
+static uint64_t hash_long(const uint8_t *data, uint64_t size) {
+  uint64_t sums[8] = {P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1};
+  uint64_t blocks = (size - 1) / (STRIPE * STRIPES_PER_BLOCK), stripes = (size - 1) / STRIPE;
+  for (uint64_t block = 0; block < blocks; ++block, data += STRIPE * STRIPES_PER_BLOCK) {
+    for (int i = 0; i < STRIPES_PER_BLOCK; ++i) accumulate(sums, data + i * STRIPE, SECRET + 8 * i);
+    for (int i = 0; i < 8; ++i) sums[i] = (sums[i] ^ sums[i] >> 47 ^ read64(SECRET + 192 - STRIPE + 8 * i)) * P32_1;
+  }
+  for (uint64_t i = 0; i < stripes % STRIPES_PER_BLOCK; ++i) accumulate(sums, data + i * STRIPE, SECRET + 8 * i);
+  data += size - blocks * STRIPE * STRIPES_PER_BLOCK; /* the end of all bytes */
+  accumulate(sums, data - STRIPE, SECRET + 192 - STRIPE - 7);
+  uint64_t hash = size * P64_1;
+  for (int i = 0; i < 4; ++i)
+    hash += fold(sums[2 * i] ^ read64(SECRET + 11 + 16 * i), sums[2 * i + 1] ^ read64(SECRET + 11 + 16 * i + 8));
+  return avalanche(hash);
+}
+
+uint64_t xxh3(const uint8_t *data, uint64_t size) {
+  if (size <= 16) return hash_to_16(data, size);
+  if (size <= 128) return hash_to_128(data, size);
+  return size <= 240 ? hash_to_240(data, size) : hash_long(data, size);
+}
