@@ -13,6 +13,7 @@ from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.leaf import ColumnKey
 
 Batch = Any  # arrays, and dicts and tuples of them, or a sequence of one value for each environment
+Place = tuple[Any, ...]  # the keys of dicts and numbers in tuples that lead to an array in a batch
 
 
 def as_array(batch: Batch) -> Batch:
@@ -57,7 +58,7 @@ class BatchField:
 
     def __init__(self, name: str, spec: specs.Spec | None, lanes: int) -> None:
         self._name, self._spec, self._lanes = name, spec, lanes
-        self._form: list[tuple[np.dtype[Any], tuple[int, ...]]] = []
+        self._form: list[tuple[Place, np.dtype[Any], tuple[int, ...]]] = []
         self._keys: list[ColumnKey] = []
 
     def leaves(self, batch: Batch, fields: DeclaredFields, *, is_acted: bool) -> list[BatchLeaf]:
@@ -66,28 +67,30 @@ class BatchField:
         Raises:
           NotColumnsError: its values must be recorded one by one, which also determines what is wrong with them.
         """
-        found = list(self._arrays(batch, self._spec))
-        arrays = [array for array, _ in found]
-        form = [(array.dtype, array.shape) for array in arrays]
+        found = list(self._arrays((), batch, self._spec))
+        arrays = [array for _, array, _ in found]
+        form = [(place, array.dtype, array.shape) for place, array, _ in found]
         if form != self._form:
             self._learn(batch, arrays, fields, is_acted=is_acted)
             self._form = form
-        if not all(all_fit(array, spec) for array, spec in found) and not fields.takes_any(self._name):
+        if not all(all_fit(array, spec) for _, array, spec in found) and not fields.takes_any(self._name):
             raise NotColumnsError
         return [BatchLeaf(key, array) for key, array in zip(self._keys, arrays, strict=True)]
 
-    def _arrays(self, batch: Batch, spec: specs.Spec | None) -> Iterator[tuple[np.ndarray, specs.Array | None]]:
+    def _arrays(
+        self, place: Place, batch: Batch, spec: specs.Spec | None
+    ) -> Iterator[tuple[Place, np.ndarray, specs.Array | None]]:
         """The arrays in a batch, in the order of its leaves, with the spec of the value of one environment."""
         if isinstance(spec, specs.Array | None) and is_column(batch, self._lanes):
-            yield batch, spec
+            yield place, batch, spec
         elif isinstance(batch, Mapping) and isinstance(spec, specs.Dict | None):
             fields = dict.fromkeys(batch) if spec is None else spec.fields
             for name, each in fields.items():
                 if name in batch:
-                    yield from self._arrays(batch[name], each)
+                    yield from self._arrays((*place, name), batch[name], each)
         elif isinstance(batch, tuple) and isinstance(spec, specs.Tuple) and len(batch) == len(spec.items):
-            for item, each in zip(batch, spec.items, strict=True):
-                yield from self._arrays(item, each)
+            for index, (item, each) in enumerate(zip(batch, spec.items, strict=True)):
+                yield from self._arrays((*place, index), item, each)
         else:
             raise NotColumnsError
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.step import INFO
 from rlds_kit.logger import vector_info
@@ -47,9 +46,8 @@ class BatchInfos:
             return [], self._all
         leaves = []
         for key, values, mask in found:
-            present = mask & ~single
-            if present.any():
-                leaves.append(BatchLeaf(key, values, None if present.all() else present))
+            if mask.any():
+                leaves.append(BatchLeaf(key, values, None if mask.all() else mask))
         return leaves, single
 
     def _walk(
@@ -104,6 +102,6 @@ class BatchInfos:
         except RldsKitError:
             return None
         # A path cannot represent all keys; a dict that has others is recorded as one value.
-        is_own = key.path.count("/") == len(path) and (key.kind != pb.TREE or type(example) is dict)
+        is_own = key.path.count("/") == len(path)
         self._keys[path, form] = key if is_own else None
         return self._keys[path, form]

@@ -105,7 +105,7 @@ class Scripted(VectorEnv[Any, Any, Any]):
                         "tuple": (1, 2),
                         "_own": np.arange(count),
                         "y": np.arange(count),
-                        "_y": [1] * count,
+                        "_y": [number % 2 for number in range(count)],
                     }
         return found
 

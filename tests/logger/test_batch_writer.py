@@ -167,6 +167,16 @@ def test_declared_fields(tmp_path: Path) -> None:
     assert (int(first.steps[0]["observation"][1]), int(second.steps[0]["observation"][1])) == (5, 6)
 
 
+def test_other_names_of_the_same_shape(tmp_path: Path) -> None:
+    """Undeclared fields may change from step to step; a batch is not recorded under the names of the last one."""
+    with logger.BatchWriter(tmp_path, 2, autoreset="Disabled") as writer:
+        writer.start({"x": np.zeros(2)})
+        for name in ("y", "x", "y"):
+            writer.step({name: np.ones(2)}, np.zeros(2), np.zeros(2), NONE, NONE)
+    for episode in rlds_kit.open(tmp_path).episodes:
+        assert [sorted(step["observation"]) for step in episode.steps] == [["x"], ["y"], ["x"], ["y"]]
+
+
 def test_other_mistakes(tmp_path: Path) -> None:
     """Steps before a start, unknown modes, no environments, seeds of another number."""
     with pytest.raises(ValueError, match="NextstepX"):
