@@ -1,0 +1,169 @@
+"""Measures what recording costs a training: PPO as in CleanRL, with 64 environments, with and without a logger.
+
+    python benchmarks/training.py
+    python benchmarks/training.py --env-id HalfCheetah-v5     # with gymnasium[mujoco]
+
+Trainings with and without `VectorLogger` run in turn, each in a new process, with one thread of Torch. Both must end
+with the same weights, bit for bit. The table has the ratio of the times of each pair.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from side_by_side import machine
+from torch import nn
+from torch.distributions import Categorical, Normal
+
+ENVIRONMENTS = 64
+HORIZON = 128
+EPOCHS, MINIBATCHES = 4, 4
+GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
+
+
+class Agent(nn.Module):
+    """Two networks of two layers with 64 units, as in CleanRL's `ppo.py` and `ppo_continuous_action.py`."""
+
+    def __init__(self, envs: gymnasium.vector.VectorEnv[Any, Any, Any]) -> None:
+        super().__init__()
+        size = int(np.prod(envs.single_observation_space.shape or ()))
+        space = envs.single_action_space
+        self.is_discrete = isinstance(space, gymnasium.spaces.Discrete)
+        outputs = int(space.n) if isinstance(space, gymnasium.spaces.Discrete) else int(np.prod(space.shape or ()))
+        self.critic, self.actor = _layers(size, 1), _layers(size, outputs)
+        self.log_std = nn.Parameter(torch.zeros(outputs))
+
+    def policy(self, observation: torch.Tensor) -> Any:  # distributions have no common type with `entropy`
+        """The distribution of actions."""
+        found = self.actor(observation)
+        return Categorical(logits=found) if self.is_discrete else Normal(found, self.log_std.exp().expand_as(found))
+
+    def log_prob(self, policy: Any, action: torch.Tensor) -> torch.Tensor:
+        """Of an action, over all of its dimensions."""
+        found: torch.Tensor = policy.log_prob(action)
+        return found if self.is_discrete else found.sum(1)
+
+
+def _layers(inputs: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, outputs))
+
+
+def train(envs: gymnasium.vector.VectorEnv[Any, Any, Any], updates: int) -> str:
+    """Trains; returns the SHA-256 of the weights."""
+    torch.manual_seed(1)
+    agent = Agent(envs)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=2.5e-4, eps=1e-5)
+    observation, _ = envs.reset(seed=1)
+    now, over = _tensor(observation), torch.zeros(ENVIRONMENTS)
+    for _ in range(updates):
+        rows = []
+        for _ in range(HORIZON):
+            with torch.no_grad():
+                policy = agent.policy(now)
+                action = policy.sample()
+                row = [now, action, agent.log_prob(policy, action), agent.critic(now).flatten(), over]
+            observation, reward, terminated, truncated, _ = envs.step(action.numpy())
+            now, over = _tensor(observation), _tensor(np.logical_or(terminated, truncated))
+            rows.append([*row, _tensor(reward)])
+        _update(agent, optimizer, [torch.stack(each) for each in zip(*rows, strict=True)], now, over)
+    digest = hashlib.sha256()
+    for weights in agent.state_dict().values():
+        digest.update(weights.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _tensor(values: Any) -> torch.Tensor:
+    return torch.as_tensor(np.asarray(values, np.float32))
+
+
+def _update(
+    agent: Agent, optimizer: torch.optim.Optimizer, rows: list[torch.Tensor], now: torch.Tensor, over: torch.Tensor
+) -> None:
+    observations, actions, log_probs, values, dones, rewards = rows
+    advantages = torch.zeros_like(rewards)
+    with torch.no_grad():
+        value, last, done = agent.critic(now).flatten(), torch.zeros(ENVIRONMENTS), over
+        for step in reversed(range(HORIZON)):
+            delta = rewards[step] + GAMMA * value * (1 - done) - values[step]
+            advantages[step] = last = delta + GAMMA * LAMBDA * (1 - done) * last
+            value, done = values[step], dones[step]
+    flat = [each.flatten(0, 1) for each in (observations, actions, log_probs, advantages, advantages + values)]
+    for _ in range(EPOCHS):
+        for index in torch.randperm(ENVIRONMENTS * HORIZON).chunk(MINIBATCHES):
+            observation, action, before, advantage, goal = (each[index] for each in flat)
+            policy = agent.policy(observation)
+            ratio = (agent.log_prob(policy, action) - before).exp()
+            advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+            surrogate = torch.min(advantage * ratio, advantage * ratio.clamp(1 - CLIP, 1 + CLIP)).mean()
+            loss = (agent.critic(observation).flatten() - goal).square().mean() / 2 - surrogate
+            loss = loss - 0.01 * policy.entropy().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
+            optimizer.step()
+
+
+def play(env_id: str, updates: int, folder: str) -> None:
+    """One training, recorded into a folder unless it is empty; prints its seconds and weights."""
+    from rlds_kit import logger
+
+    torch.set_num_threads(1)
+    envs: Any = gymnasium.make_vec(env_id, num_envs=ENVIRONMENTS, vectorization_mode="sync")
+    begin = time.perf_counter()
+    if folder:
+        envs = logger.VectorLogger(envs, folder)
+    weights = train(envs, updates)
+    envs.close()
+    print(json.dumps({"seconds": time.perf_counter() - begin, "weights": weights}))
+
+
+def main() -> None:
+    """Measures, and prints a report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--env-id", default="CartPole-v1")
+    parser.add_argument("--updates", type=int, default=30, help=f"of {HORIZON} steps of {ENVIRONMENTS} environments")
+    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--play", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.play is not None:
+        play(arguments.env_id, arguments.updates, arguments.play)
+        return
+    ratios, hashes = [], set()
+    for number in range(arguments.pairs):
+        found: dict[bool, float] = {}
+        for is_recorded in (True, False) if number % 2 else (False, True):
+            with tempfile.TemporaryDirectory() as folder:
+                result = _run(arguments.env_id, arguments.updates, str(Path(folder) / "data") if is_recorded else "")
+            found[is_recorded] = result["seconds"]
+            hashes.add(result["weights"])
+        ratios.append(found[True] / found[False])
+        print(f"pair {number + 1}: {found[False]:.1f} s, recorded {found[True]:.1f} s", file=sys.stderr, flush=True)
+    ordered = sorted(ratios)
+    print(f"- machine: {machine.describe()}\n- load average at the end: {os.getloadavg()[0]:.1f}")
+    print(f"- {arguments.env_id}, {arguments.updates} updates of {HORIZON} x {ENVIRONMENTS} steps")
+    print(f"- time with a logger, of that without: median {statistics.median(ratios):.3f}, in {len(ratios)} pairs")
+    if len(ratios) >= 9:  # the interval of the second to the second last holds the median with 97.9 % of 10 pairs
+        print(f"- interval of the median (sign test): {ordered[1]:.3f} to {ordered[-2]:.3f}")
+    print(f"- weights: {'the same in all runs' if len(hashes) == 1 else 'DIFFERENT'}")
+
+
+def _run(env_id: str, updates: int, folder: str) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--env-id", env_id, "--updates", str(updates), "--play", folder]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+if __name__ == "__main__":
+    main()
