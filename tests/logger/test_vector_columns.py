@@ -1,5 +1,6 @@
 """Vector environments recorded as columns are what row by row recording gives."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from tests.logger.scripted_vectors import SPACES, Program, Scripted, content_of,
 
 NUMBERS = Program(3, AutoresetMode.NEXT_STEP, "scalar", "number", np.float64, (), 1, 8, 4, np.float64)
 """Whether a number of another dtype fits depends on its value, and here differs between environments."""
+BROKEN_OFF = [replace(NUMBERS, mode=mode, steps=30) for mode in AutoresetMode]
+"""In strict recordings, the episodes of some environments are broken off, and go on."""
 
 
 def _record(program: Program, directory: Path, *, as_rows: bool, strict: bool = False, **options: Any) -> list[str]:
@@ -53,6 +56,9 @@ def _record(program: Program, directory: Path, *, as_rows: bool, strict: bool = 
 @given(program=programs, block_rows=st.sampled_from([None, 1, 3, 7]), strict=st.booleans())
 @example(program=NUMBERS, block_rows=None, strict=True)
 @example(program=NUMBERS, block_rows=None, strict=False)
+@example(program=BROKEN_OFF[0], block_rows=None, strict=True)
+@example(program=BROKEN_OFF[1], block_rows=None, strict=True)
+@example(program=BROKEN_OFF[2], block_rows=None, strict=True)
 def test_the_same_content_as_row_by_row(
     tmp_path_factory: pytest.TempPathFactory, program: Program, block_rows: int | None, strict: bool
 ) -> None:
