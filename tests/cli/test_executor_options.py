@@ -1,0 +1,45 @@
+"""What `--executor`, `--workers` and `--address` choose."""
+
+import os
+import threading
+
+import click
+import pytest
+
+from rlds_kit.base.executor.run import notify
+from rlds_kit.cli.executor_options import executor_of
+
+
+def _where(number: int) -> tuple[int, bool]:
+    """The process that runs a task, and whether its main thread does."""
+    notify(number)
+    return os.getpid(), threading.current_thread() is threading.main_thread()
+
+
+def test_serial_runs_tasks_here() -> None:
+    heard: list[int] = []
+    with executor_of("serial", None, "local") as run:
+        assert set(run(_where, range(3), notify=heard.append)) == {(os.getpid(), True)}
+    assert heard == [0, 1, 2]
+
+
+def test_processes_run_tasks_elsewhere() -> None:
+    """In as many processes as there are workers."""
+    with executor_of("processes", 1, "local") as run:
+        (where,) = set(run(_where, range(3)))
+    assert where[0] != os.getpid()
+
+
+@pytest.mark.thorough
+def test_beam_runs_tasks_in_a_pipeline() -> None:
+    """With one worker its pipeline has a thread of this process, from which no notification comes."""
+    pytest.importorskip("apache_beam")
+    heard: list[int] = []
+    with executor_of("beam", 1, "local") as run:
+        assert set(run(_where, range(3), notify=heard.append)) == {(os.getpid(), False)}
+    assert heard == []
+
+
+def test_serial_has_no_workers() -> None:
+    with pytest.raises(click.BadParameter, match="expected none with --executor serial"):
+        executor_of("serial", 2, "local")
