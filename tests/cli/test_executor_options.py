@@ -1,7 +1,6 @@
 """What `--executor`, `--workers` and `--address` choose."""
 
 import os
-import threading
 
 import click
 import pytest
@@ -10,16 +9,16 @@ from rlds_kit.base.executor.run import notify
 from rlds_kit.cli.executor_options import executor_of
 
 
-def _where(number: int) -> tuple[int, bool]:
-    """The process that runs a task, and whether its main thread does."""
+def _where(number: int) -> int:
+    """The process that runs a task."""
     notify(number)
-    return os.getpid(), threading.current_thread() is threading.main_thread()
+    return os.getpid()
 
 
 def test_serial_runs_tasks_here() -> None:
     heard: list[int] = []
     with executor_of("serial", None, "local") as run:
-        assert set(run(_where, range(3), notify=heard.append)) == {(os.getpid(), True)}
+        assert set(run(_where, range(3), notify=heard.append)) == {os.getpid()}
     assert heard == [0, 1, 2]
 
 
@@ -27,16 +26,16 @@ def test_processes_run_tasks_elsewhere() -> None:
     """In as many processes as there are workers."""
     with executor_of("processes", 1, "local") as run:
         (where,) = set(run(_where, range(3)))
-    assert where[0] != os.getpid()
+    assert where != os.getpid()
 
 
 @pytest.mark.thorough
 def test_beam_runs_tasks_in_a_pipeline() -> None:
-    """With one worker its pipeline has a thread of this process, from which no notification comes."""
+    """With one worker it is in this process, and no notification comes from it."""
     pytest.importorskip("apache_beam")
     heard: list[int] = []
     with executor_of("beam", 1, "local") as run:
-        assert set(run(_where, range(3), notify=heard.append)) == {(os.getpid(), False)}
+        assert set(run(_where, range(3), notify=heard.append)) == {os.getpid()}
     assert heard == []
 
 
