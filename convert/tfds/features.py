@@ -176,11 +176,10 @@ def read_json(path: Path) -> Any:
     """The content of a JSON file.
 
     Raises:
-      FormatError: it is larger than any that TFDS writes.
-      ValueError: it is no JSON.
+      ValueError: it is no JSON, or larger than any that TFDS writes.
     """
     if path.stat().st_size > _MOST_JSON_BYTES:
-        raise FormatError(f"expected at most {_MOST_JSON_BYTES} bytes, got {path.stat().st_size}")
+        raise ValueError(f"expected at most {_MOST_JSON_BYTES} bytes, got {path.stat().st_size}")
     return json.loads(path.read_text("utf-8"))
 
 

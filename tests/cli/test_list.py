@@ -29,6 +29,8 @@ def test_a_dataset_that_cannot_be_opened_is_listed(tmp_path: Path) -> None:
     (tmp_path / "b" / "episodes-x.riegeli").write_bytes(b"no shard" * 100)
     found = json.loads(CliRunner().invoke(main, ["list", str(tmp_path), "--json"]).stdout)
     assert [bool(each["problem"]) for each in found] == [False, True]
+    unknown = {"environment": "", "episodes": 0, "steps": 0, "bytes": 0}
+    assert {name: found[1][name] for name in unknown} == unknown
     assert "cannot be opened" in CliRunner().invoke(main, ["list", str(tmp_path)]).output
 
 

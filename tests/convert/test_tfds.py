@@ -1,6 +1,7 @@
 """Datasets written by the real TFDS, read without it: against what was written, and against what TFDS itself reads."""
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -606,3 +607,13 @@ def test_lone_surrogates_come_back(tmp_path: Path) -> None:
     path = write(tmp_path, transitions_features(note=F.Text()), {"train": [episode]})
     (found,) = converted(path, tmp_path / "ours").episodes
     assert found.metadata["note"] == text
+
+
+@pytest.mark.parametrize("file", [FILE, "dataset_info.json"])
+def test_metadata_that_are_too_large_are_not_read(tmp_path: Path, file: str) -> None:
+    """A file of any size may be called so; what TFDS writes has some kilobytes."""
+    made = write(tmp_path, {"steps": F.Dataset(FLAGS)}, {"train": [{"steps": steps_of(2)}]})
+    with (made / file).open("r+b") as opened:
+        opened.truncate((1 << 26) + 1)
+    with pytest.raises(FormatError, match=rf"{re.escape(str(made / file))}: .*at most 67108864 bytes, got 67108865"):
+        open_directory(made)

@@ -171,6 +171,34 @@ def test_import_registers_and_does_nothing_else() -> None:
     assert (done.stdout.split(), done.returncode) == (["atari_agents", "atari_human"], 0), done.stderr
 
 
+def test_returns_are_those_of_the_actions_and_seeds() -> None:
+    """Each episode is played with its own seed until it ends, and every reward counts."""
+    taken: list[list[int]] = []
+
+    def noting(actions: int, rng: np.random.Generator) -> policy.Act:
+        play = policy.random(actions, rng)
+        taken.append([])
+
+        def act(ram: np.ndarray) -> int:
+            taken[-1].append(play(ram))
+            return taken[-1][-1]
+
+        return act
+
+    found = evaluate.returns("breakout", noting, (3, 4, 3), max_steps=150)
+    env = make_env("breakout", 150, obs_type="ram")
+    for seed, score, actions in zip((3, 4, 3), found, taken, strict=True):
+        env.reset(seed=seed)
+        steps = [env.step(action)[1:4] for action in actions]
+        assert [terminated or truncated for _, terminated, truncated in steps] == [False] * (len(steps) - 1) + [True]
+        assert score == sum(float(reward) for reward, _, _ in steps)
+    env.close()
+    assert (found.dtype.name, found.shape) == ("float64", (3,))
+    assert found.max() > 0
+    assert taken[0] == taken[2]
+    assert len(taken[0]) < len(taken[1]) == 150, "the first one ends by itself, the second one at the limit"
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("game", sorted(SCRIPTED))
 def test_scripted_policies_beat_random(game: str) -> None:

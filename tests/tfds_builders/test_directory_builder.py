@@ -1,11 +1,12 @@
 """Datasets with a name of their own, recorded when they are first loaded and read directly."""
 
+import importlib
 import os
 import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import tensorflow_datasets as tfds
@@ -141,3 +142,54 @@ def test_a_builder_must_say_where_its_episodes_come_from(tmp_path: Path) -> None
 
     with pytest.raises(NotImplementedError, match="make_episodes"):
         Nowhere(data_dir=tmp_path).download_and_prepare()
+
+
+def builder_of(module: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> type[DirectoryBuilder]:
+    """A builder in the source of a module below `path`, with texts of its own."""
+    file = path.joinpath(*module.split(".")).with_suffix(".py")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(
+        "from rlds_kit.tfds_builders import DirectoryBuilder\n"
+        "class Builder(DirectoryBuilder, skip_registration=True):\n"
+        "    ABOUT = {'description': 'Its own.', 'citation': '@misc{own}', 'license': 'CC0'}\n"
+    )
+    monkeypatch.syspath_prepend(path)
+    return cast("type[DirectoryBuilder]", importlib.import_module(module).Builder)
+
+
+@pytest.mark.parametrize(
+    ("files", "description", "citation"),
+    [
+        (("README.md", "CITATIONS.bib"), "Of a file.", "Of a file."),
+        (("README.md",), "Of a file.", "@misc{own}"),
+        (("CITATIONS.bib",), "Its own.", "Of a file."),
+        ((), "Its own.", "@misc{own}"),
+    ],
+)
+def test_files_beside_a_builder_in_a_package_go_first(
+    files: tuple[str, ...], description: str, citation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """README.md and CITATIONS.bib are the description and the citation; `ABOUT` has what is in no file."""
+    package = f"with_{len(files)}_{len(description)}_files"
+    (tmp_path / package).mkdir()
+    for name in ("__init__.py", *files):
+        (tmp_path / package / name).write_text("Of a file." if name in files else "")
+    builder = builder_of(f"{package}.thrown_dataset_builder", tmp_path, monkeypatch)
+    info = builder(data_dir=tmp_path / "data").info
+    assert (info.name, info.description, info.citation) == ("thrown", description, citation)
+    assert info.redistribution_info.license == "CC0"
+
+
+def test_files_beside_a_builder_in_no_package_are_none_of_its(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script's folder may have the README.md of something else."""
+    (tmp_path / "README.md").write_text("Of something else.")
+    builder = builder_of("scripted_dataset_builder", tmp_path, monkeypatch)
+    assert builder(data_dir=tmp_path / "data").info.description == "Its own."
+
+
+def test_files_beside_a_builder_that_tfds_imports_go_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TFDS sets `pkg_dir_path` where it imports a builder by its file, whatever its module is called."""
+    (tmp_path / "README.md").write_text("Of a file.")
+    builder = builder_of("imported_dataset_builder", tmp_path, monkeypatch)
+    monkeypatch.setattr(builder, "pkg_dir_path", tmp_path)
+    assert builder(data_dir=tmp_path / "data").info.description == "Of a file."

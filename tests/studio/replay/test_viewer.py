@@ -37,6 +37,15 @@ def test_about_says_what_is_looked_at(tmp_path: Path) -> None:
     assert found == wanted
 
 
+def test_a_dataset_is_called_by_its_name(tmp_path: Path) -> None:
+    """The folder of a published dataset is called by a hash, which nobody knows it by."""
+    record(tmp_path)
+    file = tmp_path / "dataset.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "name": "Falling balls"}))
+    with viewing(tmp_path) as client:
+        assert get(client, "/api/about")["dataset"] == "Falling balls"
+
+
 def test_r34_a_dataset_that_no_studio_knows_is_replayed_and_tagged(tmp_path: Path) -> None:
     """Whoever recorded it; RLDS Creator refuses tags there."""
     record(tmp_path)

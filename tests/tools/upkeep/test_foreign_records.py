@@ -14,8 +14,10 @@ import pytest
 
 import rlds_kit
 from rlds_kit import DamagedError, DamageWarning, EpisodeEnd, LossWarning, layers
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.step import FLAGS, STEP_INDEX
 from rlds_kit.layers import Annotation
+from rlds_kit.riegeli import chunk
 from rlds_kit.storage.directory import shards_in
 from rlds_kit.tools.upkeep.repair import repair
 from rlds_kit.tools.upkeep.verify import verify
@@ -191,6 +193,19 @@ class Case:
             return None
 
 
+def kind_of(piece: Piece) -> str | None:
+    """What a record of ours is: "shard", "start", "block", "end", "index"; None: the chunk is no record."""
+    if piece.num_records != 1 or piece.chunk_type != chunk.SIMPLE:
+        return None
+    return pb.Record.FromString(piece.record).WhichOneof("kind")
+
+
+def unclosed(directory: Path) -> tuple[Path, list[Piece]]:
+    """The shard whose writer died, and its chunks."""
+    shards = {path: pieces_of(path) for path in shards_in(directory)}
+    return next((path, pieces) for path, pieces in shards.items() if "index" not in map(kind_of, pieces))
+
+
 def strike(whole: Whole, directory: Path, number: int, kind: Strike, seed: str) -> None:
     """Damages one file of a copy, and checks all promises."""
     dice = random.Random(seed)
@@ -213,3 +228,34 @@ def test_foreign_records_cost_their_place(tmp_path: Path, wholes: dict[str, Whol
     """Nothing raises but reading what is lost; no value is wrong; losses are warned about; repair saves the rest."""
     for number in range(CASES):
         strike(wholes[name], tmp_path / str(number), number, kind, f"{name} {kind.__name__} {number}")
+
+
+@pytest.mark.parametrize("kind", ["shard", "start", "block", "end", "index"])
+def test_a_record_of_another_shard_is_warned_about(tmp_path: Path, wholes: dict[str, Whole], kind: str) -> None:
+    """Where nothing else is damaged: the record is left out, and no step of this shard."""
+    whole, directory = wholes["died"], tmp_path / "data"
+    shutil.copytree(whole.path, directory)
+    path, pieces = unclosed(directory)
+    foreign = next(piece for piece in whole.others if kind_of(piece) == kind and piece not in pieces)
+    write(path, [*pieces[:-1], foreign, pieces[-1]])
+    with pytest.warns(DamageWarning):
+        dataset = rlds_kit.open(directory)
+    assert dataset.damage.keys() == {path.name}
+    assert dataset.environment == rlds_kit.open(whole.path).environment
+    lengths = {each.id: each.length for each in dataset.episodes}
+    assert lengths == {key: len(truth.steps) for key, truth in whole.episodes.items()}
+    Case(whole, directory).check()
+
+
+def test_a_start_that_is_gone_is_warned_about(tmp_path: Path, wholes: dict[str, Whole]) -> None:
+    """Where nothing else is damaged: the steps of the episode are there, its metadata are an error."""
+    whole, directory = wholes["died"], tmp_path / "data"
+    shutil.copytree(whole.path, directory)
+    path, pieces = unclosed(directory)
+    first = next(number for number, piece in enumerate(pieces) if kind_of(piece) == "start")
+    write(path, [*pieces[:first], *pieces[first + 1 :]])
+    with pytest.warns(DamageWarning):
+        dataset = rlds_kit.open(directory)
+    (damage,) = dataset.damage[path.name]
+    assert "the start of episode" in damage.message
+    Case(whole, directory).check()
