@@ -2,10 +2,12 @@
 
     python benchmarks/convert.py              all of it: 1 GB of Atari frames and 17 floats a step
     python benchmarks/convert.py --quick      a look at small inputs
+    python benchmarks/convert.py --only floats --before ../other      also another checkout, in turn
 
 One recording, made with rlds_kit's logger, is written in every format: by `rlds-kit convert`, as HDF5 of D4RL's layout,
-and by TFDS. Megabytes are those of the steps before compression, so that formats compare. Every conversion of ours
-compares what it wrote with what it read; no peer does, and TFDS's loop writes nothing. Inputs are kept below --workdir.
+and by TFDS. Megabytes are those of the steps before compression, so that formats compare. Imports are not counted. Every
+conversion of ours compares what it wrote with what it read, and syncs it; no peer does, and TFDS's loop writes nothing.
+Inputs are kept below --workdir.
 """
 
 import argparse
@@ -28,6 +30,20 @@ from side_by_side import machine, page
 from side_by_side.script import last_line
 from side_by_side.tables import row, spread
 
+
+@dataclass(frozen=True)
+class Peer:
+    """What a peer does with its own files.
+
+    Attributes:
+      title: for the table.
+      way: what the player is told to do.
+    """
+
+    title: str
+    way: str
+
+
 HERE: Final = Path(__file__).parent
 BEGIN: Final = "<!-- begin: benchmarks/convert.py -->"
 END: Final = "<!-- end: benchmarks/convert.py -->"
@@ -36,7 +52,15 @@ TFDS: Final = "tfds tfrecord"
 MINARI: Final = "minari"
 WRITTEN: Final = (MINARI, "envlogger", "lerobot")
 """Formats that `rlds-kit convert` makes of the recording, to be measured in both directions."""
-SOURCES: Final = (TFDS, "tfds array_record", "arrays", *WRITTEN)
+SOURCES: Final = (TFDS, "tfds array_record", "arrays", "npz", *WRITTEN)
+BEFORE: Final = ", before"
+PEERS: Final = {
+    TFDS: Peer("TFDS reads the tfrecord files, and writes nothing", "tfds"),
+    MINARI: Peer("Minari copies its own dataset", "minari"),
+    "arrays": Peer("h5py copies the file, with gzip level 1", "h5py"),
+    "npz": Peer("NumPy copies the file", "numpy"),
+}
+"""What comes nearest to a copy by the package whose format it is. EnvLogger and LeRobot need environments of their own."""
 
 Results = dict[str, dict[str, list[dict[str, Any]]]]
 
@@ -58,25 +82,33 @@ class Way:
     options: tuple[str, ...] = ()
 
 
-def ways() -> Iterator[Way]:
-    """Each conversion, and beside it what peers do with the same files."""
+def ways(before: Path | None) -> Iterator[Way]:
+    """Each conversion, and beside it what peers, or another checkout, do with the same files."""
     for name in SOURCES:
+        source = {"npz": "arrays"}.get(name, name.partition(" ")[0])
         for workers in (1, 2):
-            options = ("--source", name.partition(" ")[0], "--to", OURS, "--workers", str(workers))
-            said = "1 worker" if workers == 1 else f"{workers} workers"
-            yield Way(f"{name} to rlds_kit, {said}", "convert", _files(name), options)
-        if name == TFDS:
-            yield Way("TFDS reads the tfrecord files, and writes nothing", "tfds", _files(name))
-        if name == MINARI:
-            yield Way("Minari copies its own dataset", "minari", _files(name))
+            options = ("--source", source, "--to", OURS, "--workers", str(workers))
+            yield Way(_title(name, workers), "convert", _files(name), options)
+            if before is not None and workers == 1:
+                yield Way(_title(name, 1) + BEFORE, "convert", _files(name), (*options, "--root", str(before)))
+        if name in PEERS:
+            yield Way(PEERS[name].title, PEERS[name].way, _files(name))
     for name in WRITTEN:
         yield Way(f"rlds_kit to {name}, 1 worker", "convert", "recording", ("--source", OURS, "--to", name))
 
 
+def _title(name: str, workers: int) -> str:
+    return f"{name} to rlds_kit, {workers} worker{'' if workers == 1 else 's'}"
+
+
 def _files(name: str) -> str:
-    return {TFDS: "tfrecord-zlib", "tfds array_record": "array_record-zlib", "arrays": "arrays.hdf5"}.get(
-        name, f"as-{name}-v0"
-    )
+    own = {
+        TFDS: "tfrecord-zlib",
+        "tfds array_record": "array_record-zlib",
+        "arrays": "arrays.hdf5",
+        "npz": "arrays.npz",
+    }
+    return own.get(name, f"as-{name}-v0")
 
 
 def main() -> None:
@@ -84,11 +116,14 @@ def main() -> None:
     arguments = _arguments()
     results: Results = {}
     for given in _inputs(quick=arguments.quick):
+        if arguments.only not in given.title:
+            continue
         _say(f"{given.title}: preparing")
         folder = prepare(given, arguments.workdir.expanduser() / "pipelines")
         step_bytes = _step_bytes(folder)
         for number in range(arguments.rounds):
-            for way in list(ways())[:: 1 if number % 2 == 0 else -1]:
+            chosen = [each for each in ways(arguments.before) if arguments.way in each.name]
+            for way in chosen[:: 1 if number % 2 == 0 else -1]:
                 result = _run(HERE / "convert_side" / "play.py", way.way, _source(folder / way.files), *way.options)
                 result["mb_per_s"] = result["steps"] * step_bytes / result["seconds"] / 1e6
                 _say(f"{given.title}, round {number + 1}: {way.name}: {result['mb_per_s']:,.0f} MB/s")
@@ -112,6 +147,8 @@ def prepare(given: Input, workdir: Path) -> Path:
         inputs.once(folder / f"{kind}-zlib", lambda out, o=(*options,): _write_tfds(folder, out, *o))
     if not (folder / "arrays.hdf5").exists():
         _write_arrays(Arrays(folder / "arrays"), folder / "arrays.hdf5")
+    if not (folder / "arrays.npz").exists():
+        _write_npz(folder / "arrays.hdf5", folder / "arrays.npz")
     for name in WRITTEN:
         target = folder / _files(name)
         if not target.exists():
@@ -155,6 +192,12 @@ def _write_arrays(arrays: Arrays, path: Path) -> None:
     partial.rename(path)
 
 
+def _write_npz(source: Path, path: Path) -> None:
+    with h5py.File(source) as file:
+        np.savez_compressed(path.with_suffix(".partial.npz"), **{name: each[()] for name, each in file.items()})
+    path.with_suffix(".partial.npz").rename(path)
+
+
 def _source(path: Path) -> Path:
     """Where a dataset is: TFDS puts it below its name and version."""
     return next((each.parent for each in path.rglob("features.json")), path) if path.is_dir() else path
@@ -191,17 +234,31 @@ def _report(results: Results, rounds: int) -> str:
 
 
 def _said(played: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """What two workers bring, round by round."""
+    """What the ratios are, round by round."""
     for name in SOURCES:
-        one, two = (played[f"{name} to rlds_kit, {said}"] for said in ("1 worker", "2 workers"))
-        ratios = [b["mb_per_s"] / a["mb_per_s"] for a, b in zip(one, two, strict=True)]
-        yield f"- {name}: two workers are {statistics.median(ratios):.2f}x as fast as one"
+        one = played.get(_title(name, 1))
+        two, before = played.get(_title(name, 2)), played.get(_title(name, 1) + BEFORE)
+        peer = played.get(PEERS[name].title) if name in PEERS else None
+        if one and two:
+            yield f"- {name}: two workers are {_ratio(two, one)} as fast as one"
+        if one and before:
+            yield f"- {name}: {_ratio(one, before)} as fast as before"
+        if one and peer:
+            yield f"- {name}: {_ratio(one, peer)} as fast as: {PEERS[name].title}"
+
+
+def _ratio(ours: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
+    found = [a["mb_per_s"] / b["mb_per_s"] for a, b in zip(ours, others, strict=True)]
+    return f"{statistics.median(found):.2f}x ({min(found):.2f} to {max(found):.2f})"
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
     parser.add_argument("--quick", action="store_true", help="small inputs")
+    parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance floats")
+    parser.add_argument("--way", default="", help="only what has this in its name, for instance arrays")
+    parser.add_argument("--before", type=Path, help="another checkout of rlds_kit, to compare with")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
     parser.add_argument("--page", type=Path, help="also put the report into this page")

@@ -7,7 +7,9 @@ Its final observation is the next observation of its own last row; without `next
 `rlds_kit.episode.array_ends` distinguishes its files from D4RL's.
 """
 
+import bisect
 import contextlib
+import itertools
 import math
 import tokenize
 import zipfile
@@ -25,12 +27,13 @@ from rlds_kit.convert import hdf5
 from rlds_kit.convert.decoded_size import require_plausible
 from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
-from rlds_kit.episode.array_ends import NEXT, OBSERVATIONS, REWARDS, TERMINALS, TIMEOUTS, ends_of
+from rlds_kit.episode.array_ends import NEXT, OBSERVATIONS, REWARDS, TERMINALS, TIMEOUTS, bytes_of_row, ends_of, mapped
 from rlds_kit.episode.flat_arrays import (
     ACTIONS,
     NAMES,
     REQUIRED,
     Tree,
+    chosen,
     flat_episode,
     steps_in,
     unequal_lengths,
@@ -38,6 +41,8 @@ from rlds_kit.episode.flat_arrays import (
 
 _HDF5: Final = (".hdf5", ".h5", ".hdf")
 _NPZ: Final = ".npz"
+_STRETCH_BYTES: Final = 16 << 20
+"""Bytes that are read at once; a longer episode is read whole."""
 _BROKEN: Final = (
     *(ValueError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, TypeError),
@@ -55,13 +60,15 @@ class ArraysReader:
         self.environment: Mapping[str, Any] = {}
         self.lossy: Mapping[str, str] = {}
         self.losses: list[Loss] = []
-        with _opened(path) as tree:
+        self._archive: Tree | None = None
+        with self._opened() as tree:
             rows = _count(path, tree)
             self._steps = {name: each for name, each in steps_in(tree, rows).items() if each}
             self._ends = ends_of(path, tree, rows)
             declared = (name for name in (OBSERVATIONS, ACTIONS, REWARDS) if name in tree)
             self.spec = specs.Dict({NAMES[name]: _spec(tree[name]) for name in declared})
             self.metadata: Mapping[str, Any] = _metadata(tree, self._steps)
+            self._row_bytes = sum(bytes_of_row(tree[name]) for name in (*self._steps, NEXT) if name in tree)
 
     def __len__(self) -> int:
         return len(self._ends.after)
@@ -78,33 +85,55 @@ class ArraysReader:
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
         """Reads some of the episodes."""
         bounds = [0, *self._ends.after]
-        with _opened(self._path) as tree:
-            for number in range(begin, end):
-                yield self._episode(tree, bounds[number], bounds[number + 1])
+        row_bytes = self._row_bytes or 1
+        with self._opened() as tree:
+            while begin < end:
+                first = bounds[begin]
+                until = bisect.bisect_right(bounds, first + _STRETCH_BYTES // row_bytes, begin + 1, end + 1) - 1
+                until = max(until, begin + 1)
+                yield from self._stretch(tree, bounds[begin : until + 1])
+                begin = until
 
-    def _episode(self, tree: Tree, begin: int, end: int) -> ForeignEpisode:
-        found = flat_episode(tree, self._steps, self._ends, begin, end)
-        return ForeignEpisode(
-            Rows.of(found.observed),
-            Rows.of(found.acted),
-            found.end,
-            terminated=found.terminated,
-            truncated=found.truncated,
-        )
+    def _stretch(self, tree: Tree, bounds: Sequence[int]) -> Iterator[ForeignEpisode]:
+        """Episodes whose rows are read together: a chunk is decompressed at each read of a part of it."""
+        first, last = bounds[0], bounds[-1]
+        names = [name for name in (*self._steps, NEXT) if name in tree]
+        stretch = {
+            name: mapped(lambda each: each[first:last], chosen(tree[name], self._steps.get(name, True)))
+            for name in names
+        }
+        ends = self._ends.between(first, last)
+        for begin, end in itertools.pairwise(bounds):
+            found = flat_episode(stretch, self._steps, ends, begin - first, end - first)
+            yield ForeignEpisode(
+                Rows.of(found.observed),
+                Rows.of(found.acted),
+                found.end,
+                terminated=found.terminated,
+                truncated=found.truncated,
+            )
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[Tree]:
+        """The arrays; those of an NPZ file are decompressed once in each process."""
+        if self._path.suffix.lower() in _HDF5:
+            with hdf5.opened(self._path) as file:
+                yield _tree(file, str(self._path))
+            return
+        if self._archive is None:
+            self._archive = _archive(self._path)
+        yield self._archive
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_archive": None}
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Tree]:
-    if path.suffix.lower() in _HDF5:
-        with hdf5.opened(path) as file:
-            yield _tree(file, str(path))
-        return
+def _archive(path: Path) -> Tree:
     try:
         with zipfile.ZipFile(path) as archive:
-            tree = _archived(archive, path)
+            return _archived(archive, path)
     except _BROKEN as error:
         raise FormatError(f"{path}: expected an NPZ file of arrays without pickled objects: {error}") from error
-    yield tree
 
 
 def _archived(archive: zipfile.ZipFile, path: Path) -> Tree:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rlds_kit.base.errors import FormatError, RldsKitError
 from rlds_kit.base.extras import needs
-from rlds_kit.convert.decoded_size import require_plausible
+from rlds_kit.convert.decoded_size import LARGE, require_plausible
 
 _BROKEN: Final = (KeyError, ValueError, TypeError, RuntimeError, OSError, OverflowError, MemoryError)
 _TEXTS_AT_ONCE: Final = 256
@@ -54,24 +54,31 @@ def children(group: Any, place: str) -> dict[str, Any]:
     Raises:
       FormatError: one is in another file, or would take far more memory than the file has.
     """
+    return {name: child(group, name, place) for name in group}
+
+
+def child(group: Any, name: str, place: str) -> Any:
+    """One group or dataset in a group.
+
+    Raises:
+      As `children`.
+    """
     h5py = library()
-    found = {}
-    for name in group:
-        link = group.get(name, getlink=True)
-        if not isinstance(link, h5py.HardLink):
-            raise FormatError(f"{place}/{name}: expected data, got a link, which is not followed")
-        found[name] = group[name]
-        if isinstance(found[name], h5py.Dataset):
-            _require_own(found[name], f"{place}/{name}")
-        elif not isinstance(found[name], h5py.Group):
-            raise FormatError(f"{place}/{name}: expected data or a group, got {found[name]!r}")
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise FormatError(f"{place}/{name}: expected data, got a link, which is not followed")
+    found = group[name]
+    if isinstance(found, h5py.Dataset):
+        _require_own(found, f"{place}/{name}")
+    elif not isinstance(found, h5py.Group):
+        raise FormatError(f"{place}/{name}: expected data or a group, got {found!r}")
     return found
 
 
 def _require_own(dataset: Any, place: str) -> None:
     if dataset.is_virtual or dataset.external:
         raise FormatError(f"{place}: expected data, got a reference to another file, which is not followed")
-    require_plausible(dataset.nbytes, dataset.id.get_storage_size(), place)
+    if not 0 <= dataset.nbytes <= LARGE:  # the stored size takes long to find
+        require_plausible(dataset.nbytes, dataset.id.get_storage_size(), place)
 
 
 def texts(dataset: Any, place: str) -> list[str]:

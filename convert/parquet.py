@@ -13,6 +13,9 @@ _LARGEST_TEXT: Final = 1 << 26
 _MOST_THINGS: Final = 1 << 22
 _BUFFER: Final = 1 << 20
 _ROWS_AT_ONCE: Final = 64
+"""Of rows that may be large: images, text, lists of any length."""
+_BYTES_AT_ONCE: Final = 4 << 20
+"""Of rows that are numbers and lists of a fixed length."""
 
 
 def library() -> Any:
@@ -100,9 +103,11 @@ class RowCursor:
             if missing or len(set(names)) != len(names):
                 raise FormatError(f"{path}: expected the columns {', '.join(columns)}, each once; it has {names}")
             self.schema = library().schema([file.schema_arrow.field(name) for name in columns])
-            first, self.position = _group_of(file.metadata, begin)
+            first, self.position = group_of(file.metadata, begin)
             groups = range(first, file.metadata.num_row_groups)
-            self._batches = file.iter_batches(_ROWS_AT_ONCE, list(groups), list(columns), use_threads=False)
+            self._batches = file.iter_batches(
+                _rows_at_once(self.schema), list(groups), list(columns), use_threads=False
+            )
         self._rest: list[Any] = []
 
     def take(self, count: int) -> Any:
@@ -132,7 +137,21 @@ class RowCursor:
             self.take(min(_ROWS_AT_ONCE, row - self.position))
 
 
-def _group_of(metadata: Any, row: int) -> tuple[int, int]:
+def _rows_at_once(schema: Any) -> int:
+    sizes = [_size_of(field.type) for field in schema]
+    return max(_ROWS_AT_ONCE, _BYTES_AT_ONCE // (sum(sizes) or 1)) if 0 not in sizes else _ROWS_AT_ONCE
+
+
+def _size_of(kind: Any) -> int:
+    """Bytes of a value; 0 if they are not all of one size."""
+    types = library().types
+    if types.is_fixed_size_list(kind):
+        return int(kind.list_size) * _size_of(kind.value_type)
+    is_number = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
+    return (kind.bit_width + 7) // 8 if is_number else 0
+
+
+def group_of(metadata: Any, row: int) -> tuple[int, int]:
     """The row group that a row is in, and the first row of that; the last one for rows that there are not."""
     begin = 0
     for number in range(metadata.num_row_groups - 1):

@@ -1,6 +1,7 @@
 """Our own datasets behind the protocol of conversions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,19 @@ from rlds_kit.storage.recorder import Recorder
 from rlds_kit.tools.upkeep.closing import note_closed
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run of a recorder.
+
+    Attributes:
+      is_first: whether its metadata are those of the first run.
+      environment: of its episodes, if that is not the environment of the first run; else empty.
+    """
+
+    is_first: bool
+    environment: dict[str, Any]
+
+
 class DatasetReader:
     """Reads a dataset of ours. A `Reader`.
 
@@ -37,6 +51,7 @@ class DatasetReader:
         self.size = sum(shard.stat().st_size for shard in directories.shards_in(path))
         self.lossy: Mapping[str, str] = lossy_of(self.metadata)
         self.losses: list[Loss] = []
+        self._runs: dict[bytes, _Run] = {}
 
     def __len__(self) -> int:
         return len(self._dataset.episodes)
@@ -56,8 +71,20 @@ class DatasetReader:
         for number in range(begin, end):
             yield self._read(self._dataset.episodes[number])
 
+    def _run(self, episode: Episode) -> "_Run":
+        """What the episodes of a shard have in common."""
+        found = self._runs.get(episode.shard_id)
+        if found is None:
+            environment = episode.run_environment
+            others = {} if same(environment, self.environment) else environment
+            found = _Run(same(episode.run_metadata, self.metadata), others)
+            if episode.shard_id:  # a forged header may lack it
+                self._runs[episode.shard_id] = found
+        return found
+
     def _read(self, episode: Episode) -> ForeignEpisode:
-        if not same(episode.run_metadata, self.metadata):
+        run = self._run(episode)
+        if not run.is_first:
             self.losses.append(Loss("run metadata", "only those of the first run are converted"))
         end = EpisodeEnd.INTERRUPTED if episode.end in (None, EpisodeEnd.INCOMPLETE) else episode.end
         if end is not episode.end:
@@ -71,7 +98,7 @@ class DatasetReader:
         lacks_final = OBSERVATION in masks and not masks[OBSERVATION][-1]
         own = {
             name: value
-            for name, value in episode.provenance.items()
+            for name, value in (run.environment | episode.own_provenance).items()
             if name not in self.environment or not same(self.environment[name], value)
         }
         return ForeignEpisode(

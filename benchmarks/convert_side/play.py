@@ -1,6 +1,7 @@
 """Converts one dataset, or lets a peer do what comes nearest; prints seconds and peak memory as JSON."""
 
 import argparse
+import importlib
 import json
 import os
 import shutil
@@ -14,8 +15,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[2]))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 warnings.simplefilter("ignore")
 
@@ -119,12 +118,50 @@ def minari_copies(source: Path, target: Path, _given: argparse.Namespace) -> int
     return int(opened.total_steps + opened.total_episodes)
 
 
+def h5py_copies(source: Path, target: Path, _given: argparse.Namespace) -> int:
+    """h5py reads every array whole and writes it again, in chunks of the same shape, with gzip level 1."""
+    import h5py
+
+    target.parent.mkdir(exist_ok=True)
+    with h5py.File(source) as read, h5py.File(target, "w") as written:
+        for name, each in read.items():
+            written.create_dataset(name, data=each[()], chunks=each.chunks, compression="gzip", compression_opts=1)
+        ends = int((read["terminals"][()] | read["timeouts"][()]).sum())
+        return len(read["terminals"]) + ends
+
+
+def numpy_copies(source: Path, target: Path, _given: argparse.Namespace) -> int:
+    """NumPy reads every array of an archive and writes it again, compressed."""
+    import numpy as np
+
+    with np.load(source) as read:
+        arrays = {name: read[name] for name in read.files}
+    np.savez_compressed(target.with_suffix(".npz"), **arrays)
+    return len(arrays["terminals"]) + int((arrays["terminals"] | arrays["timeouts"]).sum())
+
+
 WAYS: Final[dict[str, Callable[[Path, Path, argparse.Namespace], int]]] = {
     "convert": convert,
     "tfds": tfds_reads,
     "minari": minari_copies,
+    "h5py": h5py_copies,
+    "numpy": numpy_copies,
 }
-PACKAGES: Final = {"convert": "rlds_kit", "tfds": "tensorflow-datasets", "minari": "minari"}
+PACKAGES: Final = {
+    "convert": "rlds_kit",
+    "tfds": "tensorflow-datasets",
+    "minari": "minari",
+    "h5py": "h5py",
+    "numpy": "numpy",
+}
+MODULES: Final = {
+    "convert": ("rlds_kit.convert.conversion", "h5py", "pyarrow.parquet"),
+    "tfds": ("tensorflow", "tensorflow_datasets"),
+    "minari": ("minari",),
+    "h5py": ("h5py",),
+    "numpy": ("numpy",),
+}
+"""What is imported before the clock starts."""
 
 
 def main() -> None:
@@ -136,7 +173,11 @@ def main() -> None:
     parser.add_argument("--to")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="where the result shall stay")
+    parser.add_argument("--root", type=Path, default=Path(__file__).parents[2], help="a checkout of rlds_kit")
     given = parser.parse_args()
+    sys.path.insert(0, str(given.root))
+    for module in MODULES[given.way]:
+        importlib.import_module(module)
     temporary = Path(tempfile.mkdtemp(prefix="convert-", dir=given.path.parent))
     memory, began = Memory(), time.perf_counter()
     try:

@@ -202,7 +202,10 @@ class LeRobotReader:
             with parquet.reading(path):
                 stored = opened.schema_arrow.names
                 columns = [name for name in stored if (name in wanted if wanted else not name.startswith("stats/"))]
-                for batch in opened.iter_batches(batch_size=64, columns=columns, use_threads=False):
+                first, before = parquet.group_of(opened.metadata, max(0, begin - number))
+                groups = list(range(first, opened.metadata.num_row_groups))
+                number += before
+                for batch in opened.iter_batches(64, groups, columns, use_threads=False):
                     yield from batch.slice(max(0, begin - number)).to_pylist()
                     number += batch.num_rows
 
@@ -363,7 +366,7 @@ def _with_final(columns: Any, final: Any, place: str) -> Any:
         if last.dtype != columns.dtype or last.shape != columns.shape[1:]:
             raise FormatError(f"{place}: expected a final observation of the dtype and shape of the others")
         return np.concatenate([columns, last[np.newaxis]]).astype(columns.dtype, copy=False)
-    return _Extended(columns, final)
+    return [*columns, final] if isinstance(columns, list) else _Extended(columns, final)
 
 
 def _is_known(feature: Feature) -> bool:

@@ -40,8 +40,8 @@ class Hdf5Reader:
     def opened(self) -> Iterator[Callable[[str], StoredEpisode]]:
         """Opens the file."""
         with hdf5.opened(self._path) as file:
-            groups = hdf5.children(file, str(self._path))
-            yield lambda name: self._read(groups[name], f"{self._path}/{name}")
+            place = str(self._path)
+            yield lambda name: self._read(hdf5.child(file, name, place), f"{place}/{name}")
 
     def _read(self, group: Any, place: str) -> StoredEpisode:
         nodes = hdf5.children(group, place)

@@ -9,6 +9,7 @@ trajectories, for any reason. The other arrays of the file determine which:
 - With `masks`, 0 where nothing follows, a row whose mask is 1 ends a trajectory alone.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,7 +25,7 @@ TERMINALS: Final = "terminals"
 TIMEOUTS: Final = "timeouts"
 VALIDS: Final = "valids"
 MASKS: Final = "masks"
-_ROWS_AT_ONCE: Final = 4096
+_BYTES_AT_ONCE: Final = 16 << 20
 
 Tree = Mapping[str, Any]
 """Arrays, or datasets of h5py, by name, nested as groups are."""
@@ -45,6 +46,11 @@ class Ends:
     terminal: np.ndarray
     timeout: np.ndarray
     final: np.ndarray
+
+    def between(self, begin: int, end: int) -> "Ends":
+        """Those of the episodes in some rows, whose numbers count from the first of these."""
+        after = [each - begin for each in self.after if begin < each <= end]
+        return Ends(after, self.terminal[begin:end], self.timeout[begin:end], self.final[begin:end])
 
 
 def ends_of(path: object, tree: Tree, rows: int) -> Ends:
@@ -129,10 +135,16 @@ def broken_after(observations: Any, following: Any, rows: int) -> np.ndarray:
         for name in observations if isinstance(observations, dict) else range(len(observations)):
             found |= broken_after(observations[name], following[name], rows)
         return found
-    for begin in range(0, rows - 1, _ROWS_AT_ONCE):
-        end = min(begin + _ROWS_AT_ONCE, rows - 1)
+    step = max(1, _BYTES_AT_ONCE // max(1, bytes_of_row(observations)))
+    for begin in range(0, rows - 1, step):
+        end = min(begin + step, rows - 1)
         found[begin:end] = (_bytes(following[begin:end]) != _bytes(observations[begin + 1 : end + 1])).any(axis=1)
     return found
+
+
+def bytes_of_row(node: Any) -> int:
+    """Bytes of a row of arrays in a nest."""
+    return sum(leaves_of(node, lambda each: math.prod(each.shape[1:]) * each.dtype.itemsize))
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

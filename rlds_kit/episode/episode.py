@@ -155,14 +155,28 @@ class Episode:
     @property
     def provenance(self) -> dict[str, Any]:
         """Environment id, keyword arguments, wrappers and package versions that the episode was recorded with."""
+        return self.run_environment | self.own_provenance
+
+    @property
+    def own_provenance(self) -> dict[str, Any]:
+        """The part of `provenance` that was recorded with this episode alone."""
         reader = self._reader()
-        environment = value.decode_stored_dict(self._shard_header().environment, "the environment", reader.place)
-        return environment | value.decode_stored_dict(reader.start().provenance, "provenance", reader.place)
+        return value.decode_stored_dict(reader.start().provenance, "provenance", reader.place)
+
+    @property
+    def run_environment(self) -> dict[str, Any]:
+        """The part of `provenance` that is that of all episodes of the run."""
+        return value.decode_stored_dict(self._shard_header().environment, "the environment", self._reader().place)
 
     @property
     def run_metadata(self) -> dict[str, Any]:
         """The metadata of the run that recorded the episode."""
         return value.decode_stored_dict(self._shard_header().metadata, "metadata of the run", self._reader().place)
+
+    @property
+    def shard_id(self) -> bytes:
+        """Identifies the shard that holds the episode; all episodes of a shard are of one run."""
+        return self._shard_header().shard_id
 
     def _shard_header(self) -> pb.ShardHeader:
         if self._header is None:

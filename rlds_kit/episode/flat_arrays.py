@@ -86,7 +86,7 @@ def flat_episode(tree: Tree, steps: Mapping[str, Any], ends: Ends, begin: int, e
       end: the row after its last one.
     """
     columns = {
-        _field(name): mapped(lambda array: array[begin:end], _chosen(tree[name], stepped))
+        _field(name): mapped(lambda array: array[begin:end], chosen(tree[name], stepped))
         for name, stepped in steps.items()
     }
     rows = count = end - begin
@@ -112,8 +112,9 @@ def flat_episode(tree: Tree, steps: Mapping[str, Any], ends: Ends, begin: int, e
     )
 
 
-def _chosen(node: Any, stepped: Any) -> Any:
-    return {name: _chosen(node[name], each) for name, each in stepped.items()} if isinstance(stepped, dict) else node
+def chosen(node: Any, stepped: Any) -> Any:
+    """The part of a nest that belongs to steps; `stepped` is from `steps_in`."""
+    return {name: chosen(node[name], each) for name, each in stepped.items()} if isinstance(stepped, dict) else node
 
 
 def _joined(columns: Any, final: Any) -> Any:

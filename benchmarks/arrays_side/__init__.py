@@ -1,0 +1,1 @@
+"""What `benchmarks/write_arrays.py` runs in processes of their own."""
