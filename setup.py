@@ -46,6 +46,13 @@ native = [
     for module, sources in (
         ("riegeli._native", ["rlds_kit/riegeli/_native.c"]),
         ("storage._rows", ["rlds_kit/storage/_rows.c"]),
+        (
+            "storage._cached",
+            [
+                f"rlds_kit/storage/{name}.c"
+                for name in ("_cached", "row_by_row", "runs", "shuffle", "sparse_xor", "past_cache", "xxh3")
+            ],
+        ),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in FILTERS]),
         ("studio.frames._native", ["studio/frames/_native.c"]),

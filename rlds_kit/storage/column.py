@@ -170,6 +170,23 @@ def _decode_first(layout: ColumnLayout, payload: bytes | memoryview, out: Rows) 
         filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out, part)
 
 
+def decompressed(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> np.ndarray:
+    """The payload of a column without compression, `[decoded_length]` uint8: what its filter has made.
+
+    Args:
+      layout: of the column.
+      payload: exactly `layout.length` bytes, whose checksum was compared.
+      place: printed in errors: file and position.
+
+    Raises:
+      FormatError: the payload contradicts its header: the writer was faulty.
+    """
+    try:
+        return _decompress(layout, payload)
+    except (ValueError, OverflowError, zstandard.ZstdError) as error:
+        raise FormatError(f"{place}: column {layout.path} does not match its header: {error}") from error
+
+
 def is_sound(layout: ColumnLayout, payload: bytes | memoryview) -> bool:
     """Whether a payload matches its checksum."""
     return len(payload) == layout.length and xxhash.xxh3_64_intdigest(payload) == layout.xxh3

@@ -32,6 +32,14 @@ typedef int (*DecodeRow)(void *from, Py_ssize_t width, uint8_t *row);
 int decode_rows(DecodeRow decode, void *from, Py_ssize_t begin, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
                 uint8_t *row);
 
+/* A row of a column, and the row of an array that it goes to. */
+typedef struct {
+  int64_t row, to;
+} Pick;
+
+int pick_rows(DecodeRow decode, void *from, const Pick *picks, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
+              uint8_t *row);
+
 /* SPARSE_XOR: sparse_xor.c */
 
 Py_ssize_t most_bytes_sparse(Py_ssize_t count, Py_ssize_t width);
@@ -39,12 +47,18 @@ uint8_t *encode_sparse(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, 
 int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
                   Py_ssize_t width, uint8_t *rows, uint8_t *row);
 
+int pick_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const Pick *picks, Py_ssize_t count,
+                Py_ssize_t width, uint8_t *rows, uint8_t *row);
+
 /* XOR_RUNS: runs.c */
 
 Py_ssize_t most_bytes_runs(Py_ssize_t count, Py_ssize_t width);
 uint8_t *encode_runs(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, const uint8_t *zeros, uint8_t *to);
 int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
                 Py_ssize_t width, uint8_t *rows, uint8_t *row);
+
+int pick_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const Pick *picks, Py_ssize_t count,
+              Py_ssize_t width, uint8_t *rows, uint8_t *row);
 
 /* SHUFFLE and what is combined with it: shuffle.c */
 

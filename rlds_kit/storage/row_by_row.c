@@ -41,3 +41,16 @@ int decode_rows(DecodeRow decode, void *from, Py_ssize_t begin, Py_ssize_t count
   free(row);
   return is_right;
 }
+
+/* Copies some rows, in ascending order, to anywhere; `row` is memory for one. */
+int pick_rows(DecodeRow decode, void *from, const Pick *picks, Py_ssize_t count, Py_ssize_t width, uint8_t *rows,
+              uint8_t *row) {
+  memset(row, 0, (size_t)width);
+  int64_t at = -1;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    for (; at < picks[i].row; ++at)
+      if (!decode(from, width, row)) return 0;
+    memcpy(rows + picks[i].to * width, row, (size_t)width);
+  }
+  return 1;
+}

@@ -115,16 +115,29 @@ static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
   return 1;
 }
 
-/* The inverse of `encode_runs` for rows `[begin, begin + count)` of `total`; decodes in `row` if that is not NULL. Returns 0
- * if the payload is not valid. */
-int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
-                Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+/* Validates the sizes of a payload. */
+static int open_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Encoded *from) {
   if (size / 4 < total) return 0;
   uint64_t sum = 0; /* 32-bit numbers, each with four bytes of the payload: no overflow below 16 GiB */
   for (Py_ssize_t i = 0; i < total; ++i) sum += get(stored + 4 * i, 4);
   if (sum > (uint64_t)(size / 4 - total)) return 0;
   const uint8_t *pairs = stored + 4 * total;
-  Encoded from = {stored, pairs, pairs + 4 * sum, stored + size};
+  *from = (Encoded){stored, pairs, pairs + 4 * sum, stored + size};
+  return 1;
+}
+
+/* The inverse of `encode_runs` for rows `[begin, begin + count)` of `total`; decodes in `row` if that is not NULL. Returns 0
+ * if the payload is not valid. */
+int decode_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
+                Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+  Encoded from;
+  if (!open_runs(stored, size, total, &from)) return 0;
   if (!decode_rows(decode_row, &from, begin, count, width, rows, row)) return 0;
   return begin + count < total || from.values == from.end;
+}
+
+int pick_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const Pick *picks, Py_ssize_t count,
+              Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+  Encoded from;
+  return open_runs(stored, size, total, &from) && pick_rows(decode_row, &from, picks, count, width, rows, row);
 }

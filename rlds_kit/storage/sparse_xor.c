@@ -92,13 +92,25 @@ static int decode_row(void *payload, Py_ssize_t width, uint8_t *row) {
   return 1;
 }
 
+static int open_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t width, Encoded *from) {
+  Py_ssize_t line = (width + 7) / 8;
+  if (size / line < total) return 0;
+  *from = (Encoded){stored, stored + total * line, stored + size};
+  return 1;
+}
+
 /* The inverse of `encode_sparse` for rows `[begin, begin + count)` of `total`; decodes in `row` if that is not NULL.
  * Returns 0 if the payload is not valid. */
 int decode_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, Py_ssize_t begin, Py_ssize_t count,
                   Py_ssize_t width, uint8_t *rows, uint8_t *row) {
-  Py_ssize_t line = (width + 7) / 8;
-  if (size / line < total) return 0;
-  Encoded from = {stored, stored + total * line, stored + size};
+  Encoded from;
+  if (!open_sparse(stored, size, total, width, &from)) return 0;
   if (!decode_rows(decode_row, &from, begin, count, width, rows, row)) return 0;
   return begin + count < total || from.values == from.end;
+}
+
+int pick_sparse(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const Pick *picks, Py_ssize_t count,
+                Py_ssize_t width, uint8_t *rows, uint8_t *row) {
+  Encoded from;
+  return open_sparse(stored, size, total, width, &from) && pick_rows(decode_row, &from, picks, count, width, rows, row);
 }

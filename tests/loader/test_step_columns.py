@@ -117,7 +117,7 @@ def test_dtypes_are_converted() -> None:
         assert np.array_equal(found, dataset.arrays("reward")["reward"].astype(np.float16))
 
 
-def _first_byte_of_observations(dataset: Dataset) -> int:
+def first_byte_of_observations(dataset: Dataset) -> int:
     """Its position in the shard of the first episode."""
     reader, entry = dataset.source().reader(0), dataset.source().entries[0]
     block = reader._layout(0)
@@ -131,7 +131,7 @@ def test_damage_is_an_error(tmp_path: Path, in_c: bool) -> None:
     with recorded(plain(50, 40, observation="vector")) as dataset:
         shard = dataset.shards()[0]
         data = bytearray(shard.read_bytes())
-        data[_first_byte_of_observations(dataset)] ^= 1
+        data[first_byte_of_observations(dataset)] ^= 1
         (tmp_path / shard.name).write_bytes(data)
         damaged = rlds_kit.open(tmp_path)
         with reading(in_c=in_c), pytest.raises(rlds_kit.DamagedError, match="rlds-kit"):

@@ -1,0 +1,95 @@
+"""Steps that are read one by one are those that are read block by block."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rlds_kit
+from rlds_kit.loader.pool import Pool
+from rlds_kit.loader.row_reader import RowReader
+from rlds_kit.loader.samples import Samples
+from rlds_kit.storage import located
+from tests.loader.recording import Plan, plain, plans, recorded
+from tests.loader.test_step_columns import dense_fields, first_byte_of_observations
+from tests.storage.truth import same
+
+in_c = pytest.mark.skipif(located.native is None, reason="the C extension is left out")
+
+
+def from_pool(samples: Samples, numbers: list[int]) -> dict[str, Any]:
+    """The same batch, read block by block."""
+    with mock.patch.object(RowReader, "is_able", False):
+        return samples.gather(numbers)
+
+
+@given(plan=plans(), data=st.data(), memory=st.sampled_from([0, 1 << 12, 1 << 20]))
+@settings(max_examples=60)
+def test_samples_are_the_same(plan: Plan, data: st.DataObject, memory: int) -> None:
+    """Of every kind, in any order, once more from the cache, and with a cache that is too small."""
+    with recorded(plan) as dataset:
+        names = dense_fields(dataset)
+        if not names:
+            return
+        chosen = dataset.select(*names, "is_first", "is_last", "is_terminal")
+        kinds = [chosen.windows(3, pad="zero")]
+        if {"observation", "action", "reward"} <= {*names}:
+            kinds.append(chosen.transitions(2, gamma=0.5))
+        for samples in (each.cached(memory) for each in kinds):
+            if not len(samples):
+                continue
+            numbers = data.draw(st.lists(st.integers(0, len(samples) - 1), max_size=12))
+            expected = from_pool(samples, numbers)
+            assert same(samples.gather(numbers), expected)
+            assert same(samples.gather(numbers), expected)
+            assert same(pickle.loads(pickle.dumps(samples)).gather(numbers), expected)  # noqa: S301  our own bytes
+
+
+@in_c
+@pytest.mark.parametrize("observation", ["vector", "scalar", "image", "large image"])
+def test_most_recordings_are_read_so(observation: str) -> None:
+    """Else the other tests would compare the pool with itself."""
+    with recorded(plain(200, 150, observation=observation)) as dataset:
+        samples = dataset.windows(8)
+        numbers = [0, 3, 100, 180, 77, 77]
+        expected = from_pool(samples, numbers)
+        with mock.patch.object(Pool, "load", side_effect=AssertionError):
+            assert same(samples.gather(numbers), expected)
+
+
+@in_c
+def test_dtypes_are_converted() -> None:
+    """As for batches."""
+    with recorded(plain(20, 15)) as dataset:
+        samples = dataset.windows(4, dtypes={"reward": np.float16})
+        assert same(samples.gather([1, 20]), from_pool(samples, [1, 20]))
+
+
+def test_damage_is_an_error(tmp_path: Path) -> None:
+    """The error of the pool, which has the place; and no wrong value."""
+    with recorded(plain(50, 40, observation="vector")) as dataset:
+        shard = dataset.shards()[0]
+        data = bytearray(shard.read_bytes())
+        data[first_byte_of_observations(dataset)] ^= 1
+        (tmp_path / shard.name).write_bytes(data)
+        with pytest.raises(rlds_kit.DamagedError, match="rlds-kit"):
+            rlds_kit.open(tmp_path).windows(4).gather([0])
+
+
+def test_views_are_read_too() -> None:
+    """Episodes in another order, and without some."""
+    with recorded(plain(9, 7, 30, 4, observation="vector")) as dataset:
+        samples = dataset.take([3, 0, 2]).windows(3)
+        numbers = list(range(len(samples)))
+        assert same(samples.gather(numbers), from_pool(samples, numbers))
+
+
+def test_a_cache_must_have_a_size() -> None:
+    """Zero bytes are none."""
+    with recorded(plain(4)) as dataset, pytest.raises(ValueError, match="memory"):
+        dataset.windows(2).cached(-1)
