@@ -11,7 +11,6 @@ process, with the files in the page cache; its time is that of the task alone, w
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -19,6 +18,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
+
+from side_by_side.memory import peak_mib
 
 ROOT: Final = Path(__file__).parents[1]
 GOALS: Final = {
@@ -63,7 +64,7 @@ def shuffled(folder: Path) -> float:
 def memory(folder: Path) -> float:
     """Peak memory of the process in MiB."""
     _first_batch(folder, "global")
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak_mib()
 
 
 def builder(folder: Path) -> float:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from side_by_side.memory import peak_mib
 from side_by_side.trace import Trace
 
 
@@ -66,7 +67,7 @@ def record(
         "finish": end - finishing,
         "steps_per_s": rows / wall,
         "bare": bare_wall / rows * 1e6,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mb": peak_mib(),
     }
 
 
