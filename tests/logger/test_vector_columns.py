@@ -16,7 +16,7 @@ from rlds_kit import SpecError, UnsupportedTypeError, logger
 from rlds_kit.logger.vector_columns import VectorColumns
 from rlds_kit.logger.vector_rows import VectorRows
 from rlds_kit.storage.policy import FlushPolicy
-from tests.logger.scripted_vectors import SPACES, Program, Scripted, content_of, programs
+from tests.logger.scripted_vectors import INFOS, SPACES, Program, Scripted, content_of, programs
 
 NUMBERS = Program(3, AutoresetMode.NEXT_STEP, "scalar", "number", np.float64, (), 1, 8, 4, np.float64)
 """Whether a number of another dtype fits depends on its value, and here differs between environments."""
@@ -63,7 +63,17 @@ def test_the_same_content_as_row_by_row(
     tmp_path_factory: pytest.TempPathFactory, program: Program, block_rows: int | None, strict: bool
 ) -> None:
     """Values, types, ends, provenance and errors."""
-    home = tmp_path_factory.mktemp("both")
+    _compare(program, tmp_path_factory.mktemp("both"), block_rows, strict=strict)
+
+
+@pytest.mark.parametrize("mode", AutoresetMode, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("kind", INFOS)
+def test_the_same_infos_as_row_by_row(tmp_path: Path, kind: str, mode: AutoresetMode) -> None:
+    """Of each kind, in an episode that is long enough for all of its forms."""
+    _compare(Program(4, mode, "vector", "number", np.float64, (kind,), 5, 30, 99, None), tmp_path, None)
+
+
+def _compare(program: Program, home: Path, block_rows: int | None, *, strict: bool = False) -> None:
     policy = FlushPolicy(block_rows=block_rows)
     errors = [
         _record(program, home / str(as_rows), as_rows=as_rows, strict=strict, policy=policy)
