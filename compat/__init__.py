@@ -1,4 +1,4 @@
-"""Stands for other libraries, so that programs written for them run: `rlds`, `envlogger`, and `reverb`'s patterns."""
+"""Replacements for `rlds`, `envlogger` and `reverb`'s patterns, so that programs written for them run."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

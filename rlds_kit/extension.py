@@ -1,4 +1,4 @@
-"""C extensions, where they were built and are wanted."""
+"""The C extensions, if they were built and `RLDS_KIT_PURE` is not set."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""How rlds_kit and its extras are installed, for errors and cards: the one place to change when that changes.
+"""The `pip install` commands in error messages and dataset cards: the one place to change when they change.
 
 The name is on no index yet: whoever registered it there first would be installed (docs/decisions/0033).
 """
