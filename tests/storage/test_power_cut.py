@@ -18,6 +18,7 @@ from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.tools.upkeep.repair import repair
 from tests.power_cut import CUTS, Cut, Disk, Tree, restore
+from tests.repetitions import repetitions
 from tests.storage.killing import DECLARED, POLICIES, Promise, Tally, check, length_of, row_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the simulation looks at open files in /proc")
@@ -125,7 +126,8 @@ def test_what_is_durable_survives(tmp_path: Path, policy: str, cut: Cut) -> None
     assert "data/dataset.json" in seen[2][1]
 
 
-@settings(max_examples=60)
+@pytest.mark.sweep
+@settings(max_examples=repetitions(60, least=24))
 @given(
     policy=st.sampled_from(sorted(POLICIES)),
     actions=ACTIONS,
