@@ -26,6 +26,7 @@ from rlds_kit.spec.from_gymnasium import from_gymnasium
 from rlds_kit.tools.compare import diff
 from tests.convert import minari_samples as samples
 from tests.convert.test_minari import SPACES
+from tests.repetitions import repetitions
 
 STORED = ("arrow", "parquet")
 IMAGE = spaces.Box(0, 255, (40, 32, 3), np.uint8)
@@ -199,8 +200,9 @@ any_space = st.recursive(
 )
 
 
+@pytest.mark.sweep
 @given(space=any_space, stored=st.sampled_from(["", "-arrow", "-parquet"]), seed=st.integers(0, 9))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=repetitions(40, least=16), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_generated_spaces_come_back_equal(
     space: spaces.Space[Any], stored: str, seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

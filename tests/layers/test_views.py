@@ -19,6 +19,7 @@ from rlds_kit.base.errors import SpecError
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tools.compare import diff
 from tests.layers.recording import record
+from tests.repetitions import repetitions
 
 LENGTHS = (6, 9)
 SOURCES = ("anna", "bob", "critic")
@@ -138,8 +139,9 @@ def expected(said: list[Said], episode: int, field: str) -> dict[int, Any]:
     return found
 
 
+@pytest.mark.sweep
 @given(sayings())
-@settings(max_examples=60)
+@settings(max_examples=repetitions(60, least=24))
 def test_views_are_what_was_said(said: list[Said]) -> None:
     """Amended where an annotation counts, as recorded elsewhere, whoever says what and takes what back."""
     check(said)

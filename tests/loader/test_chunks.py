@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rlds_kit import Dataset, EpisodeEnd
 from tests.loader.recording import EpisodePlan, Plan, plain, plans, recorded
 from tests.loader.truth import ACTED, FLAGS, assert_batch, chunks, spec_leaves, true_episodes
+from tests.repetitions import repetitions
 
 Offsets = dict[str, list[int]]
 reaches = st.lists(st.integers(-6, 6), min_size=1, max_size=5)
@@ -22,8 +23,9 @@ def _offsets(draw: st.DrawFn, plan: Plan) -> Offsets:
     return {name: draw(reaches) for name in draw(st.lists(st.sampled_from(names), min_size=1, unique=True))}
 
 
+@pytest.mark.sweep
 @given(plan=plans(), pad=st.sampled_from(("none", "zero", "repeat")), data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=repetitions(60, least=24))
 def test_chunks_are_what_a_loop_over_the_steps_gives(plan: Plan, pad: str, data: st.DataObject) -> None:
     """Every value and mask of every chunk of any dataset, and how many chunks there are."""
     offsets = data.draw(_offsets(plan))

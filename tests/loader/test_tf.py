@@ -20,6 +20,7 @@ from rlds_kit.storage.recorder import Recorder
 from rlds_kit.storage.stacking import spec_at
 from tests.loader.recording import EpisodePlan, Plan, numbered, plain, plans, record, recorded
 from tests.loader.truth import TrueEpisode, true_episodes
+from tests.repetitions import repetitions
 from tests.storage.truth import same
 
 FLAGS = ("is_first", "is_last", "is_terminal")
@@ -74,8 +75,9 @@ def _assert_step(step: dict[str, Any], truth: TrueEpisode, row: int, spec: specs
         assert step[name] == truth.flags[name][row]
 
 
+@pytest.mark.sweep
 @given(plan=plans(max_episodes=3, max_length=12, info="none"))
-@settings(max_examples=40)
+@settings(max_examples=repetitions(40, least=16))
 def test_steps_are_those_that_were_recorded(plan: Plan) -> None:
     """Every field of every step: nests, text, ragged arrays, gaps, missing final observations, whatever the end."""
     with recorded(plan) as dataset:

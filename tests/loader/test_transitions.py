@@ -18,13 +18,15 @@ from rlds_kit.logger import EpisodeWriter
 from rlds_kit.storage.recorder import Recorder
 from tests.loader.recording import EpisodePlan, Plan, plain, plans, recorded, select_all
 from tests.loader.truth import assert_batch, transitions, true_episodes
+from tests.repetitions import repetitions
 
 gammas = st.sampled_from((1.0, 0.99, 0.5, 0.0))
 TRUNCATED = (EpisodeEnd.TRUNCATED, EpisodeEnd.INTERRUPTED, EpisodeEnd.INCOMPLETE)
 
 
+@pytest.mark.sweep
 @given(plan=plans(), n=st.integers(1, 10), gamma=gammas)
-@settings(max_examples=70)
+@settings(max_examples=repetitions(70, least=28))
 def test_transitions_are_what_a_loop_over_the_steps_gives(plan: Plan, n: int, gamma: float) -> None:
     """Every value, mask and flag of every transition of any dataset, and how many transitions there are."""
     with recorded(plan) as dataset:

@@ -15,13 +15,15 @@ from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from tests.loader.recording import NUMBERED, EpisodePlan, Plan, numbered, plain, plans, recorded, select_all
 from tests.loader.truth import assert_batch, flat, true_episodes, windows
+from tests.repetitions import repetitions
 from tests.storage.truth import same
 
 pads = st.sampled_from(("none", "zero", "repeat"))
 
 
+@pytest.mark.sweep
 @given(plan=plans(), length=st.integers(1, 12), stride=st.integers(1, 14), pad=pads)
-@settings(max_examples=60)
+@settings(max_examples=repetitions(60, least=24))
 def test_windows_are_what_a_loop_over_the_steps_gives(plan: Plan, length: int, stride: int, pad: str) -> None:
     """Every value, mask and flag of every window of any dataset, and how many windows there are."""
     with recorded(plan) as dataset:

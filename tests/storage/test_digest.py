@@ -9,7 +9,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rlds_kit
@@ -19,6 +19,7 @@ from rlds_kit.storage import filters
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
+from tests.repetitions import repetitions
 from tests.storage import strategies
 
 Given = Sequence[tuple[dict[str, Any], dict[str, Any] | None]]
@@ -47,7 +48,9 @@ def _digest(rows: Given, block_rows: int = 64, *, flush_each: int = 0, ending: A
         return read.content_digest
 
 
+@pytest.mark.sweep
 @given(strategies.rows(), st.sampled_from([1, 2, 64]), st.integers(0, 3))
+@settings(max_examples=repetitions(100, least=40))
 def test_block_layout_plays_no_part(rows: Given, block_rows: int, flush_each: int) -> None:
     """However rows are cut into blocks, the digest is the same."""
     assert _digest(rows, block_rows, flush_each=flush_each) == _digest(rows)

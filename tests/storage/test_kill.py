@@ -9,11 +9,12 @@ from typing import Final
 
 import pytest
 
+from tests.repetitions import repetitions
 from tests.storage.killing import Tally, kill_one, kill_one_of_two
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX's")
 
-KILLS: Final = 18
+KILLS: Final = repetitions(18, least=9)
 """Of each of four kinds."""
 
 
@@ -26,6 +27,7 @@ def _all(kills: Iterable[Callable[[], Tally]]) -> Tally:
     return total
 
 
+@pytest.mark.sweep
 def test_kills_of_a_process_with_one_environment(tmp_path: Path) -> None:
     """What one environment's recorder called durable is there after its process was killed."""
     total = _all(partial(kill_one, tmp_path / str(seed), seed, 1) for seed in range(KILLS))

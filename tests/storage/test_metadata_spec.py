@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rlds_kit
@@ -18,6 +18,7 @@ from rlds_kit.spec import value
 from rlds_kit.storage import metadata_spec
 from rlds_kit.storage.metadata_spec import MetadataSpec, union_of_all
 from rlds_kit.storage.recorder import Recorder
+from tests.repetitions import repetitions
 
 VALUES = st.one_of(
     st.none(),
@@ -47,7 +48,9 @@ def _spec(*episodes: tuple[dict[Any, Any], dict[Any, Any]]) -> specs.Spec:
     return found.to_spec()
 
 
+@pytest.mark.sweep
 @given(st.lists(st.tuples(METADATA, METADATA), min_size=1, max_size=4), st.integers(1, 2))
+@settings(max_examples=repetitions(100, least=40))
 def test_metadata_are_those_that_reading_every_episode_gives(
     tmp_path_factory: pytest.TempPathFactory, episodes: list[tuple[dict[str, Any], dict[str, Any]]], per_shard: int
 ) -> None:

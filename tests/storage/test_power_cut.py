@@ -17,6 +17,7 @@ from rlds_kit.storage.directory import DESCRIPTION, is_dataset
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.tools.upkeep.repair import repair
 from tests.power_cut import CUTS, Cut, Disk, Tree, restore
+from tests.repetitions import repetitions
 from tests.storage.killing import DECLARED, POLICIES, Promise, Tally, check, length_of, row_of
 from tests.storage.lanes import Lanes, Open, Source
 
@@ -129,7 +130,8 @@ def test_what_is_durable_survives(tmp_path: Path, form: str, policy: str, cut: C
     assert "data/dataset.json" in seen[2][1]
 
 
-@settings(max_examples=60)
+@pytest.mark.sweep
+@settings(max_examples=repetitions(60, least=24))
 @given(
     form=st.sampled_from(FORMS),
     policy=st.sampled_from(sorted(POLICIES)),

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rlds_kit
@@ -22,6 +22,7 @@ from rlds_kit.spec.value import MAX_NESTING
 from rlds_kit.storage.declared import MAX_LEAVES
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
+from tests.repetitions import repetitions
 from tests.storage import strategies
 from tests.storage.truth import Given, GivingRecorder, assert_same_steps, assert_whole, same
 
@@ -60,11 +61,13 @@ def _come_back(rows: Rows, block_rows: int = 64, declared: specs.Dict | None = N
         assert_same_steps(list(episode.steps), truth.steps())
 
 
+@pytest.mark.sweep
 @given(strategies.rows(), st.sampled_from(BLOCK_ROWS))
 @example([({"info": {"": 1}}, None), ({"info": {"": {}}}, None)], 64)
 @example([({"info": {"\ud800": 1}}, None), ({"info": {"\ud800": {"a": b""}}}, None)], 64)
 @example([({"info": np.array("a", "<U5")}, None), ({"info": np.array(3, ">i2")}, None)], 64)
 @example([({"x": {"(0)": 1, "[0]": 2, "~2(0)": 3}}, None)], 1)
+@settings(max_examples=repetitions(100, least=40))
 def test_any_rows_come_back(rows: Rows, block_rows: int) -> None:
     """Fields that come and go, of any shape and type, come back as they were."""
     _come_back(rows, block_rows)
@@ -123,12 +126,14 @@ def test_metadata_come_back(run: object, start: object, end: object, seed: objec
         assert same([read.seed, read.options, read.provenance], [seed, start, {"e": run, "p": end}])
 
 
+@pytest.mark.sweep
 @given(
     st.lists(strategies.rows(max_size=4), min_size=1, max_size=4),
     st.sampled_from(BLOCK_ROWS),
     st.integers(1, 3),
     st.randoms(use_true_random=False),
 )
+@settings(max_examples=repetitions(100, least=40))
 def test_interleaved_episodes_in_several_shards_come_back(
     episodes: list[Rows], block_rows: int, shard_episodes: int, dice: Any
 ) -> None:

@@ -216,3 +216,18 @@ def test_pages_of_others_cannot_connect(studio: Studio, headers: dict[str, str])
     with pytest.raises(WebSocketDisconnect) as raised, studio.client.websocket_connect(URL, headers=headers):
         pass  # pragma: no cover  it is not entered
     assert (raised.value.code, raised.value.reason) == (4403, "origin")
+
+
+def test_what_is_played_is_told_to_who_may_watch(studio: Studio) -> None:
+    """The designer of the study, reviewers, and who plays; others have an empty list, not an error."""
+    designer, player = studio.person(), studio.person(Role.PARTICIPANT)
+    study = studio.study(designer)
+    session, token = open_session(player, study)
+    place = f"/api/studies/{study.id}/sessions"
+    assert designer.get(place)["sessions"] == []
+    with playing(studio, token) as window:
+        window.begin()
+        for person in (designer, player, studio.person(Role.REVIEWER)):
+            assert [each["id"] for each in person.get(place)["sessions"]] == [session]
+        for person in (studio.person(), studio.person(Role.PARTICIPANT)):
+            assert person.get(place)["sessions"] == []

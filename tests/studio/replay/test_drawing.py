@@ -16,9 +16,9 @@ from rlds_kit.studio.replay import drawing
 from rlds_kit.studio.replay.drawing import Drawings
 
 
-def record(directory: Path, episodes: int = 1) -> list[uuid.UUID]:
+def record(directory: Path, episodes: int = 1, trouble: str = "") -> list[uuid.UUID]:
     """Episodes of a corridor."""
-    with GymnasiumLogger(gymnasium.make("rlds_kit_tests/Corridor-v0"), directory) as env:
+    with GymnasiumLogger(gymnasium.make("rlds_kit_tests/Corridor-v0", trouble=trouble), directory) as env:
         for seed in range(episodes):
             env.reset(seed=seed)
             for _ in range(2):
@@ -79,3 +79,15 @@ def test_pictures_take_a_limited_room(tmp_path: Path, monkeypatch: pytest.Monkey
         assert found.picture(str(tmp_path), episode, 0)
         with pytest.raises(ApiError, match="MiB"):
             found.picture(str(tmp_path), episode, 1)
+
+
+def test_an_environment_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps before are shown; of the others the page is told why there is no picture."""
+    with monkeypatch.context() as patch:
+        patch.setattr("time.sleep", lambda _: None)  # it did not hang when it was recorded
+        (episode,) = record(tmp_path, trouble="hang")
+    monkeypatch.setattr(drawing, "PICTURE_SECONDS", 1.0)
+    with drawings() as found:
+        assert found.picture(str(tmp_path), episode, 1)
+        with pytest.raises(ApiError, match="drew nothing for 1 seconds"):
+            found.picture(str(tmp_path), episode, 2)

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import rlds_kit
 from rlds_kit.cli import main
+from rlds_kit.loader.last_step import TEXTS, require_last_step
 from rlds_kit.logger import EpisodeWriter
 from tests.tfds_builders.shards.recorded import EPISODES, record
 
@@ -59,6 +60,17 @@ def test_observation_valid_is_a_field(recorded: Path, tmp_path: Path) -> None:
     assert CliRunner().invoke(main, [*arguments, "--observation-valid"]).exit_code == 0
     source = tfds.builder_from_directory(tmp_path / "out").as_data_source(split="train")
     assert all(step["observation_valid"] for step in source[0]["steps"])
+
+
+@pytest.mark.parametrize("last_step", ["zeros", "repeat", "drop"])
+def test_the_last_step_is_what_was_asked_for(recorded: Path, tmp_path: Path, last_step: str) -> None:
+    """Its action is zeros, the one before, or the step is not there; what was built says which."""
+    arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "array_record", "--executor", "serial"]
+    assert CliRunner().invoke(main, [*arguments, "--last-step", last_step]).exit_code == 0
+    builder = tfds.builder_from_directory(tmp_path / "out")
+    for made, episode in zip(builder.as_data_source(split="train"), rlds_kit.open(recorded).episodes, strict=True):
+        assert len(made["steps"]) == episode.length - (last_step == "drop")
+    assert TEXTS[require_last_step(last_step)] in builder.info.description
 
 
 def test_too_many_shards_are_an_error_without_a_traceback(recorded: Path, tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlds_kit.tools.plot.bins import Bins, bins_of_tallies, bins_of_values
 from rlds_kit.tools.plot.tally import TINY, Tally
+from tests.repetitions import repetitions
 
 FINITE = st.one_of(
     st.floats(-1e99, 1e99).filter(lambda number: abs(number) >= TINY),
@@ -28,7 +29,9 @@ def middles(bins: Bins) -> list[float]:
     return ((bins.edges[:-1] + bins.edges[1:]) / 2).tolist()
 
 
+@pytest.mark.sweep
 @given(SAMPLES, st.integers(2, 256))
+@settings(max_examples=repetitions(100, least=40))
 def test_values_have_a_bin_or_are_few(samples: list[list[float]], most: int) -> None:
     """Edges ascend; no more bins than asked for; each dataset has at most two percent of its values beyond an edge."""
     edges, _ = bins_of_values([np.array(sample) for sample in samples], most)
@@ -39,7 +42,9 @@ def test_values_have_a_bin_or_are_few(samples: list[list[float]], most: int) -> 
         assert np.sum(np.array(sample) > (edges[-1] if sample else 0)) <= 0.02 * len(sample)
 
 
+@pytest.mark.sweep
 @given(SAMPLES, st.integers(2, 256))
+@settings(max_examples=repetitions(100, least=40))
 def test_bins_of_tallies_count_as_numpy_does(samples: list[list[float]], most: int) -> None:
     """All cells of a tally lie in one bin each, so that counts by cells are those of the numbers."""
     tallies = [tally(sample) for sample in samples]

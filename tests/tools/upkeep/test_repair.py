@@ -22,6 +22,7 @@ from rlds_kit.tools.upkeep.repair import RepairReport, repair
 from rlds_kit.tools.upkeep.repair_episode import Loss
 from rlds_kit.tools.upkeep.survey import Survey, survey
 from rlds_kit.tools.upkeep.verify import verify
+from tests.repetitions import repetitions
 from tests.tools.upkeep import foreign_records
 from tests.tools.upkeep.mending import (
     BLOCKS_OF_4,
@@ -320,6 +321,7 @@ def test_second_repair_remembers_what_the_first_one_lost(tmp_path: Path) -> None
     assert [before[0][0], before[0][1] - 4, before[0][2] - 4] in after
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("case", ["blocks", "single rows", "several shards", "killed", "killed, single rows"])
 def test_any_damage_yields_no_wrong_step(tmp_path: Path, case: str) -> None:
     """Flips, zeroed and cut ranges anywhere: the copy verifies, and its steps are the original's or lack fields."""
@@ -330,7 +332,7 @@ def test_any_damage_yields_no_wrong_step(tmp_path: Path, case: str) -> None:
     else:
         source = record(tmp_path / "d", policy=policy, max_shard_episodes=1 if case == "several shards" else None)
     original = content(source)
-    for number in range(40):
+    for number in range(repetitions(40, least=16)):
         path = rng.choice(shards_in(source))
         raw = path.read_bytes()
         position = rng.randrange(len(raw.rstrip(b"\0")))

@@ -15,6 +15,7 @@ from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from rlds_kit.tools.upkeep.repair import repair
 from rlds_kit.tools.upkeep.verify import verify
+from tests.repetitions import repetitions
 from tests.storage.strategies import rows
 from tests.storage.truth import Given, GivingRecorder, assert_whole
 
@@ -70,7 +71,12 @@ def test_last_action_without_an_observation_after_it_is_kept(tmp_path: Path, pol
     assert_whole(rlds_kit.open(tmp_path / "copy"), given_episodes)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@pytest.mark.sweep
+@settings(
+    max_examples=repetitions(60, least=24),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(st.lists(episodes, min_size=1, max_size=3), st.sampled_from(POLICIES))
 def test_repair_of_an_undamaged_dataset_keeps_every_digest(
     given_episodes: list[tuple[list[Row], bool, EpisodeEnd]], policy: FlushPolicy
