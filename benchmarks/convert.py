@@ -4,10 +4,10 @@
     python benchmarks/convert.py --quick      a look at small inputs
     python benchmarks/convert.py --only floats --before ../other      also another checkout, in turn
 
-One recording, made with rlds_kit's logger, is written in every format: by `rlds-kit convert`, as HDF5 of D4RL's layout,
-and by TFDS. Megabytes are those of the steps before compression, so that formats compare. Imports are not counted. Every
-conversion of ours compares what it wrote with what it read, and syncs it; no peer does, and TFDS's loop writes nothing.
-Inputs are kept below --workdir.
+One recording, made with rlds_kit's logger, is written in every format: by `rlds-kit convert`, as HDF5 and NPZ of D4RL's
+layout, and by TFDS. Megabytes are those of the steps before compression, so that formats compare. Imports are not
+counted. Every conversion of ours compares what it wrote with what it read, and syncs it; no peer does, and TFDS's loop
+writes nothing. Inputs are kept below --workdir.
 """
 
 import argparse
@@ -60,7 +60,7 @@ PEERS: Final = {
     "arrays": Peer("h5py copies the file, with gzip level 1", "h5py"),
     "npz": Peer("NumPy copies the file", "numpy"),
 }
-"""What comes nearest to a copy by the package whose format it is. EnvLogger and LeRobot need environments of their own."""
+"""What comes nearest to a copy by the package of a format; EnvLogger and LeRobot need environments of their own."""
 
 Results = dict[str, dict[str, list[dict[str, Any]]]]
 
