@@ -4,16 +4,17 @@
     python benchmarks/convert.py --quick      a look at small inputs
     python benchmarks/convert.py --only floats --before ../other      also another checkout, in turn
 
-One recording, made with rlds_kit's logger, is written in every format: by `rlds-kit convert`, as HDF5 of D4RL's layout,
-and by TFDS. Megabytes are those of the steps before compression, so that formats compare. Imports are not counted. Every
-conversion of ours compares what it wrote with what it read, and syncs it; no peer does, and TFDS's loop writes nothing.
-Inputs are kept below --workdir.
+One recording, made with rlds_kit's logger, is written in every format: by `rlds-kit convert`, as HDF5 and NPZ of D4RL's
+layout, and by TFDS. Megabytes are those of the steps before compression, so that formats compare. Imports are not
+counted. Every conversion of ours compares what it wrote with what it read, and syncs it; no peer does, and TFDS's loop
+writes nothing. Inputs are kept below --workdir.
 """
 
 import argparse
 import json
 import os
 import platform
+import re
 import statistics
 import sys
 from collections.abc import Iterator
@@ -60,7 +61,7 @@ PEERS: Final = {
     "arrays": Peer("h5py copies the file, with gzip level 1", "h5py"),
     "npz": Peer("NumPy copies the file", "numpy"),
 }
-"""What comes nearest to a copy by the package whose format it is. EnvLogger and LeRobot need environments of their own."""
+"""What comes nearest to a copy by the package of a format; EnvLogger and LeRobot need environments of their own."""
 
 Results = dict[str, dict[str, list[dict[str, Any]]]]
 
@@ -115,14 +116,14 @@ def main() -> None:
     """Measures, and prints Markdown or JSON; what it is doing goes to standard error."""
     arguments = _arguments()
     results: Results = {}
-    for given in _inputs(quick=arguments.quick):
+    for given in _inputs(arguments.steps, quick=arguments.quick):
         if arguments.only not in given.title:
             continue
         _say(f"{given.title}: preparing")
         folder = prepare(given, arguments.workdir.expanduser() / "pipelines")
         step_bytes = _step_bytes(folder)
         for number in range(arguments.rounds):
-            chosen = [each for each in ways(arguments.before) if arguments.way in each.name]
+            chosen = [each for each in ways(arguments.before) if re.search(arguments.way, each.name)]
             for way in chosen[:: 1 if number % 2 == 0 else -1]:
                 result = _run(HERE / "convert_side" / "play.py", way.way, _source(folder / way.files), *way.options)
                 result["mb_per_s"] = result["steps"] * step_bytes / result["seconds"] / 1e6
@@ -134,9 +135,9 @@ def main() -> None:
     print(json.dumps(results) if arguments.json else report)
 
 
-def _inputs(*, quick: bool) -> Iterator[Input]:
+def _inputs(steps: int, *, quick: bool) -> Iterator[Input]:
     yield Input("210 x 160 x 3 Atari frames", "ale", 100 if quick else 2_600)
-    yield Input("17 floats", "vectors", 5_000 if quick else 200_000)
+    yield Input("17 floats", "vectors", 5_000 if quick else steps)
 
 
 def prepare(given: Input, workdir: Path) -> Path:
@@ -257,7 +258,8 @@ def _arguments() -> argparse.Namespace:
     cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
     parser.add_argument("--quick", action="store_true", help="small inputs")
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance floats")
-    parser.add_argument("--way", default="", help="only what has this in its name, for instance arrays")
+    parser.add_argument("--way", default="", help="only what this regular expression finds, for instance arrays")
+    parser.add_argument("--steps", type=int, default=200_000, help="of 17 floats")
     parser.add_argument("--before", type=Path, help="another checkout of rlds_kit, to compare with")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")

@@ -11,6 +11,7 @@ import bisect
 import contextlib
 import itertools
 import math
+import operator
 import tokenize
 import zipfile
 import zlib
@@ -68,7 +69,7 @@ class ArraysReader:
             declared = (name for name in (OBSERVATIONS, ACTIONS, REWARDS) if name in tree)
             self.spec = specs.Dict({NAMES[name]: _spec(tree[name]) for name in declared})
             self.metadata: Mapping[str, Any] = _metadata(tree, self._steps)
-            self._row_bytes = sum(bytes_of_row(tree[name]) for name in (*self._steps, NEXT) if name in tree)
+            self._row_bytes = sum(bytes_of_row(chosen(tree[name], each)) for name, each in self._steps.items())
 
     def __len__(self) -> int:
         return len(self._ends.after)
@@ -97,14 +98,16 @@ class ArraysReader:
     def _stretch(self, tree: Tree, bounds: Sequence[int]) -> Iterator[ForeignEpisode]:
         """Episodes whose rows are read together: a chunk is decompressed at each read of a part of it."""
         first, last = bounds[0], bounds[-1]
-        names = [name for name in (*self._steps, NEXT) if name in tree]
         stretch = {
-            name: mapped(lambda each: each[first:last], chosen(tree[name], self._steps.get(name, True)))
-            for name in names
+            name: mapped(lambda each: each[first:last], chosen(tree[name], stepped))
+            for name, stepped in self._steps.items()
         }
+        finals = [end - 1 for end in bounds[1:]]
+        following = mapped(lambda each: each[finals], tree[NEXT]) if NEXT in tree else None
         ends = self._ends.between(first, last)
-        for begin, end in itertools.pairwise(bounds):
-            found = flat_episode(stretch, self._steps, ends, begin - first, end - first)
+        for number, (begin, end) in enumerate(itertools.pairwise(bounds)):
+            final = None if following is None else mapped(operator.itemgetter(slice(number, number + 1)), following)
+            found = flat_episode(stretch, self._steps, ends, begin - first, end - first, final)
             yield ForeignEpisode(
                 Rows.of(found.observed),
                 Rows.of(found.acted),

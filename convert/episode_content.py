@@ -8,7 +8,7 @@ many of them follow each other, and their bytes. So a column is as good as its r
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +19,7 @@ from rlds_kit.convert.rows import Rows
 from rlds_kit.storage.array_rows import length_of, value_at
 
 _INT64: Final = range(-(2**63), 2**63)
+_PLAIN: Final = frozenset((str, bytes, type(None), dict))
 _ABSENT: Final = b"absent"
 
 
@@ -109,13 +110,8 @@ class _Streams:
         match value:
             case np.ndarray():
                 self.put(path, _kind(value.dtype, value.shape), value.tobytes())
-            case None:
-                self.put(path, b"none", b"")
-            case str():
-                text = value.encode("utf-8", "surrogatepass")
-                self.put(path, b"text %d" % len(text), text)
-            case bytes():
-                self.put(path, b"bytes %d" % len(value), value)
+            case None | str() | bytes():
+                self.put(path, *_plain(value))
             case Mapping():
                 self.put(path, _keys(value), b"")
                 for key, each in value.items():
@@ -139,6 +135,9 @@ class _Streams:
             self.put(path, _keys(column), b"", count)
             for key, each in column.items():
                 self.add_column(f"{path}/{key!r}", each, count)
+        elif isinstance(column, list) and _is_one(column[:count]):
+            kind, text = _plain(column[0])
+            self.put(path, kind, text * count, count)
         else:
             for row in range(count):
                 self.add(path, value_at(column, row))
@@ -170,6 +169,26 @@ class _Stream:
         if self._count:
             self._kinds.update(b"%d %d " % (self._count, len(self._kind)) + self._kind)
         self._count = 0
+
+
+def _is_one(values: Sequence[Any]) -> bool:
+    """Whether all values are one text, None or the empty dict: the task of an episode, and most infos."""
+    first = values[0]
+    if not isinstance(first, str | bytes | None) and first != {}:
+        return False
+    return set(map(type, values)) == {type(first)} <= {str, bytes, type(None), dict} and values.count(first) == len(
+        values
+    )
+
+
+def _plain(value: str | bytes | Mapping[Any, Any] | None) -> tuple[bytes, bytes]:
+    """The kind and the bytes of a value that is no number and has no parts."""
+    if isinstance(value, str):
+        text = value.encode("utf-8", "surrogatepass")
+        return b"text %d" % len(text), text
+    if isinstance(value, bytes):
+        return b"bytes %d" % len(value), value
+    return (b"none", b"") if value is None else (_keys(value), b"")
 
 
 def _keys(value: Mapping[Any, Any]) -> bytes:

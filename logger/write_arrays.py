@@ -1,6 +1,7 @@
 """Makes a dataset of arrays that hold many episodes, in one call."""
 
 import inspect
+import operator
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Unpack
@@ -11,7 +12,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base.errors import RldsKitError, SpecError
 from rlds_kit.base.step import DECLARED_FIELDS, FLAGS, IS_FIRST, IS_LAST
 from rlds_kit.dataset.dataset import Dataset, open_dataset
-from rlds_kit.episode.array_ends import MASKS, NEXT, TERMINALS, TIMEOUTS, VALIDS, ends_of
+from rlds_kit.episode.array_ends import MASKS, NEXT, TERMINALS, TIMEOUTS, VALIDS, ends_of, mapped
 from rlds_kit.episode.flat_arrays import METADATA, NAMES, FlatEpisode, flat_episode
 from rlds_kit.episode.flat_steps import step_episodes
 from rlds_kit.logger.batch_fields import as_array
@@ -168,7 +169,8 @@ def _transitions(tree: dict[str, Any], rows: int) -> Iterator[FlatEpisode]:
     steps = {name: True for name in tree if name not in (NEXT, TERMINALS, TIMEOUTS)}
     begin = 0
     for end in ends.after:
-        yield flat_episode(tree, steps, ends, begin, end)
+        final = mapped(operator.itemgetter(slice(end - 1, end)), tree[NEXT]) if NEXT in tree else None
+        yield flat_episode(tree, steps, ends, begin, end, final)
         begin = end
 
 

@@ -23,6 +23,8 @@ from rlds_kit.base.errors import FormatError, SpecError
 from rlds_kit.base.origin import SOURCE, lossy_of
 from rlds_kit.base.step import ACTION, DECLARED_FIELDS, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS
 from rlds_kit.base.step import EpisodeEnd as End
+from rlds_kit.convert.envlogger.columns import Layouts, OtherLayoutError, Stretch, joined, repeated
+from rlds_kit.convert.envlogger.layout import Constant, Items, Node
 from rlds_kit.convert.envlogger.recording import Record, Value, decode
 from rlds_kit.convert.envlogger.scan import (
     LAST,
@@ -35,7 +37,8 @@ from rlds_kit.convert.envlogger.scan import (
     shards_of,
 )
 from rlds_kit.convert.envlogger_storage_pb2 import Data
-from rlds_kit.convert.protocol import ForeignEpisode, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Loss, Row
+from rlds_kit.convert.rows import Rows
 from rlds_kit.riegeli import RecordReader
 
 METADATA_FILE: Final = "metadata.riegeli"
@@ -94,8 +97,9 @@ class EnvLoggerReader:
         self.losses[:] = [*self._lost, *found.losses] if begin == 0 else []
         for shard, episodes in groupby(found.episodes[begin:end], lambda each: each.shard):
             with RecordReader(shard / STEPS_FILE, recovery=lambda _: True) as reader:
+                layouts = Layouts()
                 for stored in episodes:
-                    yield episode_of(_records(reader, stored), self._metadata_at(shard, stored.about))
+                    yield _episode(_data(reader, stored), stored, self._metadata_at(shard, stored.about), layouts)
 
     def _scan(self, progress: Callable[[int], None] = lambda _: None) -> Scan:
         if self._scanned is None:
@@ -166,15 +170,114 @@ def _parsed(data: bytes, place: str) -> Value:
         raise FormatError(f"{place}: {error}") from error
 
 
-def _records(reader: RecordReader, stored: StoredEpisode) -> list[Record]:
+def _data(reader: RecordReader, stored: StoredEpisode) -> list[bytes]:
+    """The records of an episode."""
     reader.seek(stored.position)
-    return [_record(reader.read_record(), stored.shard, stored.number + step) for step in range(stored.steps)]
+    found = []
+    for step in range(stored.steps):
+        data = reader.read_record()
+        if data is None:
+            place = f"{stored.shard / STEPS_FILE}, step {stored.number + step}"
+            raise FormatError(f"{place}: expected a step, but the file ends: it changed while it was read")
+        found.append(data)
+    return found
 
 
-def _record(data: bytes | None, shard: Path, number: int) -> Record:
+def _episode(data: Sequence[bytes], stored: StoredEpisode, about: Value, layouts: Layouts) -> ForeignEpisode:
+    """An episode as columns, or as rows if its steps do not make columns."""
+
+    def record(step: int) -> Record:
+        return _record(data[step], stored.shard, stored.number + step)
+
+    try:
+        observed, acted = _columns(layouts.stretches(data))
+    except OtherLayoutError:
+        return episode_of([record(step) for step in range(len(data))], about)
+    return _with_metadata(observed, acted, record(len(data) - 1), about)
+
+
+def _columns(stretches: Sequence[Stretch]) -> tuple[Rows, Rows]:
+    """The two sides of an episode; an action stands with the observation that it was applied to.
+
+    Raises:
+      OtherLayoutError: something in the steps makes no column.
+    """
+    observed, acted = _Parts(), _Parts()
+    row = 0
+    for each in stretches:
+        match each.node:
+            case Items(
+                _,
+                {
+                    0: Items(_, {0: Constant(int()), 1: reward, 2: discount, 3: observation} as four),
+                    1: action,
+                    2: custom,
+                } as three,
+            ) if (len(four), len(three)) == (4, 3):
+                pass
+            case _:
+                raise OtherLayoutError
+        own = _fields_of(each, custom)
+        observed.add(row, len(each), {OBSERVATION: recordable(each.column(observation)), **own[0]})
+        if row:
+            found = {name: node for name, node in ((REWARD, reward), (DISCOUNT, discount)) if not _is_nothing(node)}
+            done = {name: recordable(each.column(node)) for name, node in ({ACTION: action} | found).items()}
+            acted.add(row - 1, len(each), done | own[1])
+        elif len(each) > 1:
+            raise OtherLayoutError
+        row += len(each)
+    return observed.rows(row), acted.rows(row - 1)
+
+
+def _fields_of(stretch: Stretch, custom: Node) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The columns of what `step_fn` returned, as fields of the observation, and of the action that led to it."""
+    if isinstance(custom, Constant):
+        sides = fields_of(custom.value)
+        return tuple({name: repeated(each, len(stretch)) for name, each in side.items()} for side in sides)  # type: ignore[return-value]  # two
+    if not isinstance(custom, Items) or custom.kind is not dict:
+        return fields_of(stretch.column(custom))
+    columns = {name: stretch.column(each) for name, each in custom.items.items()}
+    extra = custom.items.get(EXTRA)
+    if extra is not None:
+        if not isinstance(extra, Items):
+            raise OtherLayoutError
+        columns[EXTRA] = {name: _named_columns(stretch, each) for name, each in extra.items.items()}
+    return fields_of(columns)
+
+
+def _named_columns(stretch: Stretch, node: Node) -> Any:
+    """Columns by name; none of a dict that is empty in all steps."""
+    return {} if isinstance(node, Constant) and node.value == {} else stretch.column(node)
+
+
+def _is_nothing(node: Node) -> bool:
+    return isinstance(node, Constant) and node.value is None
+
+
+class _Parts:
+    """Columns of consecutive steps."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[Any]] = {}
+        self._begin: dict[str, int] = {}
+        self._end: dict[str, int] = {}
+
+    def add(self, begin: int, count: int, columns: Mapping[str, Any]) -> None:
+        """Adds the columns of some steps."""
+        for name, column in columns.items():
+            if self._end.get(name, begin) != begin:
+                raise OtherLayoutError
+            self._begin.setdefault(name, begin)
+            self._parts.setdefault(name, []).append(column)
+            self._end[name] = begin + count
+
+    def rows(self, length: int) -> Rows:
+        """All steps."""
+        return Rows({name: joined(parts) for name, parts in self._parts.items()}, length, self._begin)
+
+
+def _record(data: bytes, shard: Path, number: int) -> Record:
     place = f"{shard / STEPS_FILE}, step {number}"
-    if data is None:
-        raise FormatError(f"{place}: expected a step, but the file ends: it changed while it was read")
     match _parsed(data, place):
         case ((int(step_type), reward, discount, observation), action, custom_data):
             return Record(step_type, reward, discount, observation, action, custom_data)
@@ -189,13 +292,21 @@ def episode_of(records: Sequence[Record], about: Value) -> ForeignEpisode:
       records: from a first step on.
       about: its metadata.
     """
+    rows = [fields_of(record.custom_data) for record in records]
+    observed = [
+        {OBSERVATION: recordable(record.observation)} | own for record, (own, _) in zip(records, rows, strict=True)
+    ]
+    acted = [_acted(record) | own for record, (_, own) in zip(records[1:], rows[1:], strict=True)]
+    return _with_metadata(observed, acted, records[-1], about)
+
+
+def _with_metadata(observed: Sequence[Row], acted: Sequence[Row], last: Record, about: Value) -> ForeignEpisode:
     about = recordable(about)
     metadata, extra = _split(about) if is_named(about) else ({} if about is None else {EPISODE_METADATA: about}, {})
-    rows = [fields_of(record.custom_data) for record in records]
-    end = natural_end(records[-1], len(records))
+    end = natural_end(last, len(observed))
     episode = ForeignEpisode(
-        [{OBSERVATION: recordable(record.observation)} | own for record, (own, _) in zip(records, rows, strict=True)],
-        [_acted(record) | own for record, (_, own) in zip(records[1:], rows[1:], strict=True)],
+        observed,
+        acted,
         end,
         terminated=end is End.TERMINATED,
         truncated=end is End.TRUNCATED,

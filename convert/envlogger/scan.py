@@ -9,6 +9,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from rlds_kit.base.errors import FormatError
+from rlds_kit.convert.envlogger.layout import end_of_type
 from rlds_kit.convert.envlogger.recording import decode, read_shard
 from rlds_kit.convert.envlogger_storage_pb2 import Data
 from rlds_kit.convert.protocol import Loss
@@ -18,6 +19,7 @@ from rlds_kit.riegeli.recovery import SkippedRegion
 STEPS_FILE: Final = "steps.riegeli"
 METADATA_OF_EPISODES: Final = "episode_metadata.riegeli"
 OFFSETS_FILE: Final = "step_offsets.riegeli"
+_MOST: Final = 4096
 FIRST: Final = 0
 MID: Final = 1
 LAST: Final = 2
@@ -119,9 +121,19 @@ def _scan_steps(shard: Path, found: Scan) -> int:
 def _types(reader: RecordReader, shard: Path, regions: Sequence[SkippedRegion]) -> Iterator[tuple[int, bool, int]]:
     """Number of a step, whether damaged bytes stand before it, and its type."""
     damaged = 0
+    ends: dict[int, int | None] = {}
+    types: dict[bytes, int] = {}
     for number, data in enumerate(reader):
         is_broken, damaged = len(regions) > damaged, len(regions)
-        yield number, is_broken, _type_of(data, f"{shard / STEPS_FILE}, step {number}")
+        # Steps of one length have few beginnings, which determine their types.
+        end = ends.get(len(data))
+        known = None if end is None else types.get(data[:end])
+        if known is None:
+            known = _type_of(data, f"{shard / STEPS_FILE}, step {number}")
+            end = ends[len(data)] = end_of_type(data)
+            if end is not None and len(types) < _MOST:
+                types[data[:end]] = known
+        yield number, is_broken, known
 
 
 def _type_of(data: bytes, place: str) -> int:

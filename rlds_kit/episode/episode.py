@@ -1,6 +1,7 @@
 """One recorded episode: its steps, its fields, how it ended."""
 
 import datetime as dt
+import functools
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, overload
@@ -117,14 +118,12 @@ class Episode:
     @property
     def terminated(self) -> bool:
         """Gymnasium's flag of the last step, as recorded."""
-        end = self._reader().end()
-        return end is not None and end.terminated
+        return self._end is not None and self._end.terminated
 
     @property
     def truncated(self) -> bool:
         """Gymnasium's flag of the last step, as recorded; it may be set together with `terminated`."""
-        end = self._reader().end()
-        return end is not None and end.truncated
+        return self._end is not None and self._end.truncated
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -133,24 +132,29 @@ class Episode:
         Raises:
           DamagedError: the record that contains it is damaged.
         """
-        reader = self._reader()
-        metadata = value.decode_stored_dict(reader.start().metadata, "metadata of the start", reader.place)
-        end = reader.end()
-        if end is None:
+        place = self._reader().place
+        metadata = value.decode_stored_dict(self._start.metadata, "metadata of the start", place)
+        if self._end is None:
             return metadata
-        return metadata | value.decode_stored_dict(end.metadata, "metadata of the end", reader.place)
+        return metadata | value.decode_stored_dict(self._end.metadata, "metadata of the end", place)
+
+    @functools.cached_property
+    def _start(self) -> pb.EpisodeStart:
+        return self._reader().start()
+
+    @functools.cached_property
+    def _end(self) -> pb.EpisodeEnd | None:
+        return self._reader().end()
 
     @property
     def seed(self) -> Any:  # whatever the environment takes
         """The seed of the reset that began the episode."""
-        reader = self._reader()
-        return value.decode_stored(reader.start().seed, "the seed", reader.place)
+        return value.decode_stored(self._start.seed, "the seed", self._reader().place)
 
     @property
     def options(self) -> Any:  # whatever the environment takes
         """The options of the reset that began the episode."""
-        reader = self._reader()
-        return value.decode_stored(reader.start().options, "options of the reset", reader.place)
+        return value.decode_stored(self._start.options, "options of the reset", self._reader().place)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -160,8 +164,7 @@ class Episode:
     @property
     def own_provenance(self) -> dict[str, Any]:
         """The part of `provenance` that was recorded with this episode alone."""
-        reader = self._reader()
-        return value.decode_stored_dict(reader.start().provenance, "provenance", reader.place)
+        return value.decode_stored_dict(self._start.provenance, "provenance", self._reader().place)
 
     @property
     def run_environment(self) -> dict[str, Any]:
@@ -186,7 +189,7 @@ class Episode:
     @property
     def started(self) -> dt.datetime:
         """When recording began, in UTC."""
-        seconds, nanoseconds = divmod(self._reader().start().started_unix_ns, 10**9)
+        seconds, nanoseconds = divmod(self._start.started_unix_ns, 10**9)
         moment = dt.datetime.fromtimestamp(seconds, dt.UTC)
         return moment.replace(microsecond=nanoseconds // 1000)
 

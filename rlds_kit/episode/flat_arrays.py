@@ -75,7 +75,9 @@ def steps_in(tree: Tree, rows: int) -> dict[str, Any]:
     return {name: per_step(node) for name, node in tree.items() if name not in (NEXT, TERMINALS, TIMEOUTS, METADATA)}
 
 
-def flat_episode(tree: Tree, steps: Mapping[str, Any], ends: Ends, begin: int, end: int) -> FlatEpisode:
+def flat_episode(
+    tree: Tree, steps: Mapping[str, Any], ends: Ends, begin: int, end: int, final: Any = None
+) -> FlatEpisode:
     """The episode of some rows. Its final observation is the next one of its last row; without any it is missing.
 
     Args:
@@ -84,14 +86,14 @@ def flat_episode(tree: Tree, steps: Mapping[str, Any], ends: Ends, begin: int, e
       ends: of all episodes.
       begin: its first row.
       end: the row after its last one.
+      final: its final observation, `[1, ...]`; None: not known.
     """
     columns = {
         _field(name): mapped(lambda array: array[begin:end], chosen(tree[name], stepped))
         for name, stepped in steps.items()
     }
     rows = count = end - begin
-    if NEXT in tree:
-        final = mapped(lambda array: array[end - 1 : end], tree[NEXT])
+    if final is not None:
         columns[OBSERVATION] = _joined(columns[OBSERVATION], final)
         rows += 1
     acted = {name: columns.pop(name) for name in (ACTION, REWARD) if name in columns}

@@ -21,7 +21,7 @@ from rlds_kit.storage.array_rows import ArrayRows, Nest, value_at
 from rlds_kit.storage.buffer import column_of
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.declared import DeclaredFields
-from rlds_kit.storage.leaf import ColumnKey, Kind, Leaves, field_of
+from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, Kind, Leaves, field_of
 from rlds_kit.storage.row_buffer import RowBuffer
 
 _DTYPES: Final = frozenset(map(np.dtype, NUMERIC))
@@ -29,8 +29,16 @@ _DTYPES: Final = frozenset(map(np.dtype, NUMERIC))
 _BUFFER_BYTES: Final = 1 << 30
 _VALUE_BYTES: Final = 16
 """Approximate memory of a value that is no array."""
-PLAIN: Final[dict[type, Kind]] = {str: pb.TEXT, bytes: pb.BYTES, float: pb.FLOAT, bool: pb.BOOL, type(None): pb.NONE}
-"""Types whose values all go to one column, which is that of the first one; ints may need more than 64 bits."""
+PLAIN: Final[dict[type, Kind]] = {
+    str: pb.TEXT,
+    bytes: pb.BYTES,
+    float: pb.FLOAT,
+    bool: pb.BOOL,
+    type(None): pb.NONE,
+    dict: pb.TREE,
+}
+"""Types whose values all go to one column, which is that of the first one; ints may need more than 64 bits, and dicts
+must be empty, as most infos are."""
 
 
 class NotColumnsError(Exception):
@@ -186,7 +194,7 @@ def _side(
         try:
             spec = None if fields.takes_any(name) else fields.declared.fields.get(name)
             parts = list(_parts(values, len(rows), spec))
-            if not is_each(own.keys, parts):
+            if not is_each(own.keys, parts) or any(key.kind == pb.TREE and item != EMPTY_DICT for key, item in own):
                 raise NotColumnsError
             numbers = np.arange(rows.start, rows.stop)
             result.known.extend(_column(key, numbers, part) for key, part in zip(own.keys, parts, strict=True))
@@ -226,10 +234,13 @@ def _parts(values: Nest, rows: int, spec: specs.Spec | None) -> Iterator[np.ndar
             raise NotColumnsError
         yield array
     elif type(values) is list:
-        kinds = set(map(type, values[:rows]))
-        if len(kinds) > 1 or not kinds <= PLAIN.keys() or not (spec is None or fits_by_form(spec, values[0])):
+        found = values[:rows]
+        kinds = set(map(type, found))
+        if kinds == {dict} and any(found):  # they have values of their own
             raise NotColumnsError
-        yield values[:rows]
+        if len(kinds) > 1 or not kinds <= PLAIN.keys() or not (spec is None or fits_by_form(spec, found[0])):
+            raise NotColumnsError
+        yield found
     else:
         raise NotColumnsError
 
@@ -237,7 +248,7 @@ def _parts(values: Nest, rows: int, spec: specs.Spec | None) -> Iterator[np.ndar
 def _column(key: ColumnKey, rows: np.ndarray, values: np.ndarray | list[Any]) -> Column:
     if isinstance(values, np.ndarray):
         return Column(key, rows, values)
-    return column_of(key, rows, values)
+    return column_of(key, rows, [EMPTY_DICT] * len(rows) if key.kind == pb.TREE else values)
 
 
 def _is_in_memory(values: Nest) -> bool:

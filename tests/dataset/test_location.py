@@ -184,12 +184,12 @@ SLOWLY = """
 import pathlib, sys, time
 import rlds_kit
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
-end = EpisodeRecorder.end
-def slowly(self, *given, **named):
+extend = EpisodeRecorder.extend
+def slowly(self, *given):
     pathlib.Path(sys.argv[2]).touch()
     time.sleep(0.05)
-    end(self, *given, **named)
-EpisodeRecorder.end = slowly
+    extend(self, *given)
+EpisodeRecorder.extend = slowly
 print(rlds_kit.open(sys.argv[1], split="train").path)
 """
 

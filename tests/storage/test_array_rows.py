@@ -33,8 +33,14 @@ def columns(draw: st.DrawFn, rows: int, depth: int = 2) -> Any:
     if kind == "tuple":
         return tuple(draw(st.lists(columns(rows, depth - 1), min_size=1, max_size=2)))
     if kind == "list":
-        alike = st.sampled_from((st.none(), st.booleans(), strategies.floats, strategies.text, st.binary(max_size=3)))
-        values = draw(alike) if draw(st.booleans()) else strategies.values
+        kinds: tuple[st.SearchStrategy[Any], ...] = (
+            st.none(),
+            st.booleans(),
+            strategies.floats,
+            strategies.text,
+            st.just({}),
+        )
+        values = draw(st.sampled_from((strategies.values, *kinds)))
         return draw(st.lists(values, min_size=rows, max_size=rows))
     shape = draw(strategies.shapes)
     found = draw(strategies.array_like(draw(strategies.any_dtypes), (rows, *shape)))
@@ -99,6 +105,17 @@ def test_arrays_have_the_content_of_rows(data: st.DataObject) -> None:
                 episode.end(EpisodeEnd.TRUNCATED)
             found.append(_content(directory)[0])
         assert found[0] == found[1]
+
+
+def test_dicts_and_tuples_that_are_one_value(tmp_path: Path) -> None:
+    """An undeclared tuple is recorded as a whole; only a dict that is empty is the empty dict."""
+    observed = ArrayRows({"a": ([{}, {}],), "b": [{}, {}], "c": [{}, {1: 2}], "d": {"e": [{}, {}]}}, 2)
+    with Recorder(tmp_path) as recorder:
+        episode = recorder.start_episode()
+        episode.extend(observed, ArrayRows({}, 1))
+        episode.end(EpisodeEnd.TRUNCATED)
+    first, last = ([step[name] for name in "abcd"] for step in rlds_kit.open(tmp_path).episodes[0].steps)
+    assert (first, last) == ([({},), {}, {}, {"e": {}}], [({},), {}, {1: 2}, {"e": {}}])
 
 
 def test_many_blocks_are_the_rows(tmp_path: Path) -> None:

@@ -1,0 +1,157 @@
+"""Decodes the steps of an episode as columns: those of one layout together, the others one by one."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from rlds_kit.convert.envlogger.layout import Constant, Items, Node, Numbers, layout_of, numbers_in
+from rlds_kit.storage.array_rows import Nest
+
+_FEWEST: Final = 8
+"""Steps of one layout that are worth decoding together."""
+_MOST: Final = 8
+"""Layouts of one length that are kept: first, middle and last steps have one each."""
+
+
+class OtherLayoutError(Exception):
+    """The steps have too many layouts, or values that do not make one column."""
+
+
+class Layouts:
+    """The layouts of steps so far, by the length of their records."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, list[_Layout]] = {}
+
+    def stretches(self, records: Sequence[bytes]) -> list["Stretch"]:
+        """The records in consecutive stretches of one layout each.
+
+        Raises:
+          OtherLayoutError: there are too many.
+        """
+        found: list[Stretch] = []
+        for length, run in itertools.groupby(records, len):
+            rows = np.frombuffer(b"".join(run), np.uint8).reshape(-1, length)
+            while len(rows):
+                layout = self._layout(rows[:1])
+                count = layout.fitting(rows)
+                found.append(Stretch(layout.node, rows[:count]))
+                rows = rows[count:]
+                if len(found) > _MOST + len(records) // _FEWEST:
+                    raise OtherLayoutError
+        return found
+
+    def _layout(self, row: np.ndarray) -> "_Layout":
+        known = self._known.setdefault(row.shape[1], [])
+        found = next((each for each in known if each.fitting(row)), None)
+        if found is None:
+            found = _Layout(row[0])
+            if len(known) >= _MOST:
+                known.clear()
+            known.append(found)
+        return found
+
+
+class _Layout:
+    """A layout, and the bytes of its records that are not numbers."""
+
+    def __init__(self, row: np.ndarray) -> None:
+        self.node = layout_of(row.tobytes())
+        self._constant = np.ones(len(row), np.bool_)
+        self._small = np.zeros(len(row), np.bool_)
+        for each in numbers_in(self.node):
+            self._constant[each.begin : each.end] = False
+            self._small[each.begin : each.end] = each.is_small
+        self._row = row[self._constant]
+
+    def fitting(self, rows: np.ndarray) -> int:
+        """How many of the first rows are of this layout."""
+        fits = (rows[:, self._constant] == self._row).all(axis=1)
+        if self._small.any():
+            fits &= (rows[:, self._small] < 128).all(axis=1)
+        return len(rows) if fits.all() else int(np.argmin(fits))
+
+
+class Stretch:
+    """Consecutive steps of one layout.
+
+    Attributes:
+      node: the layout.
+      rows: `[steps, bytes]`.
+    """
+
+    def __init__(self, node: Node, rows: np.ndarray) -> None:
+        self.node, self.rows = node, rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def column(self, node: Node) -> Nest:
+        """The values of a part of the layout: as `decode` returns them, one for each step."""
+        match node:
+            case Constant(value):
+                return repeated(value, len(self))
+            case Numbers():
+                return self._numbers(node)
+            case Items(kind, items):
+                columns = {key: self.column(each) for key, each in items.items()}
+                if kind is dict:
+                    return columns
+                if kind is tuple:
+                    return tuple(columns.values())
+                return [[_at(each, row) for each in columns.values()] for row in range(len(self))]
+
+    def _numbers(self, node: Numbers) -> Nest:
+        raw = np.ascontiguousarray(self.rows[:, node.begin : node.end]).reshape(-1).view(node.stored)
+        values = raw.astype(node.dtype).reshape(len(self), *(node.shape or ()))
+        if node.shape is None:
+            return values.tolist() if node.dtype is np.bool_ else values
+        return values if node.shape else [np.array(each) for each in values]
+
+
+def repeated(value: Any, count: int) -> Nest:
+    """A column of one value."""
+    if isinstance(value, np.ndarray) and value.ndim and value.dtype != np.object_:
+        return np.broadcast_to(value, (count, *value.shape))
+    if isinstance(value, np.generic):
+        return np.full(count, value)
+    return [value] * count
+
+
+def _at(column: Nest, row: int) -> Any:
+    if isinstance(column, dict):
+        return {name: _at(each, row) for name, each in column.items()}
+    if isinstance(column, tuple):
+        return tuple(_at(each, row) for each in column)
+    return column[row]
+
+
+def joined(parts: Sequence[Nest]) -> Nest:
+    """Columns one after the other.
+
+    Raises:
+      OtherLayoutError: they are not alike.
+
+    >>> joined([{"x": np.arange(2)}, {"x": np.arange(1)}])
+    {'x': array([0, 1, 0])}
+    """
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    if any(type(each) is not type(first) for each in parts):
+        raise OtherLayoutError
+    if isinstance(first, dict):
+        if any(each.keys() != first.keys() for each in parts):
+            raise OtherLayoutError
+        return {name: joined([each[name] for each in parts]) for name in first}
+    if isinstance(first, tuple):
+        if any(len(each) != len(first) for each in parts):
+            raise OtherLayoutError
+        return tuple(joined([each[place] for each in parts]) for place in range(len(first)))
+    if isinstance(first, np.ndarray):
+        if any((each.dtype, each.shape[1:]) != (first.dtype, first.shape[1:]) for each in parts):
+            raise OtherLayoutError
+        return np.concatenate(parts)
+    return [value for each in parts for value in each]

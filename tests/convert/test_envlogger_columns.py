@@ -1,0 +1,135 @@
+"""Steps of EnvLogger that are decoded together are what they are one by one."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rlds_kit.convert.envlogger import reader as readers
+from rlds_kit.convert.envlogger.columns import Layouts, OtherLayoutError
+from rlds_kit.convert.envlogger.encode import encode
+from rlds_kit.convert.envlogger.layout import end_of_type, layout_of, numbers_in
+from rlds_kit.convert.envlogger.scan import FIRST, LAST, MID, StoredEpisode, _type_of
+from rlds_kit.convert.envlogger_storage_pb2 import Data
+from rlds_kit.convert.episode_content import content_of
+from rlds_kit.convert.rows import Rows
+from tests.storage.strategies import number_arrays
+
+NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
+
+
+def _alike(depth: int) -> st.SearchStrategy[st.SearchStrategy[Any]]:
+    """Values of one structure, as those of all steps of an environment are."""
+    array = st.tuples(st.sampled_from(NUMBERS), st.lists(st.integers(0, 3), max_size=2)).map(
+        lambda form: number_arrays(np.dtype(form[0]), tuple(form[1]))
+    )
+    scalar = st.sampled_from(NUMBERS).map(lambda name: number_arrays(np.dtype(name), ()).map(lambda each: each[()]))
+    others: st.SearchStrategy[st.SearchStrategy[Any]] = st.sampled_from(
+        (st.none(), st.integers(), st.floats(), st.booleans(), st.text(max_size=2), st.just({}))
+    )
+    plain = array | scalar | others
+    if not depth:
+        return plain
+    inner = _alike(depth - 1)
+    names = st.sampled_from(("a", "b", "rlds_kit", "reward"))
+    dicts = st.dictionaries(names, inner, max_size=3).map(st.fixed_dictionaries)
+    return plain | dicts | st.lists(inner, max_size=2).map(lambda parts: st.tuples(*parts)) | inner.map(st.lists)
+
+
+@st.composite
+def episodes(draw: st.DrawFn) -> list[bytes]:
+    """Records as EnvLogger writes them."""
+    observation, action, reward, custom = (draw(_alike(2)) for _ in range(4))
+    discount = st.none() | st.floats()
+    if draw(st.booleans()):
+        sides = {"observed": draw(_alike(1)), "acted": draw(_alike(1))}
+        custom = st.fixed_dictionaries({"rlds_kit": st.fixed_dictionaries(sides), "x": draw(_alike(0))})
+    steps = draw(st.integers(1, 12))
+    found = []
+    for step in range(steps):
+        step_type = FIRST if not step else LAST if step == steps - 1 and draw(st.booleans()) else MID
+        results = [None if not step else draw(each) for each in (reward, discount)]
+        time_step = (step_type, *results, draw(observation))
+        found.append(_stored(time_step, draw(action) if step else None, draw(custom)))
+    return found
+
+
+def _stored(time_step: tuple[Any, ...], action: Any, custom: Any) -> bytes:
+    """A record; what cannot be stored is None."""
+    four, two = ([encode(each, "", []) or Data() for each in part] for part in (time_step, (action, custom)))
+    data = Data(tuple=Data.Tuple(values=[Data(tuple=Data.Tuple(values=four)), *two]))
+    return data.SerializeToString()
+
+
+def _shown(value: Any) -> Any:
+    """A value with its exact types."""
+    if isinstance(value, dict):
+        return {name: _shown(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value), [_shown(each) for each in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return type(value), value.dtype, value.shape, value.tobytes()
+    return type(value), repr(value)
+
+
+@given(episodes())
+@settings(deadline=None, max_examples=300)
+def test_columns_are_the_rows(records: list[bytes]) -> None:
+    """Of every value the type and the bits, and the digest of the whole."""
+    stored = StoredEpisode(Path("shard"), 0, 0, len(records), None)
+    rows = readers.episode_of([readers._record(data, Path("shard"), 0) for data in records], None)
+    found = readers._episode(records, stored, None, Layouts())
+    assert content_of(found) == content_of(rows)
+    for ours, theirs in ((found.observed, rows.observed), (found.acted, rows.acted)):
+        assert [_shown(dict(each)) for each in ours] == [_shown(dict(each)) for each in theirs]
+    assert (found.end, found.terminated, found.truncated) == (rows.end, rows.terminated, rows.truncated)
+
+
+@given(episodes())
+@settings(deadline=None, max_examples=50)
+def test_the_beginning_of_a_step_determines_its_type(records: list[bytes]) -> None:
+    for data in records:
+        end = end_of_type(data)
+        assert end is not None
+        other = data[:end] + bytes(len(data) - end)
+        assert end_of_type(other) == end
+        assert _type_of(data, "") in (FIRST, MID, LAST)
+
+
+def _step(number: int, *, step_type: int = MID) -> bytes:
+    observation = {"joints": np.full(3, number, np.float32), "count": np.int64(number % 100)}
+    return _stored((step_type, float(number), 1.0, observation), np.float32(number), None)
+
+
+def test_most_steps_are_columns() -> None:
+    """First, middle and last steps have layouts of their own."""
+    records = [_step(0, step_type=FIRST), *(_step(number) for number in range(1, 300)), _step(300, step_type=LAST)]
+    found = readers._episode(records, StoredEpisode(Path(), 0, 0, len(records), None), None, Layouts())
+    assert isinstance(found.observed, Rows)
+    assert isinstance(found.observed.columns["observation"]["joints"], np.ndarray)
+    assert found.observed.columns["observation"]["count"].tolist() == [number % 100 for number in range(301)]
+    assert found.acted[298]["reward"] == 299.0
+
+
+def test_too_many_layouts_are_read_one_by_one() -> None:
+    """Text that differs from step to step."""
+    records = [_stored((MID, 0.0, 1.0, f"{number}"), 0, None) for number in range(100)]
+    with pytest.raises(OtherLayoutError):
+        Layouts().stretches(records)
+
+
+def test_numbers_are_found_in_the_bytes() -> None:
+    """Those of arrays and scalars, in their order."""
+    record = _step(7)
+    found = list(numbers_in(layout_of(record)))
+    assert [(each.dtype, each.shape) for each in found] == [
+        (np.float64, None),
+        (np.float64, None),
+        (np.float32, (3,)),
+        (np.int64, None),
+        (np.float32, None),
+    ]
+    assert np.frombuffer(record[found[2].begin : found[2].end], found[2].stored).tolist() == [7, 7, 7]
