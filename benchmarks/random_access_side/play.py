@@ -54,6 +54,10 @@ def lance(folder: Path, given: argparse.Namespace) -> tuple[Callable[[], Any], R
 def _arrays(table: Any) -> list[np.ndarray]:
     found = []
     for name in table.column_names:
+        if str(table[name].type) == "large_binary":
+            rows = [np.frombuffer(value.as_buffer(), np.uint8) for chunk in table[name].chunks for value in chunk]
+            found.append(np.stack(rows))
+            continue
         chunks = [each.flatten() if str(each.type).startswith("fixed") else each for each in table[name].chunks]
         found.append(np.concatenate([each.to_numpy(zero_copy_only=False) for each in chunks]))
     return found
@@ -79,6 +83,7 @@ def torchrl(folder: Path, given: argparse.Namespace) -> tuple[Callable[[], Any],
     from tensordict import TensorDict
     from torchrl.data import LazyMemmapStorage, SliceSampler, TensorDictReplayBuffer
 
+    torch.set_num_threads(1)  # with more it is a hundred times slower here: its threads wait for each other
     arrays = {name: torch.from_numpy(np.load(folder / "arrays" / f"{name}.npy")) for name in _fields(given)}
     done = torch.from_numpy(np.load(folder / "arrays" / "is_last.npy"))
     buffer = TensorDictReplayBuffer(

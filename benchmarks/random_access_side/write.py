@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 LENGTH: Final = 8
+_LARGE: Final = 4096
+"""Bytes of a row above which Lance is faster with binary values than with lists of numbers."""
 _ROWS: Final = 1000
 """Rows of a batch of the table."""
 
@@ -38,11 +40,15 @@ def write(folder: Path) -> None:
 
 
 def _type(array: np.ndarray) -> pa.DataType:
+    if array[0].nbytes > _LARGE:
+        return pa.large_binary()
     kind = pa.from_numpy_dtype(array.dtype)
     return kind if array.ndim == 1 else pa.list_(kind, int(np.prod(array.shape[1:])))
 
 
 def _column(rows: np.ndarray) -> pa.Array:
+    if rows[0].nbytes > _LARGE:
+        return pa.array([row.tobytes() for row in rows], pa.large_binary())
     values = pa.array(np.ascontiguousarray(rows).reshape(-1))
     return values if rows.ndim == 1 else pa.FixedSizeListArray.from_arrays(values, int(np.prod(rows.shape[1:])))
 

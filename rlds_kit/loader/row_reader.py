@@ -236,8 +236,9 @@ class RowReader:
         if not defined.all():
             values[~defined] = 0
         kind = np.where(defined, known.kind[block], _ABSENT)
+        plain = self._take_kept if known.is_kept else self._take_plain
         coded = self._take_kept if known.is_kept else self._take_coded
-        for number, read in ((_PLAIN, self._take_plain), (_CODED, coded)):
+        for number, read in ((_PLAIN, plain), (_CODED, coded)):
             index = np.flatnonzero(kind == number)
             if len(index):
                 read(known, block[index], at.row[index], index, values)
