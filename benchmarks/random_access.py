@@ -3,10 +3,10 @@
     python benchmarks/random_access.py              all of it: a million steps of vectors, frames of four games
     python benchmarks/random_access.py --quick      a look at small inputs
 
-One recording, made with rlds_kit's logger, is written as a table of Lance (lists of numbers, and frames as binary values), as a file of
-Minari's layout and as a memory-mapped storage of TorchRL. Systems take turns within a round, in reversed order in every
-other round; ratios are of numbers of the same round. Numbers of windows are of the second half of them: the first half,
-"cold", fills caches, and is listed beside it. Files are in the page cache.
+One recording, made with rlds_kit's logger, is written as a table of Lance (lists of numbers, and frames as binary
+values), as a file of Minari's layout and as a memory-mapped storage of TorchRL. Systems take turns within a round, in
+reversed order in every other round; ratios are of numbers of the same round. Numbers of windows are of the second half
+of them: the first half, "cold", fills caches, and is listed beside it. Files are in the page cache.
 """
 
 import argparse
