@@ -1,6 +1,6 @@
 """Batches of samples, epoch by epoch, whose state can be saved and restored."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -11,7 +11,7 @@ from rlds_kit.base.arguments import integer
 from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.ordered import Ordered, Table, ordered, require_version
 from rlds_kit.loader.plan import Options
-from rlds_kit.loader.read_ahead import Batch, ReadAhead
+from rlds_kit.loader.read_ahead import GATHERED, Batch, GatherAhead, ReadAhead
 
 STATE_VERSION: Final = 1
 
@@ -58,14 +58,28 @@ class Batches(Iterable[Batch]):
         size = self._options.batch_size
         executor = ThreadPoolExecutor(self._options.workers, "rlds_kit-loader")
         try:
-            reader = ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor, cache)
+            take = self._reader(loop, samples, cache, executor)
             for first in range(loop.done, samples.count, size):
                 last = min(first + size, samples.count)
-                batch = reader.take(last - first)
+                batch = take(last - first)
                 loop.handed_out(last, samples.count)
                 yield batch
         finally:
             executor.shutdown(cancel_futures=True)
+
+    def _reader(
+        self, loop: "_Loop", samples: Ordered, cache: FieldCache, executor: ThreadPoolExecutor
+    ) -> Callable[[int], Batch]:
+        """Returns the next so many samples, at every call."""
+        options = self._options
+        gather = samples.samples.quick(options.step_bytes) if options.shuffle == "global" else None
+        if gather is None:
+            return ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor, cache).take
+        weights = samples.samples.weights
+        most = options.step_bytes // 4 // (weights.rows_per_sample * weights.row_bytes)
+        ahead = min(most, 2 * options.workers * max(options.batch_size, GATHERED))
+        reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, (options.batch_size, ahead))
+        return lambda _: reader.take()
 
     def state_dict(self) -> dict[str, Any]:
         """The position of the latest loop: returned batches count, prefetched ones do not.

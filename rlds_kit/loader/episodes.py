@@ -260,6 +260,10 @@ class EpisodeNumbers:
         del items, memory, cache
         return Pool(self.source, {}, {})
 
+    def quick(self, memory: int) -> None:
+        """Numbers are not read."""
+        del memory
+
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """The numbers."""
         del pool

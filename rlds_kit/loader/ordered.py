@@ -65,6 +65,12 @@ class Ordered:
         for first, last in self.order.pieces(epoch, begin + done, end, limit):
             yield self.order.items(epoch, first, last)
 
+    def batches(self, epoch: int, done: int) -> Iterator[np.ndarray]:
+        """The numbers of the samples of each batch of an epoch after the first `done`."""
+        begin, end = self.options.span(self.samples.weights.samples)
+        for first in range(begin + done, end, self.options.batch_size):
+            yield self.order.items(epoch, first, min(first + self.options.batch_size, end))
+
     def state(self) -> dict[str, Any]:
         """The properties that must not differ when a state is restored, as a dict for JSON."""
         # The order of "blocks" depends on memory, whose default may differ next time.

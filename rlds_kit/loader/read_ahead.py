@@ -1,16 +1,17 @@
 """Prefetching: samples in a given order, decoded by threads ahead of the consumer."""
 
+import itertools
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
 from rlds_kit.loader.field_cache import FieldCache
-from rlds_kit.loader.nests import concatenated
+from rlds_kit.loader.nests import concatenated, map_arrays
 from rlds_kit.loader.pool import Pool, Run
 from rlds_kit.storage.array_pool import ArrayPool
 
@@ -29,6 +30,63 @@ class Readable(Protocol):
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Gathers samples from a completely loaded pool."""
+
+    def quick(self, memory: int) -> "Gather | None":
+        """Reads batches of samples anywhere, with a cache of this many bytes; None if it is faster to use pools."""
+
+
+Gather: TypeAlias = Callable[[np.ndarray], Batch]
+"""Reads the samples of some numbers as one batch."""
+
+
+GATHERED: Final = 256
+"""Samples that are read together, if batches are smaller: what one call costs is then little for each."""
+
+
+class GatherAhead:
+    """Reads batches by the numbers of their samples: for samples that are read from anywhere as fast as in order.
+
+    Args:
+      gather: reads samples.
+      items: the numbers of the samples of each batch, in order.
+      executor: that reads.
+      sizes: samples of a batch, and how many samples may be read ahead.
+    """
+
+    def __init__(self, gather: Gather, items: Iterator[np.ndarray], executor: Executor, sizes: tuple[int, int]) -> None:
+        batch_size, most = sizes
+        group = max(1, min(GATHERED, most // 2) // batch_size)
+        self._gather, self._executor = gather, executor
+        self._groups = iter(lambda: [*itertools.islice(items, group)], [])
+        self._queue: deque[Future[list[Batch]]] = deque()
+        self._ready: deque[Batch] = deque()
+        for _ in range(most // (group * batch_size)):
+            self._read_next()
+
+    def take(self) -> Batch:
+        """The next batch; there must be one.
+
+        Raises:
+          DamagedError: data of a sample are damaged.
+          SpecError: a value has another dtype or shape than its field.
+        """
+        if not self._ready:
+            self._read_next()
+            self._ready.extend(self._queue.popleft().result())
+        return self._ready.popleft()
+
+    def _read_next(self) -> None:
+        for group in self._groups:
+            self._queue.append(self._executor.submit(self._read, group))
+            return
+
+    def _read(self, group: list[np.ndarray]) -> list[Batch]:
+        batch = self._gather(np.concatenate(group))
+        ends = np.cumsum([len(items) for items in group]).tolist()
+        if len(ends) == 1:
+            return [batch]
+        bounds = zip([0, *ends[:-1]], ends, strict=True)
+        return [map_arrays(lambda array, part=slice(*each): array[part], batch) for each in bounds]
 
 
 @dataclass(slots=True)

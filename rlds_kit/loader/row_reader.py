@@ -1,7 +1,7 @@
 """Reads steps anywhere in a dataset: without decoding what is stored as it is, and with a cache of the rest."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,20 +12,28 @@ from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.loader.block_map import BlockMap, block_map
 from rlds_kit.loader.layout import Leaf, layout, nested
 from rlds_kit.loader.pool import Layouts, Nest, cast
-from rlds_kit.loader.shared_cache import Entry, SharedCache
+from rlds_kit.loader.shared_cache import PICK, SharedCache, native
 from rlds_kit.loader.source import Source
 from rlds_kit.storage import column as columns
-from rlds_kit.storage import filters, located
+from rlds_kit.storage import located
 from rlds_kit.storage.located import Wanted
-from rlds_kit.storage.rows import Part, Rows
+from rlds_kit.storage.rows import Rows
+from rlds_kit.storage.runs import WIDE, runs
 
-_UNKNOWN, _ABSENT, _PLAIN, _CONSTANT, _CODED, _OTHER = range(6)
-"""What is known about a leaf in a block: nothing; no column; rows as they are; one row for all; filtered or compressed;
-a column for `EpisodeReader`."""
-_COMPACT: Final = frozenset((pb.IDENTITY, pb.XOR_RUNS, pb.SPARSE_XOR, pb.SHUFFLE))
-"""Filters that are cached without undoing them: any row is decoded from them at once, and frames take less memory."""
-_CONSTANT_BYTES: Final = 1 << 10
-"""Rows up to this size are kept if all rows of a block are equal."""
+_UNKNOWN, _ABSENT, _PLAIN, _CODED, _OTHER = range(5)
+"""What is known about a leaf in a block: nothing; no column; rows as they are; filtered or compressed; a column for
+`EpisodeReader`."""
+_IS_COMPACT: Final = np.isin(np.arange(256), (pb.IDENTITY, pb.XOR_RUNS, pb.SPARSE_XOR, pb.SHUFFLE))
+"""By filter, whether columns are cached without undoing it: any row is decoded from them at once, and frames take less
+memory."""
+_MAY_BE_RUNS: Final = np.isin(np.arange(256), (pb.IDENTITY, pb.XOR, pb.REPEAT))
+"""By filter, whether frames may be cached as runs of changes."""
+_WORTH_RUNS: Final = 16
+"""Frames that are compressed to a smaller part than this are cached as runs of changes."""
+_SAMPLE: Final = 32
+"""Blocks from which the size of all columns in the cache is estimated."""
+_KEPT_SHARE: Final = 4
+"""Leaves whose values at all steps take less than this part of the cache's memory together are kept, in addition."""
 
 
 class NotFoundError(Exception):
@@ -55,17 +63,18 @@ class _Leaf:
       wanted: its columns.
       numbers: `[located.NUMBERS, blocks]` int64.
       kind: `[blocks]` uint8.
-      checked: `[blocks]` bool, whether the checksum of plain rows was compared.
-      constants: `[blocks, *shape]`, the row of blocks in which all are equal; shared by all of them, None if too large.
+      checked: `[blocks]` bool, whether the checksum of plain rows was compared, or the rows of a kept leaf are there.
+      is_kept: whether decoded values of all steps are kept.
+      kept: `[steps, *shape]`; None before the first ones.
     """
 
-    def __init__(self, index: int, wanted: Wanted, blocks: int) -> None:
+    def __init__(self, index: int, wanted: Wanted, blocks: int, *, is_kept: bool) -> None:
         self.index, self.wanted = index, wanted
         self.numbers = np.zeros((located.NUMBERS, blocks), np.int64)  # memory is only taken for what is written
         self.kind = np.zeros(blocks, np.uint8)
         self.checked = np.zeros(blocks, np.bool_)
-        is_small = wanted.row_bytes <= _CONSTANT_BYTES
-        self.constants = np.zeros((blocks, *wanted.shape), wanted.dtype) if is_small else None
+        self.is_kept = is_kept
+        self.kept: np.ndarray | None = None
 
     def learn(self, blocks: np.ndarray, numbers: np.ndarray) -> None:
         """Adds what was found of some blocks, `[n, located.NUMBERS]`."""
@@ -77,11 +86,27 @@ class _Leaf:
         is_stored = codec == pb.STORED
         kind = np.full(len(blocks), _CODED, np.uint8)
         kind[is_stored & (number == pb.IDENTITY) & (length == rows * self.wanted.row_bytes)] = _PLAIN
-        if self.constants is not None:
-            kind[is_stored & (number == pb.REPEAT) & (length == self.wanted.row_bytes)] = _CONSTANT
         kind[status == located.ABSENT] = _ABSENT
-        kind[status == located.OTHER] = _OTHER
+        kind[(status == located.OTHER) | (number < 0) | (number >= len(_IS_COMPACT))] = _OTHER
         self.kind[blocks] = kind
+
+    def sizes(self, blocks: np.ndarray) -> np.ndarray:
+        """`[n]`, bytes of the columns of some blocks in the cache; of frames that become runs, about."""
+        first, end, decoded, number, length = (
+            self.numbers[each, blocks]
+            for each in (located.FIRST_ROW, located.END_ROW, located.DECODED, located.FILTER, located.LENGTH)
+        )
+        whole = (end - first) * self.wanted.row_bytes
+        sizes: np.ndarray = np.where(_IS_COMPACT[number], decoded, whole)
+        become_runs = self.become_runs(number, length, whole)
+        sizes[become_runs] = whole[become_runs] // _WORTH_RUNS
+        return sizes
+
+    def become_runs(self, number: np.ndarray, length: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        """Whether columns are cached as runs of changes: by filter, stored bytes and bytes of the rows."""
+        is_image = self.wanted.dtype.itemsize == 1 and self.wanted.row_bytes >= WIDE
+        chosen: np.ndarray = _MAY_BE_RUNS[number] & (length * _WORTH_RUNS < whole) & is_image
+        return chosen
 
 
 class RowReader:
@@ -102,7 +127,7 @@ class RowReader:
 
     @functools.cached_property
     def _blocks(self) -> BlockMap | None:
-        return block_map(self._source) if self._wanted else None
+        return block_map(self._source) if self._wanted and native is not None else None
 
     @functools.cached_property
     def _wanted(self) -> Mapping[Leaf, Wanted]:
@@ -123,13 +148,19 @@ class RowReader:
         blocks = self._blocks
         if blocks is None:
             return {}
-        return {leaf: _Leaf(index, each, len(blocks)) for index, (leaf, each) in enumerate(self._wanted.items())}
+        steps, found = int(self._source.lengths.sum()), {}
+        left = self._limit // _KEPT_SHARE
+        for index, (leaf, each) in sorted(enumerate(self._wanted.items()), key=lambda item: item[1][1].row_bytes):
+            left -= steps * each.row_bytes
+            found[leaf] = _Leaf(index, each, len(blocks), is_kept=left >= 0)
+        return found
 
     @functools.cached_property
     def _first_steps(self) -> np.ndarray:
         """`[blocks]` int64, the number among all steps of the first step of each."""
         blocks = self._required()
-        return blocks.base + blocks.places["first_row"]
+        first: np.ndarray = blocks.base + blocks.places["first_row"]
+        return first
 
     def _required(self) -> BlockMap:
         if self._blocks is None:
@@ -141,13 +172,25 @@ class RowReader:
         """Whether any step can be read."""
         return self._blocks is not None
 
+    @functools.cached_property
+    def is_quick(self) -> bool:
+        """Whether reading any steps is quick: they are stored as they are, or all columns fit into the cache."""
+        if self._blocks is None:
+            return False
+        chosen = np.unique(np.linspace(0, len(self._blocks) - 1, _SAMPLE).astype(np.int64))
+        expected = 0.0
+        for each in self._leaves.values():
+            self._learn(chosen[each.kind[chosen] == _UNKNOWN])
+            if (each.kind[chosen] == _OTHER).any():
+                return False
+            coded = chosen[each.kind[chosen] == _CODED]
+            if len(coded) and not each.is_kept:
+                expected += float(each.sizes(coded).sum()) / len(chosen) * len(self._blocks)
+        return expected <= self._limit * (1 - 1 / _KEPT_SHARE)
+
     def leaves_of(self, name: str) -> tuple[Leaf, ...]:
         """The leaves of a field."""
         return self._layouts[name]
-
-    def session(self) -> "Session":
-        """For one batch."""
-        return Session(self)
 
     def locate(self, steps: np.ndarray) -> _Steps:
         """Finds the columns of steps, `[...]` int64.
@@ -164,14 +207,14 @@ class RowReader:
         # The action of a step may be in the next block, with the observation after it.
         need = np.unique(np.concatenate([block, np.minimum(block + 1, len(blocks) - 1)]))
         for each in self._leaves.values():
-            unknown = need[each.kind[need] == _UNKNOWN]
-            if len(unknown):
-                self._learn(unknown)
+            self._learn(need[each.kind[need] == _UNKNOWN])
             if (each.kind[need] == _OTHER).any():
                 raise NotFoundError
         return _Steps(steps, block, row)
 
     def _learn(self, unknown: np.ndarray) -> None:
+        if not len(unknown):
+            return
         blocks, leaves = self._required(), [*self._leaves.values()]
         for file, part in blocks.parts(unknown):
             table = located.locate(file, blocks.places[part], [each.wanted for each in leaves])
@@ -193,7 +236,9 @@ class RowReader:
         if not defined.all():
             values[~defined] = 0
         kind = np.where(defined, known.kind[block], _ABSENT)
-        for number, read in ((_PLAIN, self._take_plain), (_CONSTANT, self._take_constant), (_CODED, self._take_coded)):
+        plain = self._take_kept if known.is_kept else self._take_plain
+        coded = self._take_kept if known.is_kept else self._take_coded
+        for number, read in ((_PLAIN, plain), (_CODED, coded)):
             index = np.flatnonzero(kind == number)
             if len(index):
                 read(known, block[index], at.row[index], index, values)
@@ -249,63 +294,85 @@ class RowReader:
                 raise NotFoundError  # it raises the error
         known.checked[fresh] = True
 
-    def _take_constant(
+    def _take_kept(
         self, known: _Leaf, block: np.ndarray, row: np.ndarray, index: np.ndarray, values: np.ndarray
     ) -> None:
-        """Repeats the one row that a block has."""
-        del row
-        constants = known.constants
-        if constants is None:
-            raise NotFoundError
-        fresh = np.unique(block[~known.checked[block]])
+        """Copies rows of a small leaf, all decoded values of which are kept."""
         blocks = self._required()
-        for file, part in blocks.parts(fresh):
-            numbers = known.numbers[:, part].T
-            memory = np.empty((len(part), known.wanted.row_bytes), np.uint8)
-            requests = blocks.requests(part, numbers, np.arange(len(part)) * known.wanted.row_bytes)
-            if located.read(file, requests, memory.reshape(-1), is_checked=True) < len(part):
-                raise NotFoundError
-            constants[part] = memory.reshape(-1).view(known.wanted.dtype).reshape(len(part), *known.wanted.shape)
-            known.checked[part] = True
-        values[index] = constants[block]
+        if known.kept is None:
+            known.kept = np.zeros((int(self._source.lengths.sum()), *known.wanted.shape), known.wanted.dtype)
+        rows: Rows = known.kept.reshape(len(known.kept), -1).view(np.uint8)
+        for number in np.unique(block[~known.checked[block]]).tolist():
+            stored = known.wanted.layout(known.numbers[:, number])
+            base, end = int(blocks.base[number]), min(stored.end_row, int(blocks.rows[number]))
+            self._decode_into(known, number, rows[base + stored.first_row : base + end], 0)
+            known.checked[number] = True
+        values[index] = known.kept[blocks.base[block] + row]
 
     def _take_coded(
         self, known: _Leaf, block: np.ndarray, row: np.ndarray, index: np.ndarray, values: np.ndarray
     ) -> None:
-        """Decodes rows, block by block."""
-        begins = _runs(block, row, index)
-        order = np.argsort(block[begins], kind="stable")
-        ends = np.append(begins[1:], len(index))
-        rows: Rows = values.reshape(len(values), -1).view(np.uint8)
-        for first, end in zip(begins[order].tolist(), ends[order].tolist(), strict=True):
-            number = int(block[first])
-            out = rows[index[first] : index[first] + end - first]
-            begin = int(row[first]) - int(known.numbers[located.FIRST_ROW, number])
-            key = number * len(self._leaves) + known.index
-            entry = self._cache.get(key)
-            if entry is None or not _undo(known, number, entry, out, begin):
-                self._decode(known, number, key, out, begin)
+        """Decodes rows of columns, which are cached in a form from which any row is decoded at once."""
+        rows = row - known.numbers[located.FIRST_ROW, block]
+        order = np.lexsort((rows, block))
+        picks = np.empty(len(order), PICK)
+        picks["row"], picks["to"] = rows[order], index[order]
+        found, first, counts = np.unique(block[order], return_index=True, return_counts=True)
+        keys = found * len(self._leaves) + known.index
+        totals = known.numbers[located.END_ROW, found] - known.numbers[located.FIRST_ROW, found]
+        out: Rows = values.reshape(len(values), -1).view(np.uint8)
 
-    def _decode(self, known: _Leaf, number: int, key: int, out: Rows, begin: int) -> None:
-        """Decodes rows of a column, and adds all of it to the cache, in a form from which rows are decoded at once."""
-        stored = known.wanted.layout(known.numbers[:, number])
-        is_compact = stored.filter in _COMPACT
-        part = Part(stored.row_count, begin)
-        size = stored.decoded_length if is_compact else stored.row_count * stored.row_bytes
-        payload = self._payload(known, number).data
+        def taken(chosen: np.ndarray) -> np.ndarray:  # closes over what describes the picks
+            """Takes the rows of some columns; returns those that are not in the cache."""
+            columns, is_there = self._cache.find(keys[chosen])
+            columns["total"], columns["first_pick"], columns["picks"] = totals[chosen], first[chosen], counts[chosen]
+            is_there[is_there] = self._cache.take(columns[is_there], picks, out, known.wanted.dtype.itemsize)
+            absent: np.ndarray = chosen[~is_there]
+            return absent
+
+        missing = taken(np.arange(len(found)))
+        for group in self._groups(known, found, missing):
+            admitted = [each for each in group.tolist() if self._add(known, int(found[each]), int(keys[each]))]
+            for each in {*group.tolist()} - {*admitted} | {*taken(np.array(admitted, np.int64)).tolist()}:
+                for pick in picks[first[each] : first[each] + counts[each]]:
+                    to, begin = int(pick["to"]), int(pick["row"])
+                    self._decode_into(known, int(found[each]), out[to : to + 1], begin)
+
+    def _groups(self, known: _Leaf, blocks: np.ndarray, missing: np.ndarray) -> list[np.ndarray]:
+        """Divides columns so that the cache can hold those of each part together."""
+        if not len(missing):
+            return []
+        sizes = np.cumsum(known.sizes(blocks[missing]))
+        return np.split(missing, np.flatnonzero(np.diff(sizes // max(1, self._limit // 4)) > 0) + 1)
+
+    def _add(self, known: _Leaf, block: int, key: int) -> bool:
+        """Adds a column to the cache; returns False if it is too large."""
+        stored = known.wanted.layout(known.numbers[:, block])
+        is_compact = bool(_IS_COMPACT[stored.filter])
+        size = stored.row_count * stored.row_bytes
+        if known.become_runs(*map(np.array, (stored.filter, stored.length, size))):
+            rows = np.empty((stored.row_count, stored.row_bytes), np.uint8)
+            self._decode_into(known, block, rows, 0)
+            self._cache.put(key, pb.XOR_RUNS, runs(rows))
+        elif not self._cache.admits(stored.decoded_length if is_compact else size):
+            return False
+        elif is_compact:
+            try:
+                plain = columns.decompressed(stored, self._payload(known, block).data, "")
+            except FormatError as error:
+                raise NotFoundError from error
+            self._cache.put(key, stored.filter, plain)
+        else:
+            rows = np.empty((stored.row_count, stored.row_bytes), np.uint8)
+            self._decode_into(known, block, rows, 0)
+            self._cache.put(key, pb.IDENTITY, rows.reshape(-1))
+        return True
+
+    def _decode_into(self, known: _Leaf, block: int, out: Rows, begin: int) -> None:
+        stored = known.wanted.layout(known.numbers[:, block])
         try:
-            if not self._cache.admits(size):
-                columns.decode_into(stored, payload, "", out, begin)
-            elif is_compact:
-                plain = columns.decompressed(stored, payload, "")
-                filters.undo(stored.filter, plain, stored.dtype.itemsize, stored.shape, out, part)
-                self._cache.put(key, stored.filter, plain)
-            else:
-                whole = np.empty((stored.row_count, stored.row_bytes), np.uint8)
-                columns.decode_into(stored, payload, "", whole)
-                out[...] = whole[begin : begin + len(out)]
-                self._cache.put(key, pb.IDENTITY, whole.reshape(-1))
-        except (DamagedError, FormatError, ValueError) as error:
+            columns.decode_into(stored, self._payload(known, block).data, "", out, begin)
+        except (DamagedError, FormatError) as error:
             raise NotFoundError from error  # `Pool` raises the error, with its place
 
     def _payload(self, known: _Leaf, block: int) -> np.ndarray:
@@ -319,10 +386,17 @@ class RowReader:
 
 
 class Session:
-    """Reads the fields of one batch: most have the same steps, which are found once."""
+    """Reads the fields of one batch: each once, although parts of it are requested one after the other.
 
-    def __init__(self, reader: RowReader) -> None:
-        self._reader, self._latest = reader, reader.locate(np.empty(0, np.int64))
+    Args:
+      reader: of the steps.
+      needs: by field, `[B]` or `[B, k]` int64, all steps at which it is requested.
+    """
+
+    def __init__(self, reader: RowReader, needs: Mapping[str, np.ndarray]) -> None:
+        self._reader, self._needs = reader, needs
+        self._latest = reader.locate(np.empty(0, np.int64))
+        self._values: dict[str, Mapping[Leaf, tuple[np.ndarray, np.ndarray]]] = {}
 
     def take(self, name: str, steps: np.ndarray) -> tuple[Nest, Nest]:
         """Values of a field at steps of any shape `[...]`: the same as those of `Pool.take`.
@@ -330,27 +404,22 @@ class Session:
         Raises:
           NotFoundError: some must be read by `Pool`.
         """
-        if not np.array_equal(self._latest.steps, steps):
-            self._latest = self._reader.locate(steps)
-        leaves = self._reader.leaves_of(name)
-        found = {leaf: self._reader.take(leaf, self._latest) for leaf in leaves}
+        needs, leaves = self._needs[name], self._reader.leaves_of(name)
+        if needs.ndim == 2 and steps.ndim == 1 and needs.shape[1] > 1:  # one of the steps of each sample
+            if name not in self._values:
+                self._values[name] = self._read(leaves, np.ascontiguousarray(needs.T))
+            column = next(at for at, each in enumerate(needs.T) if np.array_equal(each, steps))
+            found = {
+                leaf: (values[column], is_there[column]) for leaf, (values, is_there) in self._values[name].items()
+            }
+        else:
+            found = dict(self._read(leaves, steps))
         return nested(leaves, lambda leaf: found[leaf][0]), nested(leaves, lambda leaf: found[leaf][1])
 
-
-def _undo(known: _Leaf, block: int, entry: Entry, out: Rows, begin: int) -> bool:
-    """Decodes rows of a column that is in the cache; returns whether it was still there."""
-    width = known.wanted.row_bytes
-    if entry.number == pb.IDENTITY:
-        found = entry.read(begin * width, (begin + len(out)) * width)
-        if found is not None:
-            out[...] = found.reshape(out.shape)
-        return found is not None
-    found = entry.read(0, entry.size)
-    if found is None:
-        return False
-    first, end = known.numbers[[located.FIRST_ROW, located.END_ROW], block].tolist()
-    filters.undo(entry.number, found, known.wanted.dtype.itemsize, known.wanted.shape, out, Part(end - first, begin))
-    return True
+    def _read(self, leaves: Sequence[Leaf], steps: np.ndarray) -> Mapping[Leaf, tuple[np.ndarray, np.ndarray]]:
+        if not np.array_equal(self._latest.steps, steps):  # most fields have the same steps, which are found once
+            self._latest = self._reader.locate(steps)
+        return {leaf: self._reader.take(leaf, self._latest) for leaf in leaves}
 
 
 def _runs(block: np.ndarray, row: np.ndarray, index: np.ndarray) -> np.ndarray:

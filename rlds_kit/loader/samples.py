@@ -18,8 +18,8 @@ from rlds_kit.loader.ordered import ordered
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import MEMORY, Options, Shuffle, Weights
 from rlds_kit.loader.pool import Pool, Read, converted
-from rlds_kit.loader.read_ahead import Batch
-from rlds_kit.loader.row_reader import NotFoundError, RowReader
+from rlds_kit.loader.read_ahead import Batch, Gather
+from rlds_kit.loader.row_reader import NotFoundError, RowReader, Session
 from rlds_kit.loader.segments import Segments, segments
 from rlds_kit.loader.source import Source
 from rlds_kit.storage.array_pool import ArrayPool
@@ -150,7 +150,7 @@ class Samples(Sequence[Batch]):
         items = np.where(items < 0, items + len(self), items)
         if self._reader.is_able:
             with contextlib.suppress(NotFoundError):
-                return self._batch(items, self._reader.session().take)
+                return self._batch(items, Session(self._reader, self._needs(items)).take)
         pool = self.pool(items)
         runs = pool.runs()
         pool.fetch(runs)
@@ -182,8 +182,16 @@ class Samples(Sequence[Batch]):
 
     def pool(self, items: np.ndarray, memory: ArrayPool | None = None, cache: FieldCache | None = None) -> Pool:
         """Creates a pool for the steps of samples, in reused memory if possible; nothing is loaded yet."""
-        needs = self.kind.needs(self._place(items), tuple(self._layouts))
-        return Pool(self.source, self._layouts, needs, memory, cache)
+        return Pool(self.source, self._layouts, self._needs(items), memory, cache)
+
+    def _needs(self, items: np.ndarray) -> dict[str, np.ndarray]:
+        return self.kind.needs(self._place(items), tuple(self._layouts))
+
+    def quick(self, memory: int) -> Gather | None:
+        """Reads batches of samples anywhere, with a cache of this many bytes; None if it is faster to use pools."""
+        if memory != self._cache_bytes:
+            return self.cached(memory).quick(memory)
+        return self.gather if self._reader.is_quick else None
 
     def batch(self, pool: Pool, items: np.ndarray) -> Batch:
         """Gathers samples from a completely loaded pool."""

@@ -1,27 +1,36 @@
-"""A cache of bytes in memory that forked processes share, without locks."""
+"""A cache of columns in memory that forked processes share, without locks."""
 
 import mmap
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import xxhash
 
+from rlds_kit.extension import extension
+
+native: Final = extension("rlds_kit.storage", "_cached")
+"""Takes rows out of the cache; without it there is none."""
+
 PAGE: Final = 16 << 10
 """Bytes with a checksum of their own: as many are copied to read a few."""
+PICK: Final = np.dtype([("row", "<i8"), ("to", "<i8")])
+"""A row of a column, and the row of an array that it goes to."""
+COLUMN: Final = np.dtype([(name, "<i8") for name in ("key", "begin", "size", "filter", "total", "first_pick", "picks")])
+"""A column in the cache: its number, place and bytes, its filter and all its rows, and which picks are of it."""
+
 _ENTRY_BYTES: Final = 4096
 """There is an entry for so many bytes of memory: columns are seldom smaller."""
 _SHARE: Final = 4
-"""An entry may take this part of the memory: a larger one would evict too many others."""
+"""A column may take this part of the memory: a larger one would evict too many others."""
 _MASK: Final = (1 << 64) - 1
 
 
 class SharedCache:
-    """A cache of bytes by number, bounded, and shared with processes that are forked later. A pickled copy is empty.
+    """A cache of columns by number, bounded, and shared with processes that are forked later. A pickled copy is empty.
 
-    Entries are written into a ring: the oldest make room. There are no locks. Processes and threads that write to the
-    same place, and readers of what is being overwritten, are noticed: every page has a checksum of the bytes and of
-    what they belong to, and it is compared with a copy. If it differs, there is no such entry.
+    Columns are written into a ring: the oldest make room. There are no locks. Processes and threads that write to the
+    same place, and readers of what is being overwritten, are noticed: every page has a checksum of its bytes and of
+    what they belong to, and it is compared with a copy. If it differs, the column is not there.
 
     Args:
       limit: bytes of the ring; 0: nothing is cached.
@@ -30,11 +39,11 @@ class SharedCache:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         entries = max(1, limit // _ENTRY_BYTES)
-        table = entries * 5 * 8
+        table = entries * 4 * 8
         # From the operating system page by page, when it is used; inherited by forked processes.
         memory = np.frombuffer(mmap.mmap(-1, 8 + table + limit), np.uint8)
         self._head = memory[:8].view(np.int64)
-        self._table = memory[8 : 8 + table].view(np.int64).reshape(entries, 5)
+        self._table = memory[8 : 8 + table].view(np.int64).reshape(entries, 4)
         self.ring = memory[8 + table :]
 
     def __reduce__(self) -> tuple[type["SharedCache"], tuple[int]]:
@@ -44,19 +53,47 @@ class SharedCache:
         """Whether `put` stores this many bytes."""
         return 0 < size + 8 * _pages(size) <= self._limit // _SHARE
 
-    def get(self, key: int) -> "Entry | None":
-        """The entry of a number; None if there is none, or not any more."""
-        found, begin, size, number, checksum = self._table[key % len(self._table)].tolist()
-        if found != key + 1 or checksum != _of_numbers(found, begin, size, number) or not self.has(begin):
-            return None
-        return Entry(self, key, begin, begin % self._limit, size, number)
+    def find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Looks for columns.
 
-    def has(self, begin: int) -> bool:
-        """Whether what was written at this place of all that was ever written has not been overwritten."""
-        return int(self._head[0]) - begin <= self._limit
+        Args:
+          keys: `[n]` int64, their numbers.
+
+        Returns:
+          `[n]` of COLUMN without rows and picks; and `[n]` bool, which of them were there a moment ago.
+        """
+        found = self._table[keys % len(self._table)]
+        columns = np.zeros(len(keys), COLUMN)
+        columns["key"] = keys
+        for number, name in enumerate(("begin", "size", "filter"), 1):
+            columns[name] = found[:, number]
+        return columns, (found[:, 0] == keys + 1) & (self._head[0] - found[:, 1] <= self._limit)
+
+    def take(self, columns: np.ndarray, picks: np.ndarray, out: np.ndarray, itemsize: int) -> np.ndarray:
+        """Copies rows.
+
+        Args:
+          columns: `[n]` of COLUMN, which `find` found.
+          picks: `[m]` of PICK; those of a column are together, in ascending order of rows.
+          out: `[rows, bytes]` uint8, in C order.
+          itemsize: bytes of an element of a row.
+
+        Returns:
+          `[n]` bool, which columns were still there: the others have copied nothing, or anything.
+        """
+        if native is None or not len(columns) or not self._limit:
+            return np.zeros(len(columns), np.bool_)
+        sound = native.take(self.ring, self._head, columns, picks, out, out.shape[1], itemsize)
+        return np.frombuffer(sound, np.bool_)
 
     def put(self, key: int, number: int, data: np.ndarray) -> None:
-        """Stores `[size]` uint8, and a number of the caller's below 256, unless that is too large."""
+        """Stores a column, unless it is too large.
+
+        Args:
+          key: its number.
+          number: of its filter: IDENTITY, XOR_RUNS, SPARSE_XOR or SHUFFLE.
+          data: `[size]` uint8, what the filter has made of it.
+        """
         size = len(data)
         if not self.admits(size):
             return
@@ -67,57 +104,15 @@ class SharedCache:
             begin += left
         self._head[0] = begin + checks + size  # first: readers of what is overwritten then see that it is gone
         at = begin % self._limit
-        pages = [_of_page(key, begin, page, data[page * PAGE : (page + 1) * PAGE]) for page in range(_pages(size))]
+        owner = key * 0x9E3779B97F4A7C15 + begin * 0xC2B2AE3D27D4EB4F + number * 0x165667B19E3779F9
+        pages = [
+            xxhash.xxh3_64_intdigest(data[page * PAGE : (page + 1) * PAGE].data) ^ ((owner + page) & _MASK)
+            for page in range(_pages(size))
+        ]
         self.ring[at : at + checks] = np.array(pages, np.uint64).view(np.uint8)
         self.ring[at + checks : at + checks + size] = data
-        self._table[key % len(self._table)] = (key + 1, begin, size, number, _of_numbers(key + 1, begin, size, number))
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry that was there a moment ago.
-
-    Attributes:
-      cache: that has it.
-      key: its number.
-      begin: its place in all that was ever written.
-      at: its place in the ring.
-      size: of the bytes.
-      number: the caller's.
-    """
-
-    cache: SharedCache
-    key: int
-    begin: int
-    at: int
-    size: int
-    number: int
-
-    def read(self, begin: int, end: int) -> np.ndarray | None:
-        """A copy of bytes `[begin, end)`; None if they are not there any more."""
-        first, last = begin // PAGE, _pages(end)
-        data = self.at + 8 * _pages(self.size)
-        checks = self.cache.ring[self.at + 8 * first : self.at + 8 * last].copy()
-        copied = self.cache.ring[data + first * PAGE : data + min(last * PAGE, self.size)].copy()
-        if not self.cache.has(self.begin) or len(checks) % 8:
-            return None
-        for page, checksum in enumerate(checks.view(np.uint64).tolist()):
-            part = copied[page * PAGE : (page + 1) * PAGE]
-            if _of_page(self.key, self.begin, first + page, part) != checksum:
-                return None
-        return copied[begin - first * PAGE : end - first * PAGE]
+        self._table[key % len(self._table)] = (key + 1, begin, size, number)
 
 
 def _pages(size: int) -> int:
     return -(-size // PAGE)
-
-
-def _of_page(key: int, begin: int, page: int, data: np.ndarray) -> int:
-    """The checksum of a page of an entry: pages of other entries, and older ones, differ in it."""
-    owner = (key * 0x9E3779B97F4A7C15 + begin * 0xC2B2AE3D27D4EB4F + page) & _MASK
-    return xxhash.xxh3_64_intdigest(data) ^ owner
-
-
-def _of_numbers(*numbers: int) -> int:
-    """The checksum of a row of the table, as int64."""
-    return xxhash.xxh3_64_intdigest(np.array(numbers, np.int64)) - (1 << 63)

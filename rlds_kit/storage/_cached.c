@@ -20,8 +20,10 @@ typedef struct {
 
 static int64_t pages_of(int64_t size) { return (size + PAGE - 1) / PAGE; }
 
-static uint64_t mixed(int64_t key, int64_t begin, int64_t page) {
-  return (uint64_t)key * 0x9E3779B97F4A7C15U + (uint64_t)begin * 0xC2B2AE3D27D4EB4FU + (uint64_t)page;
+/* What a page belongs to. */
+static uint64_t owner(const Column *column, int64_t page) {
+  return (uint64_t)column->key * 0x9E3779B97F4A7C15U + (uint64_t)column->begin * 0xC2B2AE3D27D4EB4FU +
+         (uint64_t)column->filter * 0x165667B19E3779F9U + (uint64_t)page;
 }
 
 static int is_there(const Cache *cache, int64_t begin) {
@@ -38,7 +40,7 @@ static int copy_pages(const Cache *cache, const Column *column, int64_t from, in
     uint64_t expected;
     memcpy(&expected, cache->ring + at + 8 * page, 8);
     memcpy(copy + first, cache->ring + at + checks + first, (size_t)size);
-    if ((xxh3(copy + first, (uint64_t)size) ^ mixed(column->key, column->begin, page)) != expected) return 0;
+    if ((xxh3(copy + first, (uint64_t)size) ^ owner(column, page)) != expected) return 0;
   }
   return is_there(cache, column->begin);
 }

@@ -1,5 +1,5 @@
-/* Finds and reads the columns of many blocks of a shard with one call each. Only what most recordings consist of: columns
- * of numbers of one shape. Whatever else a block has, and whatever is wrong with it, is left to the readers in Python:
+/* Finds and reads the columns of many blocks of a shard with one call each. Only what most recordings consist of:
+ * columns of numbers of one shape. Whatever else a block has, and whatever is wrong with it, is left to the readers in Python:
  * located.py. A payload is never returned without a check of its checksum, unless the caller made it before. */
 
 #include "columns.h"
@@ -13,6 +13,7 @@
 #define CHUNK_HEADER 40
 #define FIRST_BYTES 4096 /* of a record: with its whole header, very likely */
 #define LARGEST ((uint64_t)1 << 31)
+#define MOST_ROWS ((uint64_t)1 << 62) /* and bytes: what is added to them does not overflow */
 
 /* The file position of a byte of a chunk; `blocks.physical` beside this file's folder. */
 static uint64_t physical(uint64_t begin, uint64_t offset) {
@@ -163,9 +164,10 @@ static int is_as_wanted(const Stored *column, const Wanted *leaf) {
   for (Py_ssize_t i = 0; i < leaf->rank; ++i)
     if (column->shape[i] != leaf->shape[i]) return 0;
   uint64_t row = (uint64_t)leaf->row_bytes;
-  if (!column->count || column->count > LARGEST / (row < 8 ? 8 : row) || column->decoded > 2 * column->count * row) return 0;
+  if (column->first_row > MOST_ROWS || !column->count || column->count > LARGEST / (row < 8 ? 8 : row)) return 0;
+  if (column->decoded > 2 * column->count * row) return 0;
   if (!column->codec && column->length != column->decoded) return 0;
-  return column->length <= LARGEST && column->offset <= ((uint64_t)1 << 62);
+  return column->length <= LARGEST && column->offset <= MOST_ROWS;
 }
 
 static int is_at_or_below(const Message *path, const Wanted *leaf) {
@@ -271,8 +273,8 @@ static int parse_wanted(PyObject *given, Wanted *wanted, Py_ssize_t *count) {
   return 1;
 }
 
-/* locate(file, places, wanted, table): the numbers of each leaf in each block; those of a block whose header must be read in
- * Python have the status OTHER. */
+/* locate(file, places, wanted, table): the numbers of each leaf in each block; those of a block whose header must be
+ * read in Python have the status OTHER. */
 static PyObject *locate(PyObject *self, PyObject *args) {
   (void)self;
   int file;
@@ -307,8 +309,8 @@ typedef struct {
   int64_t position, offset, length, to, checksum;
 } Request;
 
-/* read(file, requests, out, is_checked): copies parts of chunks to `out`; returns the number of the first one that could not be
- * read or, if they are checked, whose checksum differs, else how many there are. */
+/* read(file, requests, out, is_checked): copies parts of chunks to `out`; returns the number of the first one that could
+ * not be read or, if they are checked, whose checksum differs, else how many there are. */
 static PyObject *read_parts(PyObject *self, PyObject *args) {
   (void)self;
   int file, is_checked;
@@ -356,7 +358,7 @@ static PyMethodDef methods[] = {
 static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_columns", "Reads columns of many blocks; see located.py.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_columns", "Reads columns of many blocks: located.py.", 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__columns(void) { return PyModuleDef_Init(&module); }

@@ -37,6 +37,7 @@ def test_the_dict_has_the_transitions(plan: Plan) -> None:
         assert same(made["actions"], expected["action"])
         assert same(made["rewards"], expected["reward"])
         assert made["terminals"].tolist() == expected["next_is_terminal"].tolist()
+        assert not (made["terminals"] & made["timeouts"]).any()
         is_end = made["terminals"] | made["timeouts"]
         ends = (np.diff(expected["episode"]) > 0) | (np.diff(expected["step"]) != 1)
         assert is_end[:-1].tolist() == ends.tolist()

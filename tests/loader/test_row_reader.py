@@ -70,15 +70,16 @@ def test_dtypes_are_converted() -> None:
         assert same(samples.gather([1, 20]), from_pool(samples, [1, 20]))
 
 
-def test_damage_is_an_error(tmp_path: Path) -> None:
-    """The error of the pool, which has the place; and no wrong value."""
+@pytest.mark.parametrize("memory", [0, 1 << 20])
+def test_damage_is_an_error(tmp_path: Path, memory: int) -> None:
+    """The error of the pool, which has the place, and no wrong value: of rows in the file, and of rows in memory."""
     with recorded(plain(50, 40, observation="vector")) as dataset:
         shard = dataset.shards()[0]
         data = bytearray(shard.read_bytes())
         data[first_byte_of_observations(dataset)] ^= 1
         (tmp_path / shard.name).write_bytes(data)
         with pytest.raises(rlds_kit.DamagedError, match="rlds-kit"):
-            rlds_kit.open(tmp_path).windows(4).gather([0])
+            rlds_kit.open(tmp_path).windows(4).cached(memory).gather([0])
 
 
 def test_views_are_read_too() -> None:

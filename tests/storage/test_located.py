@@ -1,15 +1,22 @@
 """Columns that are found and read in C: the checksum is that of the package, headers are those that Python reads."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.riegeli import blocks
-from rlds_kit.storage import located
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.riegeli import blocks, simple, varint
+from rlds_kit.riegeli.chunk import SIMPLE, ChunkHeader, frame_chunk
+from rlds_kit.riegeli.codec import Codec
+from rlds_kit.storage import located, shard_file
+from rlds_kit.storage.block_layout import block_layout
 from rlds_kit.storage.episode_reader import everything
 from rlds_kit.storage.located import Wanted
+from rlds_kit.storage.shard_file import ShardFile
 from tests.loader.recording import plain, recorded
 
 pytestmark = pytest.mark.skipif(located.native is None, reason="the C extension is left out")
@@ -82,6 +89,49 @@ def test_another_dtype_shape_or_episode_is_not_found() -> None:
             wrong = places.copy()
             wrong[name] = value
             assert located.locate(file, wrong, wanted)[0, :, located.STATUS].tolist() == [located.OTHER] * 5
+
+
+def _shard(folder: Path, header: bytes) -> ShardFile:
+    """A file with one block, at position 64, that has these bytes for its header, and the right checksum of them."""
+    checksum = xxhash.xxh3_64_intdigest(header).to_bytes(8, "little")
+    inner = b"\x0a" + varint.encode(len(header)) + header + b"\x11" + checksum + bytes(300)
+    record = b"\x08\x01\x22" + varint.encode(len(inner)) + inner
+    data = simple.encode([record], Codec.NONE, bytes)
+    chunk = ChunkHeader.describe(data, chunk_type=SIMPLE, num_records=1, decoded_data_size=len(record))
+    path = folder / "forged"
+    path.write_bytes(bytes(64) + frame_chunk(64, chunk, data))
+    return ShardFile(path)
+
+
+@given(data=st.data())
+def test_forged_headers_are_read_as_in_python(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Any bytes: what C finds is what Python finds, and what Python refuses C does not find."""
+    numbers = st.one_of(st.integers(0, 9), st.integers(0, (1 << 64) - 1), st.sampled_from([1 << 31, 1 << 62, 1 << 63]))
+    header = pb.BlockHeader(episode_id=b"e" * 16, first_row=0, end_row=5)
+    for _ in range(data.draw(st.integers(0, 3))):
+        column = header.columns.add(path=data.draw(st.sampled_from(["x", "x/y", "y", "xy"])), xxh3=data.draw(numbers))
+        column.dtype = data.draw(st.sampled_from(["float32", "float64", "", "nonsense"]))
+        column.kind = data.draw(st.sampled_from([0, 1, 2, 3, 5, 9, 10]))  # type: ignore[assignment]  # the stub's enum
+        column.rank = data.draw(st.integers(0, 2))
+        column.shape.extend(data.draw(st.lists(st.sampled_from([0, 3, 1 << 40]), max_size=2)))
+        for name in ("first_row", "count", "offset", "length", "decoded_length"):
+            setattr(column, name, data.draw(numbers))
+        column.partial, column.ragged = data.draw(st.booleans()), data.draw(st.booleans())
+    raw = bytearray(header.SerializeToString())
+    for _ in range(data.draw(st.integers(0, 2))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    file = _shard(tmp_path_factory.mktemp("forged"), bytes(raw))
+    places = np.zeros(1, located.PLACE)
+    places["position"], places["end_row"], places["episode_id"] = 64, 5, b"e" * 16
+    wanted = Wanted("x", np.dtype(np.float32), (3,))
+    ((found,),) = located.locate(file, places, [wanted])
+    if found[located.STATUS] != located.FOUND:
+        return
+    layout = block_layout(shard_file.read_block_prefix(file, 64), "here")
+    (column_read,) = layout.columns(lambda path: path == "x")
+    mine = wanted.layout(found)
+    assert mine._replace(key=column_read.key, offset=column_read.offset) == column_read
+    assert mine.offset == column_read.offset + layout.payload_base
 
 
 def test_parts_are_copied_around_the_headers_of_the_container() -> None:
