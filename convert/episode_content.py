@@ -174,11 +174,8 @@ class _Stream:
 def _is_one(values: Sequence[Any]) -> bool:
     """Whether all values are one text, None or the empty dict: the task of an episode, and most infos."""
     first = values[0]
-    if not isinstance(first, str | bytes | None) and first != {}:
-        return False
-    return set(map(type, values)) == {type(first)} <= {str, bytes, type(None), dict} and values.count(first) == len(
-        values
-    )
+    is_plain = type(first) in _PLAIN and (type(first) is not dict or not first)
+    return is_plain and set(map(type, values)) == {type(first)} and values.count(first) == len(values)
 
 
 def _plain(value: str | bytes | Mapping[Any, Any] | None) -> tuple[bytes, bytes]:

@@ -57,25 +57,28 @@ def children(group: Any, place: str) -> dict[str, Any]:
     return {name: child(group, name, place) for name in group}
 
 
-def child(group: Any, name: str, place: str) -> Any:
-    """One group or dataset in a group.
+def child(group: Any, name: str | bytes, place: str) -> Any:
+    """One group or dataset in a group; h5py has bytes for a name that is no UTF-8.
 
     Raises:
       As `children`.
     """
     h5py = library()
-    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-        raise FormatError(f"{place}/{name}: expected data, got a link, which is not followed")
+    stored = name if isinstance(name, bytes) else name.encode()
+    place = f"{place}/{stored.decode(errors='replace')}"
+    if group.id.links.get_info(stored).type != h5py.h5l.TYPE_HARD:  # a fifth of the time of `get`
+        raise FormatError(f"{place}: expected data, got a link, which is not followed")
     found = group[name]
     if isinstance(found, h5py.Dataset):
-        _require_own(found, f"{place}/{name}")
+        _require_own(found, place)
     elif not isinstance(found, h5py.Group):
-        raise FormatError(f"{place}/{name}: expected data or a group, got {found!r}")
+        raise FormatError(f"{place}: expected data or a group, got {found!r}")
     return found
 
 
 def _require_own(dataset: Any, place: str) -> None:
-    if dataset.is_virtual or dataset.external:
+    created = dataset.id.get_create_plist()
+    if created.get_layout() == library().h5d.VIRTUAL or created.get_external_count():
         raise FormatError(f"{place}: expected data, got a reference to another file, which is not followed")
     if not 0 <= dataset.nbytes <= LARGE:  # the stored size takes long to find
         require_plausible(dataset.nbytes, dataset.id.get_storage_size(), place)

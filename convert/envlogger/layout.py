@@ -34,6 +34,8 @@ _RAW: Final[dict[int, tuple[str, type[np.generic]]]] = {
 _SMALL: Final[dict[int, type[np.generic]]] = {3: np.int32, 4: np.int64, 5: np.uint32, 6: np.uint64, 7: np.bool_}
 """Fields of Values with integers, each of which is one byte if it is below 128."""
 _CONTINUES: Final = 0x80
+_DEEPEST: Final = 32
+"""Messages in one another; what is deeper is a constant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def layout_of(record: bytes) -> Node:
     Raises:
       FormatError: it is no `Data`.
     """
-    return _data(record, 0, len(record))
+    return _data(record, 0, len(record), 0)
 
 
 def end_of_type(record: bytes) -> int | None:
@@ -131,11 +133,12 @@ def _leaves(node: Node) -> Iterator[Numbers | Constant]:
         yield node
 
 
-def _data(record: bytes, begin: int, end: int) -> Node:
+def _data(record: bytes, begin: int, end: int, depth: int) -> Node:
     try:
-        return _parsed(record, begin, end) or _constant(record, begin, end)
-    except riegeli_errors.DamagedError:  # a number ends nowhere
-        return _constant(record, begin, end)
+        found = _parsed(record, begin, end, depth + 1) if depth < _DEEPEST else None
+    except (riegeli_errors.DamagedError, DecodeError):  # a number ends nowhere, or a shape is none
+        found = None
+    return found or _constant(record, begin, end)
 
 
 def _constant(record: bytes, begin: int, end: int) -> Constant:
@@ -145,7 +148,7 @@ def _constant(record: bytes, begin: int, end: int) -> Constant:
         raise FormatError(f"expected a message of EnvLogger's: {error}") from error
 
 
-def _parsed(record: bytes, begin: int, end: int) -> Node | None:
+def _parsed(record: bytes, begin: int, end: int, depth: int) -> Node | None:
     """The layout of a message with one field, as EnvLogger writes them; None if it is another one."""
     fields = _fields(record, begin, end)
     if fields is None or len(fields) != 1:
@@ -157,25 +160,25 @@ def _parsed(record: bytes, begin: int, end: int) -> Node | None:
     if not inner or any(field != 1 for field, _, _ in inner):
         return None
     if number in (_TUPLE, _ARRAY):
-        items = {place: _data(record, *span) for place, (_, *span) in enumerate(inner)}
+        items = {place: _data(record, first, last, depth) for place, (_, first, last) in enumerate(inner)}
         return Items(tuple if number == _TUPLE else list, items)
-    return _dict(record, [(a, b) for _, a, b in inner]) if number == _DICT else None
+    return _dict(record, [(a, b) for _, a, b in inner], depth) if number == _DICT else None
 
 
-def _dict(record: bytes, entries: list[tuple[int, int]]) -> Items | None:
+def _dict(record: bytes, entries: list[tuple[int, int]], depth: int) -> Items | None:
     found: dict[Any, Node] = {}
     for begin, end in entries:
         parts = _fields(record, begin, end)
         if parts is None or [number for number, _, _ in parts] != [1, 2]:
             return None
-        (_, *key), (_, *value) = parts
+        (_, *key), (_, value, value_end) = parts
         try:
             name = record[slice(*key)].decode()
         except UnicodeDecodeError:
             return None
         if name in found:
             return None
-        found[name] = _data(record, *value)
+        found[name] = _data(record, value, value_end, depth)
     return Items(dict, found)
 
 

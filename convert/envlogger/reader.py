@@ -191,7 +191,7 @@ def _episode(data: Sequence[bytes], stored: StoredEpisode, about: Value, layouts
 
     try:
         observed, acted = _columns(layouts.stretches(data))
-    except OtherLayoutError:
+    except (OtherLayoutError, FormatError):  # decoding a broken step by itself names it
         return episode_of([record(step) for step in range(len(data))], about)
     return _with_metadata(observed, acted, record(len(data) - 1), about)
 
@@ -238,16 +238,19 @@ def _fields_of(stretch: Stretch, custom: Node) -> tuple[dict[str, Any], dict[str
         return fields_of(stretch.column(custom))
     columns = {name: stretch.column(each) for name, each in custom.items.items()}
     extra = custom.items.get(EXTRA)
-    if extra is not None:
-        if not isinstance(extra, Items):
-            raise OtherLayoutError
-        columns[EXTRA] = {name: _named_columns(stretch, each) for name, each in extra.items.items()}
-    return fields_of(columns)
+    if isinstance(extra, Constant):
+        raise OtherLayoutError
+    if isinstance(extra, Items) and all(map(_is_dict, extra.items.values())):
+        parts = extra.items.items()
+        columns[EXTRA] = {name: {} if isinstance(each, Constant) else stretch.column(each) for name, each in parts}
+    found = fields_of(columns)
+    if extra is not None and CUSTOM_DATA in found[0]:  # it is no dict of fields, in which an empty dict is a value
+        raise OtherLayoutError
+    return found
 
 
-def _named_columns(stretch: Stretch, node: Node) -> Any:
-    """Columns by name; none of a dict that is empty in all steps."""
-    return {} if isinstance(node, Constant) and node.value == {} else stretch.column(node)
+def _is_dict(node: Node) -> bool:
+    return node.kind is dict if isinstance(node, Items) else isinstance(node, Constant) and node.value == {}
 
 
 def _is_nothing(node: Node) -> bool:

@@ -277,3 +277,28 @@ def test_rows_are_a_view_of_columns() -> None:
     assert rows[1:3] == [{"a": 1, "b": (1, {"c": "x"})}, {"a": 2, "b": (2, {"c": "y"})}]
     with pytest.raises(IndexError):
         rows[4]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["go"] * 3,
+        [b"go"] * 3,
+        [None] * 3,
+        [{}] * 3,
+        ["go", "go", "up"],
+        [{}, {"x": np.arange(3)}, {}],
+        [{"x": np.arange(3)}] * 3,
+        [np.arange(3)] * 3,
+        [np.array(np.nan)] * 3,
+        [{}, None, "go"],
+        [1, True, 1.0],
+        ["", "", ""],
+    ],
+)
+def test_lists_have_the_digest_of_their_values(values: list[Any]) -> None:
+    """Also where all values are the same, which is noticed."""
+    rows = [{"x": value} for value in values]
+    columns = Rows({"x": values}, len(values))
+    digests = [content_of(ForeignEpisode(each, [], EpisodeEnd.INTERRUPTED)) for each in (rows, columns)]
+    assert digests[0] == digests[1]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rlds_kit.base.errors import FormatError
 from rlds_kit.convert.envlogger import reader as readers
 from rlds_kit.convert.envlogger.columns import Layouts, OtherLayoutError
 from rlds_kit.convert.envlogger.encode import encode
@@ -16,6 +17,7 @@ from rlds_kit.convert.envlogger.scan import FIRST, LAST, MID, StoredEpisode, _ty
 from rlds_kit.convert.envlogger_storage_pb2 import Data
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.rows import Rows
+from rlds_kit.riegeli import varint
 from tests.storage.strategies import number_arrays
 
 NUMBERS = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool")
@@ -76,7 +78,7 @@ def _shown(value: Any) -> Any:
 
 
 @given(episodes())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 def test_columns_are_the_rows(records: list[bytes]) -> None:
     """Of every value the type and the bits, and the digest of the whole."""
     stored = StoredEpisode(Path("shard"), 0, 0, len(records), None)
@@ -124,12 +126,24 @@ def test_too_many_layouts_are_read_one_by_one() -> None:
 def test_numbers_are_found_in_the_bytes() -> None:
     """Those of arrays and scalars, in their order."""
     record = _step(7)
-    found = list(numbers_in(layout_of(record)))
-    assert [(each.dtype, each.shape) for each in found] == [
-        (np.float64, None),
-        (np.float64, None),
-        (np.float32, (3,)),
-        (np.int64, None),
-        (np.float32, None),
-    ]
-    assert np.frombuffer(record[found[2].begin : found[2].end], found[2].stored).tolist() == [7, 7, 7]
+    found = {(each.dtype, each.shape): each for each in numbers_in(layout_of(record))}  # a dict has no order
+    assert {*found} == {(np.float64, None), (np.float32, (3,)), (np.int64, None), (np.float32, None)}
+    joints = found[np.float32, (3,)]
+    assert np.frombuffer(record[joints.begin : joints.end], joints.stored).tolist() == [7, 7, 7]
+
+
+def test_deep_nests_are_refused_by_number() -> None:
+    """As if every step was decoded by itself: no recursion without end."""
+    deep = b""
+    for _ in range(5000):
+        deep = _message(3, _message(1, deep))
+    four, two = (encode(each, "", []) or Data() for each in ((MID, 0.0, 1.0, 0), None))
+    parts = [four.SerializeToString(), two.SerializeToString(), deep]
+    record = _message(3, b"".join(_message(1, each) for each in parts))
+    stored = StoredEpisode(Path("shard"), 7, 0, 1, None)
+    with pytest.raises(FormatError, match=r"steps\.riegeli, step 7"):
+        readers._episode([record], stored, None, Layouts())
+
+
+def _message(field: int, content: bytes) -> bytes:
+    return bytes([field << 3 | 2]) + varint.encode(len(content)) + content
