@@ -225,8 +225,10 @@ def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice
     if prefix:
         parts[0] = prefix + parts[0]
     header.decoded_length = sum(map(len, parts))
-    payload = compress(parts, level) if level != NO_LEVEL else b""
-    if level != NO_LEVEL and len(payload) + WORTHWHILE_BYTES <= header.decoded_length:
+    payload = b""
+    if level != NO_LEVEL and header.decoded_length > WORTHWHILE_BYTES:  # smaller ones cannot save so much
+        payload = compress(parts, level)
+    if payload and len(payload) + WORTHWHILE_BYTES <= header.decoded_length:
         header.codec = pb.ZSTD
     else:
         payload = b"".join(parts)
