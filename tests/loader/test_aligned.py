@@ -114,10 +114,16 @@ def test_step_that_is_kept_does_not_keep_its_episode(
     assert most <= memory.lent_bytes <= most + (5 << 20)  # a few episodes of 1 MiB are read ahead
 
 
+@pytest.fixture(scope="module")
+def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixteen episodes of 150 images."""
+    return _frames(tmp_path_factory.mktemp("sixteen"), lengths=(150,) * 16, side=128).path
+
+
 @pytest.mark.parametrize("are_small", [False, pytest.param(True, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(("lent", "least"), [(0, 0), (8 << 20, 4 << 20), (1 << 30, 16 << 20)])
 def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int, least: int, are_small: bool
+    sixteen: Path, monkeypatch: pytest.MonkeyPatch, lent: int, least: int, are_small: bool
 ) -> None:
     """A shuffle of episodes, large or small, holds about half of what may be lent; the steps are the same."""
     memory = ReusableMemory(0)
@@ -125,7 +131,7 @@ def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
     monkeypatch.setattr("rlds_kit.loader.aligned.LENT_BYTES", lent)
     monkeypatch.setattr("rlds_kit.loader.episodes.STRETCH_BYTES", 1 << 20)
     monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
-    kept = list(_frames(tmp_path, lengths=(150,) * 16, side=128).as_tf_dataset())
+    kept = list(rlds_kit.open(sixteen).as_tf_dataset())
     gc.collect()
     assert least <= memory.lent_bytes <= min(lent // 2, 16 << 20) + (3 << 20)
     for episode in kept:

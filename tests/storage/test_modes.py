@@ -16,12 +16,13 @@ from rlds_kit import DatasetExistsError
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.manifest import name_for
 from rlds_kit.storage.recorder import Recorder
+from tests.repetitions import repetitions
 from tests.storage.file_systems import without_links, without_locks
 from tests.storage.killing import DECLARED, ROOT, row_of
 from tests.storage.starting import REFUSED
 
 WRITERS: Final = 8
-ROUNDS: Final = 4
+ROUNDS: Final = repetitions(4, least=2)
 
 
 def _start_together(directory: Path, mode: str, *lacking: str) -> list[str]:
@@ -31,6 +32,7 @@ def _start_together(directory: Path, mode: str, *lacking: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize(
     "lacking",

@@ -70,6 +70,7 @@ def test_r36_r37_chosen_episodes_become_an_archive(
             np.testing.assert_array_equal(mine[field], theirs[field])
 
 
+@pytest.mark.thorough
 def test_r38_r39_r40_rules(open_page: Open, study: Mapping[str, Any], tmp_path: Path) -> None:
     """Stripped, with a field for each tag, and ending at a tag; what is left out is told by name."""
     page = open_page(f"#episodes?study={study['id']}&sort=started")
@@ -100,6 +101,7 @@ def test_r37_a_folder_at_the_studio(open_page: Open, study: Mapping[str, Any]) -
     assert "play" in exported.episodes[0].fields
 
 
+@pytest.mark.thorough
 def test_filters_export_without_choosing(
     open_page: Open, api: Api, study: Mapping[str, Any], tmp_path: Path, console: Console
 ) -> None:
@@ -133,6 +135,7 @@ def test_filters_export_without_choosing(
     assert all(each["name"] != "by-filter" for each in api.get("exports")["exports"])
 
 
+@pytest.mark.thorough
 def test_what_waits_is_cancelled(open_page: Open, study: Mapping[str, Any]) -> None:
     """Exports are made one after the other; one that waits is called off, and nothing of it is left."""
     page = open_page(f"#export?study={study['id']}")

@@ -26,6 +26,7 @@ def test_the_picture_is_that_of_the_environment_pixel_by_pixel(open_page: Open, 
     assert styles == ["pixelated", "contain"]
 
 
+@pytest.mark.thorough
 def test_r10_nobody_at_the_keys_is_a_pause_with_a_reason(open_page: Open, api: Api) -> None:
     page = player_page.begun(open_page, api, player_page.TIMED)
     expect(page.get_by_role("group", name="Paused")).to_contain_text("No key was pressed")

@@ -42,8 +42,10 @@ def test_episodes_are_counted_alike_and_say_their_study(open_page: Open, api: Ap
     expect(page.locator(f"[data-episode='{episode}'] .of")).to_have_text("Episode 1")
     expect(page.locator(f"[data-episode='{second}'] .of")).to_have_text("Episode 2")
     expect(page.locator(f"[data-episode='{episode}'] .study")).to_have_text(name)
-    lines = page.locator(f"[data-episode='{episode}'] .of").evaluate("(it) => it.getClientRects().length")
-    assert lines == 1
+    for width in (1280, 1000, 800):
+        page.set_viewport_size({"width": width, "height": 700})
+        lines = page.locator(f"[data-episode='{episode}'] .of").evaluate("(it) => it.getClientRects().length")
+        assert lines == 1, width
     page.goto(f"/#replay?episode={second}")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Episode 2")
 

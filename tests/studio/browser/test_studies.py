@@ -63,6 +63,7 @@ def test_r1_r2_a_study_is_made_saved_loaded_and_changed(page: Page, api: Api) ->
     assert changed["environments"][0]["id"] != environment["id"]
 
 
+@pytest.mark.thorough
 def test_several_environments_are_edited_in_one_study(page: Page, api: Api) -> None:
     """They are added, moved and removed; the order is that of the form."""
     page.get_by_role("link", name="New study").first.click()

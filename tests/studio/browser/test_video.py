@@ -9,6 +9,7 @@ from tests.studio.browser.conftest import Open
 from tests.studio.studio_process import Api, StudioProcess
 
 
+@pytest.mark.thorough
 def test_r27_a_video_of_an_episode_plays_in_the_browser(
     open_page: Open, api: Api, studio: StudioProcess, tmp_path: Path
 ) -> None:

@@ -98,6 +98,7 @@ def test_r19_a_gamepad_plays_step_by_step(open_page: Open, api: Api, studio: Stu
     ]
 
 
+@pytest.mark.thorough
 def test_r19_a_stick_in_real_time_is_recorded_unrounded(open_page: Open, api: Api, studio: StudioProcess) -> None:
     """Whatever it says is the action, in the precision of the environment's own."""
     study = api.study("stick", {"environment": MOUNTAIN, "turn": "clock", "fps": 30.0, "max_steps": 40})
@@ -217,6 +218,7 @@ def test_r30_a_replay_shows_what_was_played(open_page: Open, api: Api) -> None:
     expect(values.get_by_role("heading", name="Step 3", exact=True)).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_r32_two_people_tag_one_episode_at_once(open_page: Open, api: Api, studio: StudioProcess) -> None:
     """Both tags stay, both see both at once, and so does the table."""
     study = api.study("tagged", {"environment": CORRIDOR, "turn": "press"})

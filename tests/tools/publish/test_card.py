@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import rlds_kit
+from rlds_kit.install import how_to_install
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tools.publish import About, publish
 from tests.tools.plot.recording import play
@@ -59,6 +60,11 @@ def test_fields(tmp_path: Path) -> None:
     assert rows["`action`"][:3] == ["int64", "()", "[0, 3]"]
     assert rows["`reward`"][2] == "[-1, 1]"
     assert "`info/lives`" in rows
+
+
+def test_how_to_install_is_said(tmp_path: Path) -> None:
+    """Whoever finds the card has never heard of the library, and its name is on no index."""
+    assert f"With rlds_kit ({how_to_install()}):" in card_of(record(tmp_path / "d"))
 
 
 def test_statistics(tmp_path: Path) -> None:
