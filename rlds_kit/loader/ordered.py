@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 
 from rlds_kit.loader.order import BlockOrder, Order
 from rlds_kit.loader.plan import Options, Weights, order, piece_limit
 from rlds_kit.loader.read_ahead import Readable
+
+_TOGETHER: Final = 1 << 13
+"""Positions of an order that are computed together: a call costs as much as some hundred of them."""
 
 
 class Table(Readable, Protocol):
@@ -68,8 +71,11 @@ class Ordered:
     def batches(self, epoch: int, done: int) -> Iterator[np.ndarray]:
         """The numbers of the samples of each batch of an epoch after the first `done`."""
         begin, end = self.options.span(self.samples.weights.samples)
-        for first in range(begin + done, end, self.options.batch_size):
-            yield self.order.items(epoch, first, min(first + self.options.batch_size, end))
+        size = self.options.batch_size
+        stretch = size * max(1, _TOGETHER // size)
+        for first in range(begin + done, end, stretch):
+            items = self.order.items(epoch, first, min(first + stretch, end))
+            yield from (items[at : at + size] for at in range(0, len(items), size))
 
     def state(self) -> dict[str, Any]:
         """The properties that must not differ when a state is restored, as a dict for JSON."""

@@ -64,17 +64,16 @@ class _Leaf:
       numbers: `[located.NUMBERS, blocks]` int64.
       kind: `[blocks]` uint8.
       checked: `[blocks]` bool, whether the checksum of plain rows was compared, or the rows of a kept leaf are there.
-      is_kept: whether decoded values of all steps are kept.
-      kept: `[steps, *shape]`; None before the first ones.
+      kept: `[steps, *shape]`, the decoded values of all steps that were read; None if they are not kept.
     """
 
-    def __init__(self, index: int, wanted: Wanted, blocks: int, *, is_kept: bool) -> None:
+    def __init__(self, index: int, wanted: Wanted, blocks: int, kept_steps: int | None) -> None:
         self.index, self.wanted = index, wanted
         self.numbers = np.zeros((located.NUMBERS, blocks), np.int64)  # memory is only taken for what is written
         self.kind = np.zeros(blocks, np.uint8)
         self.checked = np.zeros(blocks, np.bool_)
-        self.is_kept = is_kept
-        self.kept: np.ndarray | None = None
+        # Memory is only taken for what is written.
+        self.kept = None if kept_steps is None else np.zeros((kept_steps, *wanted.shape), wanted.dtype)
 
     def learn(self, blocks: np.ndarray, numbers: np.ndarray) -> None:
         """Adds what was found of some blocks, `[n, located.NUMBERS]`."""
@@ -121,16 +120,17 @@ class RowReader:
     def __init__(self, source: Source, layouts: Layouts, limit: int) -> None:
         self._source, self._layouts, self._limit = source, layouts, limit
         self._cache = SharedCache(limit)
+        wanted = self._findable()
+        # Made here and not when first needed, because threads that need it at the same time would make it twice.
+        self._blocks = block_map(source) if wanted and native is not None else None
+        self._leaves = self._known(wanted)
+        blocks = self._blocks
+        self._first_steps = np.empty(0, np.int64) if blocks is None else blocks.base + blocks.places["first_row"]
 
     def __reduce__(self) -> tuple[type["RowReader"], tuple[Source, Layouts, int]]:
         return RowReader, (self._source, self._layouts, self._limit)
 
-    @functools.cached_property
-    def _blocks(self) -> BlockMap | None:
-        return block_map(self._source) if self._wanted and native is not None else None
-
-    @functools.cached_property
-    def _wanted(self) -> Mapping[Leaf, Wanted]:
+    def _findable(self) -> Mapping[Leaf, Wanted]:
         """The columns of every leaf; none if a leaf must be read by `Pool`."""
         recorded = {leaf.path: leaf for name in self._layouts for leaf in layout(self._source.spec, name, {})}
         leaves = [leaf for found in self._layouts.values() for leaf in found]
@@ -143,24 +143,16 @@ class RowReader:
             found[leaf] = wanted
         return found if len(found) <= located.MOST_LEAVES else {}
 
-    @functools.cached_property
-    def _leaves(self) -> Mapping[Leaf, _Leaf]:
-        blocks = self._blocks
-        if blocks is None:
+    def _known(self, wanted: Mapping[Leaf, Wanted]) -> Mapping[Leaf, _Leaf]:
+        """Nothing yet, of every leaf; the smallest are kept."""
+        if self._blocks is None:
             return {}
         steps, found = int(self._source.lengths.sum()), {}
         left = self._limit // _KEPT_SHARE
-        for index, (leaf, each) in sorted(enumerate(self._wanted.items()), key=lambda item: item[1][1].row_bytes):
+        for index, (leaf, each) in sorted(enumerate(wanted.items()), key=lambda item: item[1][1].row_bytes):
             left -= steps * each.row_bytes
-            found[leaf] = _Leaf(index, each, len(blocks), is_kept=left >= 0)
+            found[leaf] = _Leaf(index, each, len(self._blocks), steps if left >= 0 else None)
         return found
-
-    @functools.cached_property
-    def _first_steps(self) -> np.ndarray:
-        """`[blocks]` int64, the number among all steps of the first step of each."""
-        blocks = self._required()
-        first: np.ndarray = blocks.base + blocks.places["first_row"]
-        return first
 
     def _required(self) -> BlockMap:
         if self._blocks is None:
@@ -184,7 +176,7 @@ class RowReader:
             if (each.kind[chosen] == _OTHER).any():
                 return False
             coded = chosen[each.kind[chosen] == _CODED]
-            if len(coded) and not each.is_kept:
+            if len(coded) and each.kept is None:
                 expected += float(each.sizes(coded).sum()) / len(chosen) * len(self._blocks)
         return expected <= self._limit * (1 - 1 / _KEPT_SHARE)
 
@@ -236,8 +228,8 @@ class RowReader:
         if not defined.all():
             values[~defined] = 0
         kind = np.where(defined, known.kind[block], _ABSENT)
-        plain = self._take_kept if known.is_kept else self._take_plain
-        coded = self._take_kept if known.is_kept else self._take_coded
+        plain = self._take_kept if known.kept is not None else self._take_plain
+        coded = self._take_kept if known.kept is not None else self._take_coded
         for number, read in ((_PLAIN, plain), (_CODED, coded)):
             index = np.flatnonzero(kind == number)
             if len(index):
@@ -298,16 +290,19 @@ class RowReader:
         self, known: _Leaf, block: np.ndarray, row: np.ndarray, index: np.ndarray, values: np.ndarray
     ) -> None:
         """Copies rows of a small leaf, all decoded values of which are kept."""
-        blocks = self._required()
-        if known.kept is None:
-            known.kept = np.zeros((int(self._source.lengths.sum()), *known.wanted.shape), known.wanted.dtype)
-        rows: Rows = known.kept.reshape(len(known.kept), -1).view(np.uint8)
+        blocks, kept = self._required(), known.kept
+        if kept is None:
+            raise NotFoundError
+        rows: Rows = kept.reshape(len(kept), -1).view(np.uint8)
         for number in np.unique(block[~known.checked[block]]).tolist():
             stored = known.wanted.layout(known.numbers[:, number])
             base, end = int(blocks.base[number]), min(stored.end_row, int(blocks.rows[number]))
-            self._decode_into(known, number, rows[base + stored.first_row : base + end], 0)
+            # Not decoded in place: another thread may have done so before, and be reading these rows.
+            decoded = np.empty((end - stored.first_row, stored.row_bytes), np.uint8)
+            self._decode_into(known, number, decoded, 0)
+            rows[base + stored.first_row : base + end] = decoded
             known.checked[number] = True
-        values[index] = known.kept[blocks.base[block] + row]
+        values[index] = kept[blocks.base[block] + row]
 
     def _take_coded(
         self, known: _Leaf, block: np.ndarray, row: np.ndarray, index: np.ndarray, values: np.ndarray

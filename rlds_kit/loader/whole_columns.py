@@ -1,6 +1,7 @@
 """Reads whole columns of all episodes into arrays, decoded in parallel and directly into place."""
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from rlds_kit.storage.episode_reader import fields
 from rlds_kit.storage.located import Wanted
 from rlds_kit.storage.shard_file import ShardFile
 
+_THREAD_BYTES: Final = 16 << 20
+"""Bytes for which another thread pays off: with fewer, threads mostly wait for each other."""
 _TASK_BLOCKS: Final = 128
 """Blocks that a thread reads at a time: enough that one call is nothing beside them."""
 _TASK_BYTES: Final = 8 << 20
@@ -53,7 +56,7 @@ def read_columns(source: Source, targets: Sequence[Target], threads: int) -> Non
     Args:
       source: of the steps.
       targets: the leaves.
-      threads: that decode.
+      threads: that decode, at most.
 
     Raises:
       DamagedError: data are damaged.
@@ -63,7 +66,8 @@ def read_columns(source: Source, targets: Sequence[Target], threads: int) -> Non
         target.defined[:] = False
     quick = [each for each in targets if each.wanted.is_findable and not each.leaf.is_cast]
     found = block_map(source) if quick else None
-    with ThreadPoolExecutor(threads, "rlds_kit-arrays") as executor:
+    workers = max(1, min(threads, sum(each.values.nbytes for each in targets) // _THREAD_BYTES))
+    with ThreadPoolExecutor(workers, "rlds_kit-arrays") as executor:
         rest = _read_found(found, quick, executor) if found is not None else _all(source, quick)
         others = [each for each in targets if each not in quick]
         if others:
@@ -127,7 +131,8 @@ def _read_blocks(blocks: BlockMap, targets: Sequence[Target], file: ShardFile, p
 
 def _read_leaf(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Reads the columns of a leaf; returns `[blocks]` bool, which of them were read or are absent."""
-    row_bytes = target.wanted.row_bytes
+    wanted = target.wanted
+    row_bytes = wanted.row_bytes
     first, end = numbers[:, located.FIRST_ROW], numbers[:, located.END_ROW]
     is_found: np.ndarray = numbers[:, located.STATUS] == located.FOUND
     is_sound: np.ndarray = is_found | (numbers[:, located.STATUS] == located.ABSENT)
@@ -140,8 +145,8 @@ def _read_leaf(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarr
     while (done := located.read(file, requests, out, is_checked=True)) < len(requests):
         is_sound[chosen[done]] = False  # the reader of the episode raises the error
         requests, chosen = requests[done + 1 :], chosen[done + 1 :]
-    for at in np.flatnonzero(is_found & ~is_plain).tolist():
-        is_sound[at] = _decode(blocks, target, file, int(part[at]), numbers[at])
+    coded = np.flatnonzero(is_found & ~is_plain)
+    is_sound[coded] = _decode(blocks, target, file, part[coded], numbers[coded])
     for at in np.flatnonzero(is_found & is_sound).tolist():
         base = int(blocks.base[part[at]])
         stop = base + min(int(end[at]), int(blocks.rows[part[at]]))
@@ -151,24 +156,26 @@ def _read_leaf(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarr
     return is_sound
 
 
-def _decode(blocks: BlockMap, target: Target, file: ShardFile, block: int, numbers: np.ndarray) -> bool:
-    """Decodes a column; returns whether that was possible."""
-    layout = target.wanted.layout(numbers)
+def _decode(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Decodes columns; returns `[blocks]` bool, which of them could be decoded."""
+    ends = np.cumsum(numbers[:, located.LENGTH])
+    begins = ends - numbers[:, located.LENGTH]
+    payloads = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    requests = blocks.requests(part, numbers, begins)
+    read = located.read(file, requests, payloads, is_checked=True)  # the others are left to the reader of the episode
     rows = target.values.reshape(len(target.values), -1).view(np.uint8)
-    base = int(blocks.base[block])
-    out = rows[base + layout.first_row : base + min(layout.end_row, int(blocks.rows[block]))]
-    payload = np.empty(layout.length, np.uint8)
-    index = np.array([block])
-    request = blocks.requests(index, numbers[None], np.zeros(1, np.int64))
-    if located.read(file, request, payload, is_checked=True) < 1:
-        return False
-    if not len(out):
-        return True
-    try:
-        columns.decode_into(layout, payload.data, file.place(int(blocks.places["position"][block])), out)
-    except (DamagedError, FormatError):
-        return False
-    return True
+    wanted, view, is_sound = target.wanted, payloads.data, np.zeros(len(part), np.bool_)
+    bounds = zip(begins.tolist(), ends.tolist(), blocks.base[part].tolist(), blocks.rows[part].tolist(), strict=True)
+    for at, (begin, end, base, count) in enumerate(itertools.islice(bounds, read)):
+        stored = wanted.layout(numbers[at])
+        out = rows[base + stored.first_row : base + min(stored.end_row, count)]
+        try:
+            if len(out):
+                columns.decode_into(stored, view[begin:end], "", out)
+            is_sound[at] = True
+        except (DamagedError, FormatError):
+            continue  # it raises the error, with the place
+    return is_sound
 
 
 def _read_episode(source: Source, episode: int, targets: Sequence[Target]) -> None:

@@ -1,5 +1,6 @@
 """Finds and reads columns of many blocks with one call, in C. `EpisodeReader` reads whatever is not found here."""
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class Wanted:
     @property
     def row_bytes(self) -> int:
         """Of a value."""
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(self.shape) * self.dtype.itemsize
 
     @property
     def is_findable(self) -> bool:

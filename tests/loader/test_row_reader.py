@@ -1,6 +1,7 @@
 """Steps that are read one by one are those that are read block by block."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -60,6 +61,18 @@ def test_most_recordings_are_read_so(observation: str) -> None:
         expected = from_pool(samples, numbers)
         with mock.patch.object(Pool, "load", side_effect=AssertionError):
             assert same(samples.gather(numbers), expected)
+
+
+def test_threads_read_the_same_samples() -> None:
+    """Also the first ones, which find columns and fill caches."""
+    with recorded(plain(*[40] * 20, observation="image")) as dataset:
+        expected = from_pool(dataset.windows(4), list(range(100)))
+        for memory in (0, 1 << 16, 1 << 22):
+            for _ in range(4):
+                samples = dataset.windows(4).cached(memory)
+                with ThreadPoolExecutor(8) as executor:
+                    found = executor.map(lambda _, samples=samples: samples.gather(range(100)), range(16))
+                assert all(same(each, expected) for each in found)
 
 
 @in_c

@@ -27,6 +27,7 @@ def reading(*, in_c: bool) -> Iterator[None]:
     """With the C extension or without it; a thread reads few blocks at a time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(whole_columns, "_TASK_BLOCKS", 3)
+        patch.setattr(whole_columns, "_THREAD_BYTES", 1)
         if not in_c:
             patch.setattr(located, "native", None)
         yield
