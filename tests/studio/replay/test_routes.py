@@ -238,16 +238,16 @@ def test_an_id_that_is_none_is_refused(episode: str, tmp_path: Path) -> None:
 
 def test_a_damaged_step_hides_nothing_else(tmp_path: Path) -> None:
     """What can be read is shown, and the rest is said to be damaged."""
-    episode, other = record(tmp_path, (200, 5))
+    episode, other = record(tmp_path, (2000, 5))
     (shard,) = tmp_path.glob("*.riegeli")
     data = bytearray(shard.read_bytes())
     middle = data.find(b"observation", len(data) // 2) + 3000
     data[middle : middle + 64] = bytes(64)
     shard.write_bytes(data)
     with viewing_dataset(tmp_path) as client:
-        answers = [client.get(f"/api/replay/{episode}/step/{number}") for number in range(0, 200, 4)]
+        answers = [client.get(f"/api/replay/{episode}/step/{number}") for number in range(0, 2000, 40)]
         assert get(client, f"/api/replay/{other}")["length"] == 5
-        assert get(client, f"/api/replay/{episode}")["length"] == 200
+        assert get(client, f"/api/replay/{episode}")["length"] == 2000
     assert {each.status_code for each in answers} == {200, 422}
     assert {each.json()["error"]["code"] for each in answers if each.status_code == 422} == {"damaged"}
 
