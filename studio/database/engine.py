@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import sqlite3
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +18,7 @@ FILE: Final = "studio.db"
 """In the directory of a studio that was given no other database."""
 _BUSY_SECONDS: Final = 10.0
 """For another process to end its transaction."""
+_RETRY_SECONDS: Final = 0.01
 
 
 def make_engine(url: str | URL) -> Engine:
@@ -83,10 +86,25 @@ def _prepare(raw: Any, record: object) -> None:
     del record
     raw.isolation_level = None
     cursor = raw.cursor()
+    _set_wal(cursor)
     # What the page has shown as saved must outlive a power cut: with WAL, that takes FULL.
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _set_wal(cursor: sqlite3.Cursor) -> None:
+    """Sets the kind of journal. SQLite does not wait here while another connection writes."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:

@@ -1,9 +1,11 @@
 """The tables are made, migrated and refused."""
 
 import asyncio
+import contextlib
 import re
 import sqlite3
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,19 @@ def test_two_servers_may_open_a_new_database_at_once(database_url: str) -> None:
             await database.close()
 
     asyncio.run(both())
+
+
+def test_a_connection_waits_while_another_one_makes_the_file(tmp_path: Path) -> None:
+    """Setting the kind of journal fails at once, whatever the timeout, while another connection writes: it is repeated."""
+    path = tmp_path / "studio.db"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("CREATE TABLE other (id)")
+        other.execute("BEGIN IMMEDIATE")
+        threading.Timer(0.1, other.execute, ["COMMIT"]).start()
+        engine = make_engine(sqlite_url(path))
+        with engine.begin() as connection:
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        engine.dispose()
 
 
 def test_sqlite_keeps_what_was_committed_through_a_power_cut(tmp_path: Path) -> None:
