@@ -111,7 +111,7 @@ def test_two_servers_may_open_a_new_database_at_once(database_url: str) -> None:
 
 
 def test_a_connection_waits_while_another_one_makes_the_file(tmp_path: Path) -> None:
-    """Setting the kind of journal fails at once, whatever the timeout, while another connection writes: it is repeated."""
+    """Setting the kind of journal fails at once while another connection writes: it is repeated."""
     path = tmp_path / "studio.db"
     with contextlib.closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
         other.execute("CREATE TABLE other (id)")
