@@ -19,7 +19,11 @@ LIGHT_ROW: Final = 1 << 10
 """Rows up to this size are stored as they are if compression saves little: so they are read from any place at once, and
 many times faster."""
 LITTLE: Final = 0.2
-"""The share of bytes below which compression of light rows does not pay off."""
+"""The share of a column's bytes below which its compression does not pay off if its rows are light."""
+MODEST: Final = 0.6
+"""The same for a column that is a small part of all: together such columns may cost `BUDGET`."""
+BUDGET: Final = 0.05
+"""The share of the bytes of all columns that may be spent on columns that could be smaller."""
 _MIN_SAMPLE_ROWS: Final = 4
 _SMALL_ROW: Final = 256
 """Below this size one comparison of all bytes is faster than one for each row."""
@@ -49,6 +53,8 @@ class FilterChoice:
 
     def __init__(self) -> None:
         self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
+        self._row_bytes: dict[ColumnKey, float] = {}  # of a row, compressed as well as it can be
+        self._spent: dict[ColumnKey, float] = {}  # bytes of a row that compression would save
 
     def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         """The choice for `rows`, `[n, bytes]`, n >= 1, each a value of a dtype and shape."""
@@ -56,11 +62,11 @@ class FilterChoice:
             return Choice(pb.REPEAT, FAST_LEVEL)
         choice, left = self._chosen.get(key, (None, 0))
         if choice is None or left == 0:
-            choice, left = self._try(rows, dtype, shape), self.TRY_EVERY
+            choice, left = self._try(key, rows, dtype, shape), self.TRY_EVERY
         self._chosen[key] = (choice, left - 1)
         return _readable(choice, rows, shape)
 
-    def _try(self, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
+    def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
 
         def size(choice: Choice, part: Rows) -> int:
@@ -76,13 +82,26 @@ class FilterChoice:
         choices = dict.fromkeys(_readable(Choice(number, FAST_LEVEL), rows, shape) for number in numbers)
         sizes = {choice: expected(choice) for choice in choices}
         best = min(sizes, key=sizes.__getitem__)
-        if rows.shape[1] <= LIGHT_ROW and sizes[best] > rows.nbytes * (1 - LITTLE):
+        if self._is_for_speed(key, sizes[best] / len(rows), rows.shape[1]):
             return STORED
         if sizes[best] * THOROUGH_RATIO < rows.nbytes:
             return Choice(best.filter, THOROUGH_LEVEL)
         if _may_be_image(dtype, shape):  # prediction alone takes longer than all other work for frames of a game
             sizes |= {choice: expected(choice) for choice in (SPLIT_PREDICTION, PREDICTION)}
         return min(sizes, key=sizes.__getitem__)
+
+    def _is_for_speed(self, key: ColumnKey, compressed: float, row_bytes: int) -> bool:
+        """Whether a column is stored as it is although a row of it can be compressed to so many bytes."""
+        self._row_bytes[key], self._spent[key] = compressed, 0
+        saved = row_bytes - compressed
+        if row_bytes > LIGHT_ROW or saved >= row_bytes * MODEST:
+            return False
+        if saved < row_bytes * LITTLE:
+            return True
+        if saved + sum(self._spent.values()) > BUDGET * sum(self._row_bytes.values()):
+            return False
+        self._spent[key] = saved
+        return True
 
 
 def _may_be_image(dtype: np.dtype[Any], shape: Shape) -> bool:
