@@ -147,13 +147,27 @@ def _read_leaf(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarr
         requests, chosen = requests[done + 1 :], chosen[done + 1 :]
     coded = np.flatnonzero(is_found & ~is_plain)
     is_sound[coded] = _decode(blocks, target, file, part[coded], numbers[coded])
-    for at in np.flatnonzero(is_found & is_sound).tolist():
-        base = int(blocks.base[part[at]])
-        stop = base + min(int(end[at]), int(blocks.rows[part[at]]))
-        if target.defined[base + first[at] : stop].any():  # two columns have the same row
-            is_sound[at] = False
-        target.defined[base + first[at] : stop] = True
+    read = np.flatnonzero(is_found & is_sound)
+    base = blocks.base[part[read]]
+    starts, stops = base + first[read], base + np.minimum(end[read], blocks.rows[part[read]])
+    is_sound[read[are_taken(target.defined, starts, stops)]] = False  # two columns have the same row
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        target.defined[start:stop] = True
     return is_sound
+
+
+def are_taken(defined: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """`[n]` bool: which of some ranges of rows have a row that is defined, or that another one of them has."""
+    taken = np.zeros(len(starts), np.bool_)
+    order = np.argsort(starts, kind="stable")
+    first, after = starts[order], stops[order]
+    if (first[1:] < after[:-1]).any() or (first >= after).any():  # no recorder writes this
+        taken[:] = True
+    elif len(order):
+        bounds = np.stack((first, after), axis=1).reshape(-1) - first[0]
+        found = np.append(defined[first[0] : after[-1]], False)
+        taken[order] = np.logical_or.reduceat(found, bounds)[::2]
+    return taken
 
 
 def _decode(blocks: BlockMap, target: Target, file: ShardFile, part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
