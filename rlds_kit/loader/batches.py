@@ -11,9 +11,12 @@ from rlds_kit.base.arguments import integer
 from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.ordered import Ordered, Table, ordered, require_version
 from rlds_kit.loader.plan import Options
-from rlds_kit.loader.read_ahead import GATHERED, Batch, GatherAhead, ReadAhead
+from rlds_kit.loader.read_ahead import Batch, GatherAhead, ReadAhead, group_size
+from rlds_kit.storage.filter_choice import LIGHT_ROW
 
 STATE_VERSION: Final = 1
+LIGHT_WORKERS: Final = 2
+"""Threads for light rows that are read in random order, unless the caller sets their number."""
 
 
 class Batches(Iterable[Batch]):
@@ -56,7 +59,7 @@ class Batches(Iterable[Batch]):
 
     def _run(self, loop: "_Loop", samples: Ordered, cache: FieldCache) -> Iterator[Batch]:
         size = self._options.batch_size
-        executor = ThreadPoolExecutor(self._options.workers, "rlds_kit-loader")
+        executor = ThreadPoolExecutor(self._workers, "rlds_kit-loader")
         try:
             take = self._reader(loop, samples, cache, executor)
             for first in range(loop.done, samples.count, size):
@@ -67,6 +70,13 @@ class Batches(Iterable[Batch]):
         finally:
             executor.shutdown(cancel_futures=True)
 
+    @property
+    def _workers(self) -> int:
+        """Threads that decode. Light rows need little decoding: more threads would wait for the interpreter's lock."""
+        options = self._options
+        is_light = options.shuffle == "global" and self._samples.samples.weights.row_bytes <= LIGHT_ROW
+        return min(options.workers, LIGHT_WORKERS) if is_light and not options.threads else options.workers
+
     def _reader(
         self, loop: "_Loop", samples: Ordered, cache: FieldCache, executor: ThreadPoolExecutor
     ) -> Callable[[int], Batch]:
@@ -75,10 +85,12 @@ class Batches(Iterable[Batch]):
         gather = samples.samples.quick(options.step_bytes) if options.shuffle == "global" else None
         if gather is None:
             return ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor, cache).take
-        weights = samples.samples.weights
-        most = options.step_bytes // 4 // (weights.rows_per_sample * weights.row_bytes)
-        ahead = min(most, 2 * options.workers * max(options.batch_size, GATHERED))
-        reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, (options.batch_size, ahead))
+        weights, size = samples.samples.weights, options.batch_size
+        sample_bytes = weights.rows_per_sample * weights.row_bytes
+        most = options.step_bytes // 4 // sample_bytes
+        group = group_size(size, sample_bytes, most)
+        ahead = min(most // (group * size), 2 * self._workers)
+        reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, group, ahead)
         return lambda _: reader.take()
 
     def state_dict(self) -> dict[str, Any]:

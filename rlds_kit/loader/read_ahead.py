@@ -39,8 +39,24 @@ Gather: TypeAlias = Callable[[np.ndarray], Batch]
 """Reads the samples of some numbers as one batch."""
 
 
-GATHERED: Final = 256
+GATHERED: Final = 1 << 11
 """Samples that are read together, if batches are smaller: what one call costs is then little for each."""
+GATHERED_BYTES: Final = 4 << 20
+"""Bytes of these, at most: the batches are parts of one array, which stays in memory as long as one of them does."""
+
+
+def group_size(batch_size: int, sample_bytes: int, most: int) -> int:
+    """How many batches are read together: at least one.
+
+    Args:
+      batch_size: samples of a batch.
+      sample_bytes: of a sample.
+      most: samples that may be read ahead.
+
+    >>> group_size(256, 800, 100_000), group_size(256, 1_000_000, 100_000)
+    (8, 1)
+    """
+    return max(1, min(GATHERED, GATHERED_BYTES // sample_bytes, most // 2) // batch_size)
 
 
 class GatherAhead:
@@ -50,17 +66,16 @@ class GatherAhead:
       gather: reads samples.
       items: the numbers of the samples of each batch, in order.
       executor: that reads.
-      sizes: samples of a batch, and how many samples may be read ahead.
+      group: batches that are read together.
+      ahead: groups that are read ahead.
     """
 
-    def __init__(self, gather: Gather, items: Iterator[np.ndarray], executor: Executor, sizes: tuple[int, int]) -> None:
-        batch_size, most = sizes
-        group = max(1, min(GATHERED, most // 2) // batch_size)
+    def __init__(self, gather: Gather, items: Iterator[np.ndarray], executor: Executor, group: int, ahead: int) -> None:
         self._gather, self._executor = gather, executor
         self._groups = iter(lambda: [*itertools.islice(items, group)], [])
         self._queue: deque[Future[list[Batch]]] = deque()
         self._ready: deque[Batch] = deque()
-        for _ in range(most // (group * batch_size)):
+        for _ in range(ahead):
             self._read_next()
 
     def take(self) -> Batch:

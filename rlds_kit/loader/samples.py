@@ -215,7 +215,7 @@ class Samples(Sequence[Batch]):
         """Of the dataset, for messages."""
         return self.source.name
 
-    @property
+    @functools.cached_property
     def weights(self) -> Weights:
         """The sizes of the samples."""
         row_bytes = sum(leaf.row_bytes for leaves in self._layouts.values() for leaf in leaves) or 1
