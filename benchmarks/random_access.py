@@ -31,6 +31,7 @@ HERE: Final = Path(__file__).parent
 BEGIN: Final = "<!-- begin: benchmarks/random_access.py -->"
 END: Final = "<!-- end: benchmarks/random_access.py -->"
 OURS: Final = "rlds_kit"
+SHUFFLED: Final = f'{OURS}, batches(shuffle="global")'
 LANCE: Final = Peer(
     "lance", ("pylance==14.0.2", "h5py==3.14.0", "numpy>=2"), "", "import lance, h5py", "It needs a wheel of pylance."
 )
@@ -93,9 +94,10 @@ def contests(*, quick: bool) -> Iterator[Contest]:
             systems = (
                 System(OURS, OURS, options),
                 System(f"{OURS}, cache of a quarter of the data", OURS, (*options, "--cache-share", "0.25")),
+                System(SHUFFLED, OURS, (*options, "--shuffled")),
                 System("Lance", "lance", options),
             )
-            goals: tuple[tuple[str, float | None, float | None], ...] = (("Lance", 2, 1),)
+            goals: tuple[tuple[str, float | None, float | None], ...] = (("Lance", 2, 1), (OURS, 1, None))
             if given is vectors:
                 systems = (*systems, System("TorchRL, SliceSampler over a memmap", "torchrl", options))
                 goals = (*goals, ("TorchRL, SliceSampler over a memmap", 0.5, None))
@@ -183,12 +185,13 @@ def _report(results: list[tuple[Contest, Rounds]], rounds: int) -> str:
 
 
 def _goals(contest: Contest, played: Rounds) -> Iterator[str]:
-    ours = [system.name for system in contest.systems if system.player == OURS]
+    mine = [system.name for system in contest.systems if system.player == OURS]
     for peer, *goals in contest.goals:
+        ours = [SHUFFLED] if peer == OURS else mine if contest.work != "epoch" else mine[:1]
         for by, goal in zip(("cpu", "seconds"), goals, strict=True):
             if goal is None:
                 continue
-            for name in ours if contest.work != "epoch" else ours[:1]:
+            for name in ours:
                 pairs = zip(played[name], played[peer], strict=True)
                 ratios = [_speed(one, by) / _speed(other, by) for one, other in pairs]
                 median = statistics.median(ratios)

@@ -24,13 +24,16 @@ Read = Callable[[np.ndarray], Any]
 
 
 def ours(folder: Path, given: argparse.Namespace) -> tuple[Callable[[], Any], Read, int]:
-    """rlds_kit: flat arrays, and `gather`, with a cache of the given part of the decoded data."""
+    """rlds_kit: flat arrays, and `gather`, with a cache of the given part of the decoded data; or shuffled batches."""
     import rlds_kit
 
     dataset = rlds_kit.open(folder / "recording").select(*_fields(given))
     samples = dataset.windows(LENGTH)
     if given.cache_share:
         samples = samples.cached(int(samples.weights.row_bytes * len(dataset.steps) * given.cache_share))
+    if given.shuffled:
+        batches = iter(samples.batches(given.batch, shuffle="global"))
+        return _nothing_at_all, lambda _: next(batches), len(samples)
     return lambda: dataset.arrays(*_fields(given)), samples.gather, len(samples)
 
 
@@ -177,6 +180,7 @@ def main() -> None:
     parser.add_argument("--windows", type=int, default=8192)
     parser.add_argument("--cache-share", type=float, default=0)
     parser.add_argument("--order", default="global")
+    parser.add_argument("--shuffled", action="store_true")
     given = parser.parse_args()
     found = play(given.folder, given)
     installed = {each.metadata["Name"].lower() for each in metadata.distributions() if each.metadata["Name"]}
