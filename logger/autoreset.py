@@ -30,6 +30,22 @@ def mode_of(envs: VectorEnv[Any, Any, Any]) -> AutoresetMode:
         ) from error
 
 
+def mode_named(name: AutoresetMode | str) -> AutoresetMode:
+    """The mode of a name.
+
+    Raises:
+      ValueError: there is no such mode.
+
+    >>> mode_named("SameStep")
+    <AutoresetMode.SAME_STEP: 'SameStep'>
+    """
+    try:
+        return AutoresetMode(name)
+    except ValueError as error:
+        known = ", ".join(repr(mode.value) for mode in AutoresetMode)
+        raise ValueError(f"autoreset: expected one of {known}, got {name!r}") from error
+
+
 class Autoresets:
     """Which environments the next step resets, and the resets and steps of each so far.
 

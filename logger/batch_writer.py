@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import RecordingError, SpecError
 from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
-from rlds_kit.logger.autoreset import Autoresets
+from rlds_kit.logger.autoreset import Autoresets, mode_named
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.logger.recording import Recording
@@ -75,7 +75,7 @@ class BatchWriter:
     ) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs: expected a number above 0, got {num_envs}")
-        mode = AutoresetMode(autoreset)
+        mode = mode_named(autoreset)
         self.num_envs, self._declared = num_envs, _NOTHING if spec is None else spec
         self._recording = Recording(self, directory, spec, metadata=metadata, environment=environment, **options)
         self._autoresets = Autoresets(mode, num_envs)

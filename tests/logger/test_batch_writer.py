@@ -179,7 +179,9 @@ def test_other_names_of_the_same_shape(tmp_path: Path) -> None:
 
 def test_other_mistakes(tmp_path: Path) -> None:
     """Steps before a start, unknown modes, no environments, seeds of another number."""
-    with pytest.raises(ValueError, match="NextstepX"):
+    with pytest.raises(
+        ValueError, match="autoreset: expected one of 'NextStep', 'SameStep', 'Disabled', got 'NextstepX'"
+    ):
         logger.BatchWriter(tmp_path / "a", 2, autoreset="NextstepX")
     with pytest.raises(ValueError, match="num_envs: expected a number above 0, got 0"):
         logger.BatchWriter(tmp_path / "b", 0, autoreset="NextStep")
