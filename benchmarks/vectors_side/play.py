@@ -209,7 +209,7 @@ def minari(trace: Trace, folder: Path, watch: Stopwatch) -> None:
     for step in range(steps_of(trace)):
         if watch(collector.step, actions[step])[3]:
             collector.reset()
-    collector.create_dataset("a/b-v0", eval_env="CartPole-v1")
+    collector.create_dataset("null/vectors-v0", eval_env="CartPole-v1")
 
 
 def steps_of(trace: Trace) -> int:
