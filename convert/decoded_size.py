@@ -11,7 +11,7 @@ MOST_COMPRESSED: Final = 250
 
 
 def require_plausible(decoded: int, stored: int, place: str) -> None:
-    """Checks that data do not claim to be far more than the file can store.
+    """Refuses data that claim to be so large when decoded that the file cannot really contain them.
 
     Args:
       decoded: bytes that they are in memory, as they themselves say.

@@ -42,7 +42,7 @@ class BoundsCheck(Check):
 
 
 def bounds_of(spec: specs.Spec, path: str) -> Iterator[tuple[str, Bounds]]:
-    """The path and bounds of every leaf that has some.
+    """Finds the leaves of a spec that have bounds: yields the path and the bounds of each.
 
     >>> whole, half = specs.Array((), "uint8", minimum=0, maximum=255), specs.Array((), "int8", minimum=0)
     >>> spec = specs.Dict({"a": whole, "b": half})

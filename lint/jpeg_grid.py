@@ -103,7 +103,7 @@ def _best(values: np.ndarray) -> tuple[float, int]:
 
 
 def _score(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """For each step, the mean cosine of the values that it does not round to zero; TOO_FEW where they are too few."""
+    """The mean cosine, for each step, of the values that it does not round to zero; TOO_FEW where they are too few."""
     magnitudes = np.abs(values)
     scores = []
     for step in steps.tolist():

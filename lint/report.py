@@ -12,7 +12,7 @@ PLACES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something was found.
+    """The place of a finding: episode, step and field.
 
     Attributes:
       episode: its number in the dataset.

@@ -143,7 +143,7 @@ def _is_image_array(data: Any, image_encoding: str) -> bool:
 
 
 def _shape_and_dtype(data: Any, field_name: str | None) -> tuple[tuple[int | None, ...], Any]:  # and a tf.DType
-    """Of a tensor, array, spec or Python scalar."""
+    """Returns shape and dtype of a tensor, array, spec or Python scalar."""
     import tensorflow as tf
 
     if hasattr(data, "shape") and hasattr(data, "dtype"):

@@ -239,7 +239,7 @@ class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[ca
 
 
 def _fixed(place: Place) -> Place:
-    """The same place for a process that works in another directory."""
+    """Makes a place independent of the working directory, for other processes."""
     return place if isinstance(place, Dataset) or not Path(place).is_dir() else Path(place).absolute()
 
 

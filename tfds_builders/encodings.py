@@ -123,7 +123,7 @@ def strings_when_skipped(features: Any) -> dict[str, str]:
 
 
 def strings_notice(features: Any) -> str:
-    """Which numbers are strings for those who skip decoding, for people; empty if none are.
+    """Describes, for users who skip decoding, which numbers are stored as strings; empty if none are.
 
     Args:
       features: of an episode.

@@ -37,11 +37,11 @@ class EpisodeSource(Protocol):
 
     @property
     def name(self) -> str:
-        """Where they are, for messages."""
+        """The place of the episodes, for messages."""
 
     @property
     def features(self) -> Any:  # tfds.features.FeaturesDict
-        """Of every episode.
+        """The features that every episode has.
 
         Raises:
           SpecError: TFDS cannot store a field exactly; the message names it.
@@ -49,7 +49,7 @@ class EpisodeSource(Protocol):
 
     @property
     def keys(self) -> Sequence[str]:
-        """Of every episode, in order."""
+        """The keys of all episodes, in order."""
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -102,7 +102,7 @@ class DatasetSource:
 
     @cached_property
     def features(self) -> Any:  # tfds.features.FeaturesDict
-        """Of every episode, as `episode_features` has them."""
+        """The features of every episode, as `episode_features` makes them."""
         return episode_features(
             self._dataset,
             metadata=self._metadata,

@@ -126,6 +126,6 @@ class _Digest:
         self._values.update(len(encoded).to_bytes(8, "little") + encoded)
 
     def result(self) -> bytes:
-        """Of all values, 8 bytes."""
+        """Returns the digest of all values, 8 bytes."""
         kind = f"{sorted(self._dtypes)} {self._count}".encode()
         return xxhash.xxh3_64_digest(kind + self._shapes.digest() + self._values.digest())

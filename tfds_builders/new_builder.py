@@ -164,7 +164,7 @@ def _module(dataset: Dataset, name: str, metadata: Sequence[str] | None) -> str:
 
 
 def _literal(text: str) -> str:
-    """As formatters of code write it: JSON's escapes are Python's too."""
+    """Writes a value as formatters of code write it: JSON's escapes are Python's too."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -97,7 +97,7 @@ def mean_and_std(
 
 
 def _moments_of_batch(batch: Mapping[str, Any]) -> _Moments:
-    """Of a batch of fields, with the leading dimension of steps."""
+    """Computes the moments of a batch of fields, with the leading dimension of steps."""
     count, mean, squares = {}, {}, {}
     for key, valid in batch["valid"].items():
         data = _map(_to_float64, batch["data"][key])

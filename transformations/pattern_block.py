@@ -32,7 +32,7 @@ _COMPARE: Final[Mapping[str, Callable[..., tf.Tensor]]] = {
 
 
 def initial_state(specs: Mapping[str, tf.TensorSpec], configs: int) -> State:
-    """Before the first block.
+    """Creates the state before the first block.
 
     Args:
       specs: of the columns.

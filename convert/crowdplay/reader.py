@@ -70,7 +70,7 @@ class CrowdPlayReader:
         return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
-        """By the sizes of the files."""
+        """Estimates the bytes of each episode from the sizes of its files."""
         return self._sizes
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:

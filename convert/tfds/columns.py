@@ -127,7 +127,7 @@ def _grouped(values: Elements, lengths: np.ndarray, spec: specs.Spec) -> list[An
 
 
 def _together(values: Elements, spec: specs.Spec) -> Elements:
-    """As one array, where the values have one shape."""
+    """Combines values into one array if they have one shape."""
     if isinstance(values, np.ndarray) or not isinstance(spec, specs.Array) or None in spec.shape:
         return values
     shape = [length or 0 for length in spec.shape]

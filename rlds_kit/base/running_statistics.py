@@ -205,7 +205,7 @@ def _joins(rows: Rows, at: slice, following: Rows, then: slice) -> npt.NDArray[n
 
 
 def _starts(episode: Integers) -> Integers:
-    """Where episodes begin in consecutive rows or sums."""
+    """Finds where episodes begin in consecutive rows or sums."""
     return np.flatnonzero(np.concatenate([[True], episode[1:] != episode[:-1]]))
 
 

@@ -211,7 +211,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         return {name: self._view(order=self._order[parts == name]) for name in fractions}
 
     def select(self, *names: str) -> "Dataset":
-        """The same episodes with these fields only; the others are not read.
+        """Returns the dataset with only these fields; other fields are not read.
 
         Args:
           *names: fields, or paths into nests: with "observation/state" an observation is a dict of `state` alone.

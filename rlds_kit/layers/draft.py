@@ -28,7 +28,7 @@ class AnyEpisode(Protocol):
 
     @property
     def content_digest(self) -> bytes:
-        """Of the whole episode."""
+        """The content digest of the whole episode."""
 
     @property
     def rows(self) -> range:

@@ -32,7 +32,7 @@ class Annotated(Protocol):
 
     @property
     def content_digest(self) -> bytes:
-        """Its content digest; empty while it has no end."""
+        """The content digest of the episode; empty while it has no end."""
 
     @property
     def rows(self) -> range:
@@ -173,7 +173,7 @@ class Layer:
         return rewards[rows.start :], mask[rows.start :]
 
     def returns(self, episode: Annotated | uuid.UUID) -> dict[str, float]:
-        """The return of an episode according to each source.
+        """Collects the returns that sources have annotated to an episode: a number for each source.
 
         Raises:
           DamagedError: the layer is damaged.
@@ -270,6 +270,6 @@ def _id_of(episode: Annotated | uuid.UUID) -> bytes:
 
 
 def _reopened(dataset: Path, name: str, ends: Mapping[str, int]) -> Layer:
-    """The same snapshot in another process."""
+    """Opens the snapshot of a layer again, in the process that unpickles it."""
     files = {each: read_file(dataset / LAYERS / name / each, until=end) for each, end in ends.items()}
     return Layer(dataset, name, files)

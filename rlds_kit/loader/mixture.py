@@ -42,7 +42,7 @@ class Sampled(Protocol):
     def chunks(
         self, offsets: Mapping[str, Iterable[int]], pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
     ) -> Samples:
-        """For every step, each field at its own offsets."""
+        """Returns chunks: for every step, the values of each field at its own offsets."""
 
     def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:
         """Transitions, one for every action."""

@@ -144,7 +144,7 @@ class RowReader:
         return found if len(found) <= located.MOST_LEAVES else {}
 
     def _known(self, wanted: Mapping[Leaf, Wanted]) -> Mapping[Leaf, _Leaf]:
-        """Nothing yet, of every leaf; the smallest are kept."""
+        """Makes an object for each leaf that nothing is known about yet; the smallest leaves are kept."""
         if self._blocks is None:
             return {}
         steps, found = int(self._source.lengths.sum()), {}

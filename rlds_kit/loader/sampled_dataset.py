@@ -34,7 +34,7 @@ class SampledDataset(abc.ABC):
 
     @abc.abstractmethod
     def select(self, *names: str) -> Self:
-        """The same episodes with these fields only."""
+        """Returns the dataset with only these fields."""
 
     def arrays(
         self,
@@ -101,7 +101,7 @@ class SampledDataset(abc.ABC):
         *,
         dtypes: Mapping[str, DTypeLike] | None = None,
     ) -> Samples:
-        """For every step, each field at its own offsets: a history of observations, a chunk of future actions.
+        """Returns chunks: for every step, each field at its own offsets. For histories of observations, future actions.
 
         In a batch, a field is `[B, len(offsets), ...]`, and `valid` has `[B, len(offsets)]` bool, True where it is
         defined. `episode` and `step` are `[B]`: the step of the dataset. No chunk crosses a gap or an episode's end.

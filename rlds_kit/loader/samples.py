@@ -52,7 +52,7 @@ class Kind(Protocol):
         """The anchor, counted from its segment's first step, of the nth sample of a segment."""
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """For every field the numbers of the steps at which it is read."""
+        """Returns, for every field, the numbers of the steps at which it is read."""
 
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
         """The samples."""
@@ -159,7 +159,7 @@ class Samples(Sequence[Batch]):
         return self.batch(pool, items)
 
     def cached(self, memory: int) -> Self:
-        """The same samples with another cache for `gather`, `samples[i]`, and datasets that are read by index.
+        """Returns these samples with a cache of another size for `gather`, `samples[i]` and datasets read by index.
 
         Decoded columns are cached, in memory that forked workers share. Rows that are stored as they are need no cache:
         they are read from the file.
@@ -212,7 +212,7 @@ class Samples(Sequence[Batch]):
 
     @property
     def name(self) -> str:
-        """Of the dataset, for messages."""
+        """The name of the dataset, for messages."""
         return self.source.name
 
     @functools.cached_property

@@ -32,7 +32,7 @@ _TASK_BYTES: Final = 8 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Where the values of a leaf go.
+    """The arrays that the values of a leaf are read into.
 
     Attributes:
       leaf: dense: it has a spec.
@@ -46,7 +46,7 @@ class Target:
 
     @property
     def wanted(self) -> Wanted:
-        """Its columns."""
+        """The columns of the leaf, as `located` looks for them."""
         return Wanted(self.leaf.path, self.leaf.dtype, self.leaf.shape)
 
 

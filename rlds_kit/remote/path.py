@@ -88,22 +88,22 @@ class RemotePath(Path):
 
     @property
     def name(self) -> str:
-        """Of the file; of the directory, the last part of its URL."""
+        """The name of the file; of a directory, the last part of its URL."""
         return self._relative.name or str(self).partition("::")[0].rstrip("/").rpartition("/")[2]
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Of the URL."""
+        """The parts of the URL."""
         return tuple(part for part in str(self).split("/") if part)
 
     @property
     def suffix(self) -> str:
-        """Of the name."""
+        """The suffix of the name, such as ".json"."""
         return PurePosixPath(self.name).suffix
 
     @property
     def stem(self) -> str:
-        """Of the name."""
+        """The name without its suffix."""
         return PurePosixPath(self.name).stem
 
     @property
@@ -138,7 +138,7 @@ class RemotePath(Path):
         return any(True for _ in self._below())
 
     def is_symlink(self) -> bool:
-        """It is not."""
+        """Returns False: remote files have no links."""
         return False
 
     def exists(self, **_: Any) -> bool:

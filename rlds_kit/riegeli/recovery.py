@@ -31,7 +31,7 @@ Recovery = Callable[[SkippedRegion], bool]
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Where the search for the next chunk begins: at `position`, or (`search`) by the block headers from there on."""
+    """The position at which the search for the next chunk begins, or (`search`) from which block headers are read."""
 
     position: int
     search: bool
@@ -43,7 +43,7 @@ class Resume:
 
     @classmethod
     def find(cls, position: int) -> Resume:
-        """Nothing before `position` can be trusted."""
+        """Resumes after a position before which nothing can be trusted."""
         return cls(position, search=True)
 
 

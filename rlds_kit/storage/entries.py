@@ -63,7 +63,7 @@ class Entries(Sequence[EpisodeEntry]):
         return found
 
     def without_last_steps(self) -> Self:
-        """The same episodes with one step less each."""
+        """Returns the episodes with one step less each."""
         tables = [replace(table, rows=table.rows.astype(np.int64) - 1) for table in self.tables]
         return type(self)(tables, self.numbers)
 

@@ -13,7 +13,7 @@ REQUIRED: Final = ("licence", "citation")
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """For people, and for catalogues of datasets.
+    """The description of a dataset, for people and for catalogues of datasets.
 
     Attributes:
       name: of the dataset.
