@@ -26,7 +26,7 @@ FORMATS: Final = {
         crowdplay_reader.FORMAT,
     )
 }
-"""By name; of those that recognise a path, the first counts."""
+"""The formats by name. The first one that recognises a path opens it."""
 WRITABLE: Final = tuple(name for name, each in FORMATS.items() if each.create is not None)
 
 

@@ -125,7 +125,7 @@ class VectorLogger(_Wrapper):
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder: `flush()`, `durable`."""
+        """The recorder, with `flush()` and `durable`."""
         return self._recording.recorder
 
     def reset(

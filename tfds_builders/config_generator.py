@@ -15,7 +15,8 @@ IMAGE_CHANNELS: Final[Mapping[str, Mapping[Any, tuple[int, ...]]]] = {
     "png": {np.uint8: (1, 3, 4), np.uint16: (1, 3, 4), np.float32: (1,)},
     "jpeg": {np.uint8: (1, 3)},
 }
-"""By encoding, then dtype: of arrays `[height, width, channels]`, which TensorFlow decodes as they were."""
+"""Numbers of channels, by encoding and dtype, with which TensorFlow decodes arrays `[height, width, channels]` as they
+were."""
 
 
 def extract_feature_from_data(

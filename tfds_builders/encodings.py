@@ -24,7 +24,7 @@ from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
 Encoding: TypeAlias = Literal["none", "bytes", "zlib"]
-"""As `tfds.features.Encoding` spells them."""
+"""The encodings, as `tfds.features.Encoding` spells them."""
 
 _CHECKED: Final = {
     np.dtype(np.float16): (np.uint16, 0x7C00, 0x0200),

@@ -53,7 +53,7 @@ class EpisodeSource(Protocol):
 
     @property
     def parts(self) -> Sequence[Part]:
-        """All episodes, in order, cut into what can be read on its own."""
+        """The episodes in order, cut into parts that can be read on their own."""
 
     def episodes(self, part: Part) -> Iterator[SourceEpisode]:
         """The episodes of a part, one in memory at a time.
@@ -97,7 +97,7 @@ class DatasetSource:
 
     @property
     def name(self) -> str:
-        """The directory."""
+        """The directory of the dataset."""
         return str(self._dataset.path)
 
     @cached_property
@@ -112,12 +112,12 @@ class DatasetSource:
 
     @cached_property
     def keys(self) -> list[str]:
-        """The ids."""
+        """The ids of the episodes."""
         return [str(episode.id) for episode in self._dataset.episodes]
 
     @property
     def parts(self) -> list[range]:
-        """Neighbouring episodes, by number."""
+        """Parts of neighbouring episodes, as ranges of their numbers."""
         count = len(self._dataset.episodes)
         return [range(begin, min(begin + PART_EPISODES, count)) for begin in range(0, count, PART_EPISODES)]
 

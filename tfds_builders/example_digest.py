@@ -15,7 +15,7 @@ import xxhash
 from rlds_kit.base.rlds_types import STEPS
 
 FieldDigests = dict[str, bytes]
-"""By the path of a field, `steps/observation/camera`: 8 bytes."""
+"""Digests of 8 bytes, by the path of a field, such as `steps/observation/camera`."""
 Keys = tuple[str, ...]
 
 

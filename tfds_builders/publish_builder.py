@@ -22,7 +22,7 @@ MODULE_ENDING = "_dataset_builder"
 
 @dataclasses.dataclass
 class EpisodesConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS has no types
-    """One of several datasets of a builder.
+    """The config of one of several datasets of a builder.
 
     Attributes:
       folders: where the data of each split is, as in `EpisodesBuilder.FOLDERS`.

@@ -61,7 +61,7 @@ class Condition:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Quantity:
-    """What a condition compares. Comparison operators make a `Condition`; `%` takes the remainder first, as in Python.
+    """A quantity that a condition compares. Comparison operators make a `Condition`; `%` takes the remainder first.
 
     Attributes:
       kind: "step_index", "steps_since_applied", "is_end_episode" or "data".

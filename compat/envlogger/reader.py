@@ -68,7 +68,7 @@ class Reader:
         return self._about
 
     def observation_spec(self) -> Any:
-        """Is not here.
+        """Raises an error: recorded observations have no dm_env spec here.
 
         Raises:
           NotImplementedError: always; the message names what to use.

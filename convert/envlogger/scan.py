@@ -46,7 +46,7 @@ class StoredEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What is in a directory.
+    """The content of a directory of EnvLogger.
 
     Attributes:
       episodes: in order.

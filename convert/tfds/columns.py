@@ -27,7 +27,7 @@ Elements: TypeAlias = np.ndarray | list[Any]
 _FLAT: Final = "ragged_flat_values"
 _LENGTHS: Final = "ragged_row_lengths_"
 _MOST_BYTES: Final = 1 << 31
-"""Of one value that was compressed."""
+"""Maximum decoded bytes of one compressed value."""
 _SMALL: Final = 1 << 10
 """Compressed bytes that are unpacked without a limit: deflate makes no more than about a megabyte of them."""
 

@@ -100,7 +100,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     @property
     def steps(self) -> "DatasetSteps":
-        """All steps of all episodes, one after the other."""
+        """The steps of all episodes, one after the other."""
         return DatasetSteps(self.episodes, self.lengths())
 
     @property

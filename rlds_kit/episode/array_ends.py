@@ -54,7 +54,7 @@ class Ends:
 
 
 def ends_of(path: object, tree: Tree, rows: int) -> Ends:
-    """Finds them.
+    """Finds the ends of the episodes in a file of arrays.
 
     Args:
       path: of the file, or what the arrays are, for errors.

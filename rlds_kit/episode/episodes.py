@@ -24,7 +24,7 @@ class Episodes(Sequence[Episode]):
     def __getitem__(self, index: slice) -> Self: ...
 
     def __getitem__(self, index: int | slice) -> Episode | Self:
-        """An episode, or several.
+        """Returns one episode, or a sequence of several.
 
         Raises:
           IndexError: there is no such episode.

@@ -24,7 +24,7 @@ class AnyEpisode(Protocol):
 
     @property
     def id(self) -> uuid.UUID:
-        """Identifies it."""
+        """The id of the episode."""
 
     @property
     def content_digest(self) -> bytes:

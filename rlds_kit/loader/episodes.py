@@ -33,7 +33,7 @@ STRETCH_BYTES: Final = 24 << 20
 """Approximate bytes of decoded steps in a stretch; if blocks are small, at most 1.5 times as many."""
 
 Stretch: TypeAlias = dict[Leaf, tuple[np.ndarray, np.ndarray]]
-"""For every leaf the values of consecutive steps, `[rows, ...]`, and `[rows]` bool, True where there is one."""
+"""The values of consecutive steps of every leaf, `[rows, ...]`, and `[rows]` bool, True where there is one."""
 
 
 class WholeEpisodes:
@@ -244,11 +244,11 @@ class EpisodeNumbers:
 
     @property
     def names(self) -> str:
-        """The episodes in short."""
+        """The episodes in a short form, which `named` understands."""
         return self.source.names
 
     def named(self, names: str) -> Self:
-        """Only these episodes, as far as they exist."""
+        """Returns only these episodes, as far as they exist."""
         return type(self)(self.source.named(names))
 
     def cache(self, limit: int) -> FieldCache:

@@ -37,7 +37,7 @@ class Sampled(Protocol):
     def windows(
         self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
     ) -> Samples:
-        """Windows of consecutive steps."""
+        """Returns windows of consecutive steps."""
 
     def chunks(
         self, offsets: Mapping[str, Iterable[int]], pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
@@ -252,7 +252,7 @@ class MixedBatches(Iterable[Batch]):
         self._latest = _Loop(state["samples_done"])
 
     def sharded(self, index: int, count: int, epoch: int) -> "MixedBatches":
-        """One of `count` parts of this mixture, for worker processes.
+        """Returns one of `count` parts of this mixture, for worker processes.
 
         Args:
           index: of the part.

@@ -17,7 +17,7 @@ class Order(Protocol):
     """A permutation of `range(size)` for every epoch."""
 
     def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
-        """`[end - begin]` int64: the samples at these positions of an epoch."""
+        """Returns `[end - begin]` int64: the samples at these positions of an epoch."""
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
         """Divides positions `[begin, end)` into pieces of at most `limit` that are efficient to read together."""
@@ -42,7 +42,7 @@ class InOrder:
 
 @dataclass(frozen=True, slots=True)
 class GlobalOrder:
-    """Every sample may come anywhere, with no buffer."""
+    """A permutation of all samples, without a buffer: every sample may come anywhere."""
 
     size: int
     seed: int
@@ -59,7 +59,7 @@ class GlobalOrder:
 
 @dataclass(frozen=True, slots=True)
 class BlockOrder:
-    """Runs of `run` neighbouring samples in random order, the samples of `mix` such runs shuffled together.
+    """The samples in runs of `run` neighbours: runs in random order, the samples of `mix` such runs shuffled together.
 
     Every run is read once, and `mix` runs are in memory at a time.
     """

@@ -38,7 +38,7 @@ class Table(Readable, Protocol):
         """The episodes in a short form, which `named` understands."""
 
     def named(self, names: str) -> Self:
-        """Only the samples of these episodes, as far as they exist."""
+        """Returns only the samples of these episodes, as far as they exist."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class SampledDataset(abc.ABC):
         out: Mapping[str, Any] | None = None,
         threads: int | None = None,
     ) -> StepColumns:
-        """All steps as flat arrays, one episode after the other, for data that fit in memory.
+        """Reads all steps into flat arrays, one episode after the other, for data that fit in memory.
 
         Args:
           *names: fields, or paths into nests, as in `select`; default: the selected fields.

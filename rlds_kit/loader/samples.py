@@ -46,7 +46,7 @@ class Kind(Protocol):
         """Steps from one sample to the next."""
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: the number of samples in segments of these lengths."""
+        """Returns `[segments]`: the number of samples in segments of these lengths."""
 
     def anchors(self, nth: np.ndarray) -> np.ndarray:
         """The anchor, counted from its segment's first step, of the nth sample of a segment."""
@@ -234,11 +234,11 @@ class Samples(Sequence[Batch]):
 
     @property
     def names(self) -> str:
-        """The episodes in short."""
+        """The episodes in a short form, which `named` understands."""
         return self.source.names
 
     def named(self, names: str) -> Self:
-        """Only the samples of these episodes, as far as they exist."""
+        """Returns only the samples of these episodes, as far as they exist."""
         return type(self)(self.source.named(names), self.kind, self._dtypes, self._cache_bytes)
 
     def batches(
@@ -252,7 +252,7 @@ class Samples(Sequence[Batch]):
         threads: int | None = None,
         memory: int | None = None,
     ) -> Batches:
-        """All samples, batch by batch.
+        """Returns all samples in batches, which can be iterated epoch after epoch.
 
         Args:
           batch_size: samples in a batch; the last of an epoch may have fewer.
@@ -273,7 +273,7 @@ class Samples(Sequence[Batch]):
         return Batches(self, Options(batch_size, shuffle, seed, drop_remainder, shard, threads, memory))
 
     def arrays(self, *, threads: int | None = None) -> Batch:
-        """All samples as one batch, in the order of the data: for data that fit in memory.
+        """Reads all samples as one batch, in the order of the data: for data that fit in memory.
 
         Args:
           threads: that decode; by default as many as there are cores, at most 4.

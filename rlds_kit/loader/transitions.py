@@ -49,7 +49,7 @@ class Transitions:
         return 1
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: the number of samples in segments of these lengths."""
+        """Returns `[segments]`: the number of samples in segments of these lengths."""
         return (lengths - 1).clip(0)
 
     def anchors(self, nth: np.ndarray) -> np.ndarray:

@@ -50,7 +50,7 @@ class Windows:
         return self.stride
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: the number of samples in segments of these lengths."""
+        """Returns `[segments]`: the number of samples in segments of these lengths."""
         if self.pad == "none":
             return ((lengths - self.length) // self.stride + 1).clip(0)
         return -(-lengths // self.stride)
@@ -129,7 +129,7 @@ class Chunks:
         return max(0, back), max(0, ahead)
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: the number of samples in segments of these lengths."""
+        """Returns `[segments]`: the number of samples in segments of these lengths."""
         if self.pad != "none":
             return lengths
         return (lengths - sum(self._reach)).clip(0)

@@ -55,7 +55,7 @@ class RemotePath(Path):
 
     @property
     def directory(self) -> RemoteDirectory:
-        """The dataset's."""
+        """The directory of the dataset."""
         return self._directory
 
     @property
@@ -122,11 +122,11 @@ class RemotePath(Path):
         return self._relative.relative_to(other._relative)  # noqa: SLF001  its own class
 
     def absolute(self) -> "RemotePath":
-        """Itself."""
+        """Returns this path, which is always absolute."""
         return self
 
     def resolve(self, strict: bool = False) -> "RemotePath":  # noqa: ARG002
-        """Itself."""
+        """Returns this path, because remote files have no links."""
         return self
 
     def is_file(self, **_: Any) -> bool:

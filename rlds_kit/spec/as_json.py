@@ -55,7 +55,7 @@ def to_json(spec: Spec) -> Json:
 
 
 def from_json(data: Json, place: str = "spec") -> Spec:
-    """The inverse of `to_json`.
+    """Converts what `to_json` returns to a spec.
 
     Raises:
       FormatError: `data` is not what `to_json` writes; the message names the place inside it.

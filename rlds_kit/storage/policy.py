@@ -45,12 +45,12 @@ class FlushPolicy:
 
     @classmethod
     def every_step(cls) -> "FlushPolicy":
-        """Every step is durable before the call that recorded it returns: safest, and slowest."""
+        """Makes every step durable before the call that recorded it returns: safest, and slowest."""
         return cls(interval=None, each_step=True)
 
     @classmethod
     def every_episode(cls) -> "FlushPolicy":
-        """Every episode is durable when it has ended."""
+        """Makes every episode durable when it has ended."""
         return cls(interval=None, each_episode=True)
 
     @classmethod
@@ -60,12 +60,12 @@ class FlushPolicy:
 
     @classmethod
     def bytes(cls, count: int) -> "FlushPolicy":
-        """All but the last `count` bytes are durable."""
+        """Makes all but the last `count` bytes durable."""
         return cls(interval=None, each_bytes=count)
 
     @classmethod
     def manual(cls) -> "FlushPolicy":
-        """Only `flush()` and `close()` make anything durable."""
+        """Makes data durable only in `flush()` and `close()`."""
         return cls(interval=None)
 
     def is_full(self, rows: int, nbytes: int) -> bool:

@@ -89,7 +89,7 @@ class ShardSpec:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeInfo:
-    """A written episode.
+    """An episode that was written.
 
     Attributes:
       id: of the episode.

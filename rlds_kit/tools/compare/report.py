@@ -1,4 +1,4 @@
-"""What a comparison of two datasets found."""
+"""The report of a comparison of two datasets."""
 
 from dataclasses import dataclass
 
@@ -80,7 +80,7 @@ class LayerDifference:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `diff` found.
+    """The result of `diff`.
 
     Attributes:
       a: where A is.

@@ -1,4 +1,4 @@
-"""What can go wrong when a dataset is drawn."""
+"""The errors of plots."""
 
 from rlds_kit.base.errors import RldsKitError
 

@@ -28,7 +28,7 @@ from rlds_kit.tools.plot.tally import Tally
 from rlds_kit.tools.plot.text_tally import TextTally
 
 ELEMENTS: Final = 16
-"""Of an array, so many elements are counted each by itself."""
+"""Number of elements of an array that are counted each by itself."""
 
 _TEXTS: Final = frozenset((pb.TEXT, pb.NUMPY_TEXT))
 _REALS: Final = "biuf"

@@ -1,4 +1,4 @@
-"""What can go wrong when a video is made."""
+"""The errors of videos."""
 
 from rlds_kit.base.errors import RldsKitError
 
