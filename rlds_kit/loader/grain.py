@@ -14,7 +14,7 @@ class Items(Protocol):
     """A sequence of items: `Samples` or `WholeEpisodes`."""
 
     def __getitem__(self, number: int, /) -> dict[str, Any]:
-        """Returns one sample."""
+        """Returns one item."""
 
 
 class Resumable(Protocol):

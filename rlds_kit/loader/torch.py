@@ -34,10 +34,10 @@ class Items(Protocol):
     """A sequence of items: `WholeEpisodes`."""
 
     def __len__(self) -> int:
-        """The number of samples."""
+        """The number of items."""
 
     def __getitem__(self, number: int) -> dict[str, Any]:
-        """Returns one sample."""
+        """Returns one item."""
 
 
 class Divisible(Iterable[Batch], Protocol):

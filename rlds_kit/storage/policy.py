@@ -45,27 +45,27 @@ class FlushPolicy:
 
     @classmethod
     def every_step(cls) -> "FlushPolicy":
-        """Makes every step durable before the call that recorded it returns: safest, and slowest."""
+        """A policy by which every step is durable before the call that recorded it returns: safest, and slowest."""
         return cls(interval=None, each_step=True)
 
     @classmethod
     def every_episode(cls) -> "FlushPolicy":
-        """Makes every episode durable when it has ended."""
+        """A policy by which every episode is durable when it has ended."""
         return cls(interval=None, each_episode=True)
 
     @classmethod
     def seconds(cls, interval: float) -> "FlushPolicy":
-        """Rows that are older than `interval` seconds are durable."""
+        """A policy by which rows that are older than `interval` seconds are durable."""
         return cls(interval=interval)
 
     @classmethod
     def bytes(cls, count: int) -> "FlushPolicy":
-        """Makes all but the last `count` bytes durable."""
+        """A policy by which all but the last `count` bytes are durable."""
         return cls(interval=None, each_bytes=count)
 
     @classmethod
     def manual(cls) -> "FlushPolicy":
-        """Makes data durable only in `flush()` and `close()`."""
+        """A policy by which only `flush()` and `close()` make data durable."""
         return cls(interval=None)
 
     def is_full(self, rows: int, nbytes: int) -> bool:

@@ -8,7 +8,7 @@ from rlds_kit.tools.upkeep.statistics import Summary
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a dataset: its episodes and actions."""
+    """The size of a dataset: its episodes and steps."""
 
     episodes: int
     steps: int
