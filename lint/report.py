@@ -31,7 +31,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """All that a rule found in one field of one dataset.
+    """A finding: all that a rule found in one field of one dataset.
 
     Attributes:
       rule: its id.

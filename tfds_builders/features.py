@@ -45,7 +45,7 @@ def episode_features(
     observation_valid: bool = False,
     compress: Collection[str] = (),
 ) -> Any:  # tfds.features.FeaturesDict
-    """The features of a dataset's episodes, of the same names, dtypes and shapes as `dataset.as_tf_dataset()` has.
+    """Makes the features of a dataset's episodes, with the names, dtypes and shapes of `dataset.as_tf_dataset()`.
 
     An image is an array of uint8 `[height, width, channels]` with 1, 3 or 4 channels, and becomes `Image`, stored as
     PNG. Text becomes `Text`, and every other array a `Tensor` in TFDS's own encoding, or as its bytes where that

@@ -57,7 +57,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
     @property
     @abc.abstractmethod
     def table(self) -> EpisodeTable | None:
-        """All episodes; None as long as there are no shards."""
+        """The table of all episodes; None as long as there are no shards."""
 
     @property
     def split_dict(self) -> Any:  # tfds.core.SplitDict

@@ -90,7 +90,7 @@ class FieldStatistics:
 
     @property
     def std(self) -> Floats:
-        """Square root of the variance."""
+        """The square root of the variance."""
         return np.sqrt(self.variance)
 
     def quantile(self, level: npt.ArrayLike) -> Floats:

@@ -163,7 +163,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     @property
     def content_digest(self) -> bytes:
-        """16 bytes that are equal for datasets of equal episodes, in any order."""
+        """The content digest, 16 bytes that are equal for datasets of equal episodes, in any order."""
         return digest.combine(episode.content_digest for episode in self.episodes)
 
     def where(self, predicate: Callable[[dict[str, Any]], bool]) -> "Dataset":

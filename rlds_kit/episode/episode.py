@@ -65,7 +65,7 @@ class Episode:
 
     @property
     def length(self) -> int:
-        """Number of steps, the last one included: one more than actions were taken."""
+        """The number of steps, the last one included: one more than actions were taken."""
         return len(self._rows)
 
     def __len__(self) -> int:
@@ -195,7 +195,7 @@ class Episode:
 
     @property
     def content_digest(self) -> bytes:
-        """16 bytes that are equal for equal content; empty while the episode has no end."""
+        """The content digest, 16 bytes that are equal for equal content; empty while the episode has no end."""
         return self._entry.content_digest
 
     @property

@@ -40,7 +40,7 @@ class Episodes(Sequence[Episode]):
 
 
 class DatasetSteps(Sequence[Step]):
-    """All steps of a dataset. Iterators are independent of each other."""
+    """The steps of a dataset, as one sequence. Iterators are independent of each other."""
 
     def __init__(self, episodes: Episodes, lengths: Sequence[int]) -> None:
         self._episodes = episodes

@@ -20,7 +20,7 @@ LIGHT_WORKERS: Final = 2
 
 
 class Batches(Iterable[Batch]):
-    """All samples, batch by batch, decoded by threads in bounded memory.
+    """Batches of all samples, decoded by threads in bounded memory.
 
     Each `for` loop is one epoch, and the next loop is the next epoch, in another order if they are shuffled. The same
     seed gives the same batches on every machine. `state_dict` returns the position of the latest loop; after

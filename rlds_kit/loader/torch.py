@@ -224,7 +224,7 @@ def _sampler_class() -> type[Any]:
         import torch
 
     class TorchSampler(torch.utils.data.Sampler[int]):
-        """A sampler of the numbers of samples in an order. Each loop over it is one epoch, then comes the next epoch."""
+        """A sampler of the numbers of samples in an order. Each loop is one epoch, then comes the next epoch."""
 
         def __init__(self, order: Ordered) -> None:
             self._order = order

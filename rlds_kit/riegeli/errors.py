@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class RiegeliError(Exception):
-    """Base of every error of `rlds_kit.riegeli`."""
+    """The base of every error of `rlds_kit.riegeli`."""
 
 
 class DamagedError(RiegeliError):

@@ -15,7 +15,7 @@ from rlds_kit.riegeli.source import Source
 
 @dataclass(frozen=True, slots=True)
 class SkippedRegion:
-    """File bytes from `begin` to `end` that could not be read, and why."""
+    """The bytes of a file from `begin` to `end` that could not be read, and why."""
 
     begin: int
     end: int

@@ -15,7 +15,7 @@ TIMER_SECONDS: Final = 1.0
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FlushPolicy:
-    """When rows are cut into blocks, and when blocks are made durable. The default loses at most a second.
+    """Rules for when rows are cut into blocks and blocks are made durable. The default loses at most a second.
 
     Attributes:
       block_rows: maximum rows of a block; None: it closes when it has at least 64 rows and 256 KiB, and is split into

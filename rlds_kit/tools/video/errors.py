@@ -4,4 +4,4 @@ from rlds_kit.base.errors import RldsKitError
 
 
 class VideoError(RldsKitError, ValueError):
-    """There are no images, or they cannot be shown with these arguments."""
+    """Raised if there are no images, or they cannot be shown with these arguments."""
