@@ -79,7 +79,7 @@ class ArraysReader:
         return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
-        """By their number of rows."""
+        """Estimates the bytes of each episode from its number of rows."""
         after = self._ends.after
         return [length * self.size // after[-1] for length in np.diff(after, prepend=0).tolist()]
 

@@ -14,7 +14,7 @@ _TEXTS_AT_ONCE: Final = 256
 
 
 def library() -> Any:
-    """The module h5py.
+    """Imports h5py.
 
     Raises:
       MissingExtraError: it is not installed.
@@ -26,7 +26,7 @@ def library() -> Any:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """A file to read.
+    """Opens a file to read.
 
     Raises:
       FormatError: it is no HDF5, or breaks off or contradicts itself where it is read.

@@ -13,13 +13,13 @@ _LARGEST_TEXT: Final = 1 << 26
 _MOST_THINGS: Final = 1 << 22
 _BUFFER: Final = 1 << 20
 _ROWS_AT_ONCE: Final = 64
-"""Of rows that may be large: images, text, lists of any length."""
+"""Rows that are read at once if they may be large: images, text, lists of any length."""
 _BYTES_AT_ONCE: Final = 4 << 20
-"""Of rows that are numbers and lists of a fixed length."""
+"""Bytes that are read at once if rows are numbers and lists of a fixed length."""
 
 
 def library() -> Any:
-    """The module pyarrow.
+    """Imports pyarrow.
 
     Raises:
       MissingExtraError: it is not installed.

@@ -12,7 +12,7 @@ from rlds_kit.convert.parts import Part
 
 @dataclass(frozen=True, slots=True)
 class PartNote:
-    """A finished part.
+    """The note that a part was finished.
 
     Attributes:
       part: which one.

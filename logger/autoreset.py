@@ -47,7 +47,7 @@ def mode_named(name: AutoresetMode | str) -> AutoresetMode:
 
 
 class Autoresets:
-    """Which environments the next step resets, and the resets and steps of each so far.
+    """Tracks which environments the next step resets, and the resets and steps of each environment so far.
 
     >>> autoresets = Autoresets(AutoresetMode.NEXT_STEP, 2)
     >>> autoresets.reset([0, 1], [None, None])

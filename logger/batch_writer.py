@@ -92,12 +92,12 @@ class BatchWriter:
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder: `flush()`, `durable`."""
+        """The recorder, with `flush()` and `durable`."""
         return self._recording.recorder
 
     @property
     def running(self) -> np.ndarray:
-        """`[num_envs]` bool, which environments are within an episode; `step` records nothing of the others."""
+        """Which environments are within an episode, `[num_envs]` bool; `step` records nothing of the others."""
         return self._log.running.copy()
 
     def start(

@@ -48,7 +48,7 @@ class ResetCounter:
 
 
 class ResetCounters:
-    """The same for environments that step together; counting a step costs the same for any number of them.
+    """Counts resets and steps of environments that step together; counting costs the same for any number of them.
 
     >>> counters = ResetCounters(2)
     >>> counters.reset(1, 7)
@@ -70,7 +70,7 @@ class ResetCounters:
         self._steps += which
 
     def provenance(self, index: int) -> dict[str, Any]:
-        """As `ResetCounter.provenance`, of one of them."""
+        """Returns the provenance of one environment, as `ResetCounter.provenance` does."""
         return self._pass_on(index).provenance()
 
     def _pass_on(self, index: int) -> ResetCounter:

@@ -83,7 +83,7 @@ class VectorColumns:
         seeds: Sequence[object],
         options: object = None,
     ) -> FirstError:
-        """Starts an episode of each chosen environment; `seeds` are those of all. Returns the errors."""
+        """Starts an episode of each chosen environment; `seeds` has one for every environment. Returns the errors."""
         errors = FirstError()
         lanes = np.array([*chosen], np.int64)
         with errors:
@@ -93,7 +93,7 @@ class VectorColumns:
         return errors
 
     def step(self, actions: Any, result: VectorResult, resetting: np.ndarray) -> FirstError:
-        """Records the result of a step, or of an autoreset where `resetting` is true. Returns the errors."""
+        """Records the results of a step, which resets environments where `resetting` is true. Returns the errors."""
         observations, rewards, terminations, truncations, infos = map(as_array, result)
         terminated, truncated = (np.asarray(each, np.bool_) for each in (terminations, truncations))
         errors = FirstError()

@@ -125,7 +125,7 @@ class VectorLogger(_Wrapper):
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder: `flush()`, `durable`."""
+        """The recorder, with `flush()` and `durable`."""
         return self._recording.recorder
 
     def reset(
@@ -195,7 +195,7 @@ class VectorLogger(_Wrapper):
         close_both(self._recording.close, lambda: self.env.close(**kwargs))
 
     def _expect(self) -> None:
-        """As `EpisodeLog.expect`, for all sub-environments, because one call steps all of them."""
+        """Prepares all sub-environments for a step, as `EpisodeLog.expect` does for one: one call steps all of them."""
         if self._is_expecting:
             self._log.interrupt()
             self._autoresets.forget()

@@ -55,7 +55,7 @@ class VectorRows:
 
     @property
     def running(self) -> np.ndarray:
-        """`[sub-environments]` bool, which are within an episode."""
+        """Which sub-environments are within an episode, `[sub-environments]` bool."""
         return np.array([log.is_running for log in self._logs])
 
     def interrupt(self) -> None:

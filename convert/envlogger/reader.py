@@ -86,7 +86,7 @@ class EnvLoggerReader:
         return self.read(0, len(self._scan().episodes))
 
     def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
-        """By their steps; reads all of these to find where episodes begin."""
+        """Estimates the bytes of each episode from its steps, all of which are read to find where episodes begin."""
         episodes = self._scan(progress).episodes
         total = sum(each.steps for each in episodes)
         return [self.size * each.steps // total for each in episodes]

@@ -27,7 +27,7 @@ LAST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """Where an episode is.
+    """The position of an episode in EnvLogger's files.
 
     Attributes:
       shard: directory of the shard.
@@ -46,7 +46,7 @@ class StoredEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What is in a directory.
+    """The content of a directory of EnvLogger.
 
     Attributes:
       episodes: in order.
@@ -65,7 +65,7 @@ def shards_of(path: Path) -> list[Path]:
 
 
 def indexed(shard: Path) -> dict[int, int]:
-    """For the first step of each episode that the index knows, the position of its metadata."""
+    """Maps the first step of each episode in the index to the position of its metadata."""
     return {int(first): int(position) for first, position in _index(shard)[1]}
 
 

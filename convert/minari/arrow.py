@@ -153,7 +153,7 @@ class ArrowWriter:
             writer.write_table(table, max_chunksize=len(table))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no file stays open."""
 
 
 class ParquetWriter(ArrowWriter):

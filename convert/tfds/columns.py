@@ -27,7 +27,7 @@ Elements: TypeAlias = np.ndarray | list[Any]
 _FLAT: Final = "ragged_flat_values"
 _LENGTHS: Final = "ragged_row_lengths_"
 _MOST_BYTES: Final = 1 << 31
-"""Of one value that was compressed."""
+"""Maximum decoded bytes of one compressed value."""
 _SMALL: Final = 1 << 10
 """Compressed bytes that are unpacked without a limit: deflate makes no more than about a megabyte of them."""
 
@@ -127,7 +127,7 @@ def _grouped(values: Elements, lengths: np.ndarray, spec: specs.Spec) -> list[An
 
 
 def _together(values: Elements, spec: specs.Spec) -> Elements:
-    """As one array, where the values have one shape."""
+    """Combines values into one array if they have one shape."""
     if isinstance(values, np.ndarray) or not isinstance(spec, specs.Array) or None in spec.shape:
         return values
     shape = [length or 0 for length in spec.shape]

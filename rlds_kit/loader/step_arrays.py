@@ -49,7 +49,7 @@ class StepArrays:
             raise SpecError(f"{source.name} has a field {taken[0]!r} of its own; leave it out with `select`")
 
     def regrouped(self, nests: dict[str, Any], own: tuple[str, ...]) -> Self:
-        """The same columns in other nests, and only some of the flags."""
+        """Returns a copy with these columns in other nests, and with only some of the flags."""
         other = copy.copy(self)
         other.nests, other.own = nests, own
         return other
@@ -82,7 +82,7 @@ class StepArrays:
         return arrays + [own[name] for name in self.own]
 
     def steps(self, number: int, rows: range) -> dict[str, Any]:
-        """The same as nests of arrays `[rows, ...]` by field; a ragged column is an object array `[rows]` of arrays.
+        """Reads steps as nests of arrays `[rows, ...]` by field; a ragged column is an object array `[rows]` of arrays.
 
         Raises:
           DamagedError: one of them is damaged.

@@ -40,7 +40,7 @@ Index = TypeVar("Index")
 
 
 class ChunkEntry(NamedTuple):
-    """Where a chunk of user records begins, the sum of its record sizes, and how many they are."""
+    """A chunk in the footer of an ArrayRecord file: its position, the bytes and the number of its user records."""
 
     chunk_offset: int
     decoded_data_size: int

@@ -110,7 +110,7 @@ class RecordReader:
 
     @property
     def position(self) -> int:
-        """Where reading goes on: seeking here delivers the record that would come next anyway."""
+        """The position at which reading goes on: seeking here delivers the record that would come next anyway."""
         if self._index < len(self._records):
             return self._chunk_begin + self._index
         return self._next_chunk + self._next_index

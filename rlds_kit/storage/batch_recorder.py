@@ -47,7 +47,7 @@ class BatchRecorder:
 
     @property
     def ids(self) -> Iterator[bytes]:
-        """Of all open episodes."""
+        """The ids of all open episodes."""
         return (episode.start.episode_id for episode in self._state.episodes if episode is not None)
 
     def is_open(self, lane: int) -> bool:

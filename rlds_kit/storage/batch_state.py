@@ -63,7 +63,7 @@ class BatchState:
     leaving: Jobs | None = None
 
     def with_episodes(self, changes: Mapping[int, OpenEpisode | None]) -> "BatchState":
-        """With other episodes in some lanes."""
+        """Returns a state with other episodes in some lanes."""
         episodes = [*self.episodes]
         for lane, episode in changes.items():
             episodes[lane] = episode
@@ -84,7 +84,7 @@ class BatchState:
         return replace(after, ended=(*self.ended, *found), oldest=oldest)
 
     def cut(self) -> "BatchState":
-        """With all rows and ends in `leaving`."""
+        """Returns a state in which all rows and ends are in `leaving`."""
         episodes = [
             None if episode is None else replace(episode, rows=episode.rows + place - episode.begin, begin=0)
             for episode, place in zip(self.episodes, self.places.tolist(), strict=True)

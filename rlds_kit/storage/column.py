@@ -67,7 +67,7 @@ class Column:
         return Column(self.key, self.rows[first:last], values, self.shapes[first:last])
 
     def _position(self, row: int) -> int:
-        """Of the first value in `row` or after it."""
+        """The index of the first value in `row` or after it."""
         count = len(self.rows)
         if count and self.rows[-1] - self.rows[0] == count - 1:  # no gaps, the usual case: faster than a search
             return min(max(row - int(self.rows[0]), 0), count)
@@ -277,7 +277,7 @@ def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Row
 
 
 def _unpredict_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows) -> None:
-    """The same for predicted images, whose modes come first: noise takes longest to decompress."""
+    """Decompresses predicted images, whose modes come first, into an array: noise takes longest to decompress."""
     height = lines_of(layout.shape).height
     modes = layout.row_count * height
     _require_length(layout, modes + layout.row_count * layout.row_bytes)

@@ -7,9 +7,10 @@ from typing import Final
 import zstandard
 
 NO_LEVEL: Final = 0
-"""For data that are stored as they are."""
+"""The level that stands for data that are stored uncompressed."""
 NOISE_LEVEL: Final = 2
-"""For data that only compress by the distribution of their bytes: a longer search for repetitions makes them larger."""
+"""The level for data that only compress by the distribution of their bytes: a longer search for repetitions makes them
+larger."""
 FAST_LEVEL: Final = 3
 THOROUGH_LEVEL: Final = 5
 

@@ -21,7 +21,8 @@ many times faster."""
 LITTLE: Final = 0.2
 """The share of a column's bytes below which its compression does not pay off if its rows are light."""
 MODEST: Final = 0.6
-"""The same for a column that is a small part of all: together such columns may cost `BUDGET`."""
+"""The share of a column's bytes below which its compression does not pay off if it is light and a small part of all
+columns: together such columns may cost `BUDGET`."""
 BUDGET: Final = 0.05
 """The share of the bytes of all columns that may be spent on columns that could be smaller."""
 _MIN_SAMPLE_ROWS: Final = 4

@@ -97,7 +97,7 @@ class Stack:
         self._after = max(self._after, int(rows[-1]) + 1)
 
     def rows_for(self, column: ColumnLayout, until: int) -> tuple[Rows, int] | None:
-        """Where to decode the rows of a column to, so that they need not be copied.
+        """Returns the memory into which the rows of a column are decoded, so that they need not be copied.
 
         The caller must fill them, or not use the stack.
 

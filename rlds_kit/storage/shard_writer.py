@@ -48,7 +48,7 @@ class ShardWriter:
 
     @property
     def size(self) -> int:
-        """Bytes so far."""
+        """The number of bytes written so far."""
         return self._file.position
 
     @property
@@ -58,7 +58,7 @@ class ShardWriter:
 
     @property
     def episodes(self) -> int:
-        """Episodes started so far."""
+        """The number of episodes started so far."""
         return len(self._index)
 
     def is_full(self, max_bytes: int) -> bool:
