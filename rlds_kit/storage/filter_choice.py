@@ -18,11 +18,11 @@ THOROUGH_RATIO: Final = 8
 LIGHT_ROW: Final = 1 << 10
 """Rows up to this size are stored as they are if compression saves little: so they are read from any place at once, and
 many times faster."""
-LITTLE: Final = 0.2
+LITTLE: Final = 0.25
 """The share of a column's bytes below which its compression does not pay off if its rows are light."""
 MODEST: Final = 0.6
 """The same for a column that is a small part of all: together such columns may cost `BUDGET`."""
-BUDGET: Final = 0.05
+BUDGET: Final = 0.06
 """The share of the bytes of all columns that may be spent on columns that could be smaller."""
 _MIN_SAMPLE_ROWS: Final = 4
 _SMALL_ROW: Final = 256
