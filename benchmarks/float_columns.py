@@ -4,10 +4,10 @@
     python benchmarks/float_columns.py --rounds 1   a look
 
 Columns are those of environments of Gymnasium and MuJoCo, of robots, decimals, times, rewards and noise, in blocks of
-1,000 rows, as the recorder cuts episodes of vectors, and of 64, as it cuts those with images. Systems take turns within a
-round, in reversed order in every other round. Speeds are MB of numbers for a second of CPU time in one thread, calls from
-Python included; Lance's are of whole tables. Every decoded number is compared, except those of prototypes, which only
-have sizes.
+1,000 rows, as the recorder cuts episodes of vectors, and of 64, as it cuts those with images. Systems take turns within
+a round, in reversed order in every other round. Speeds are MB of numbers for a second of CPU time in one thread, calls
+from Python included; Lance's are of whole tables. Every decoded number is compared, except those of prototypes, which
+only have sizes.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def make(workdir: Path) -> Path:
     path = workdir / "float_columns.npz"
     if not path.exists():
         partial = path.with_suffix(".partial.npz")
-        _run(_python(PEER, workdir), SIDE / "inputs.py", partial)
+        _run(_python(PEER, workdir), SIDE / "inputs.py", partial.resolve(), folder=workdir)  # MuJoCo writes a log there
         partial.rename(path)
     return path
 
@@ -103,8 +103,8 @@ def _python(peer: Peer | None, workdir: Path) -> Path:
         raise SystemExit(f"{peer.name}: {error}") from error
 
 
-def _run(*command: object) -> str:
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+def _run(*command: object, folder: Path | None = None) -> str:
+    done = subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command[1:]))} failed:\n{done.stderr[-2000:]}")
     return (done.stdout.strip().splitlines() or ["{}"])[-1]
@@ -116,7 +116,7 @@ def _report(rounds: Rounds, versions: set[str]) -> Iterator[str]:
     yield f"- versions: {'; '.join(sorted(versions))}"
     yield f"- rounds: {len(rounds)}; load average at the end: {os.getloadavg()[0]:.1f}"
     yield ""
-    yield "All codecs: medians over the columns, the size as a share of the numbers'; in brackets the spread of columns:"
+    yield "All codecs: medians over the columns, in brackets the lowest and the highest column:"
     yield ""
     yield row(("codec", "share of bytes", "blocks of 64 rows", "encode, MB/s", "decode, MB/s"))
     yield row(["---"] * 5)

@@ -50,6 +50,7 @@ class FilterChoice:
 
     TRY_EVERY: Final = 32
     SAMPLE_BYTES: Final = 1 << 18
+    LIGHT_SAMPLE_BYTES: Final = 1 << 16  # light rows are many, and more filters are tried on them
 
     def __init__(self) -> None:
         self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
@@ -67,7 +68,8 @@ class FilterChoice:
         return _readable(choice, rows, shape)
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
-        sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
+        sample_bytes = self.LIGHT_SAMPLE_BYTES if rows.shape[1] <= LIGHT_ROW else self.SAMPLE_BYTES
+        sample = rows[-max(_MIN_SAMPLE_ROWS, sample_bytes // max(1, rows.shape[1])) :]
 
         def size(choice: Choice, part: Rows) -> int:
             parts = filters.APPLY[choice.filter](part, dtype.itemsize, shape)
