@@ -18,12 +18,12 @@ THOROUGH_RATIO: Final = 8
 LIGHT_ROW: Final = 1 << 10
 """Rows up to this size are stored as they are if compression saves little: so they are read from any place at once, and
 many times faster."""
-LITTLE: Final = 0.2
+LITTLE: Final = 0.25
 """The share of a column's bytes below which its compression does not pay off if its rows are light."""
 MODEST: Final = 0.6
 """The share of a column's bytes below which its compression does not pay off if it is light and a small part of all
 columns: together such columns may cost `BUDGET`."""
-BUDGET: Final = 0.05
+BUDGET: Final = 0.06
 """The share of the bytes of all columns that may be spent on columns that could be smaller."""
 _MIN_SAMPLE_ROWS: Final = 4
 _SMALL_ROW: Final = 256
@@ -51,6 +51,7 @@ class FilterChoice:
 
     TRY_EVERY: Final = 32
     SAMPLE_BYTES: Final = 1 << 18
+    LIGHT_SAMPLE_BYTES: Final = 1 << 16  # light rows are many, and more filters are tried on them
 
     def __init__(self) -> None:
         self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
@@ -68,7 +69,8 @@ class FilterChoice:
         return _readable(choice, rows, shape)
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
-        sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
+        sample_bytes = self.LIGHT_SAMPLE_BYTES if rows.shape[1] <= LIGHT_ROW else self.SAMPLE_BYTES
+        sample = rows[-max(_MIN_SAMPLE_ROWS, sample_bytes // max(1, rows.shape[1])) :]
 
         def size(choice: Choice, part: Rows) -> int:
             parts = filters.APPLY[choice.filter](part, dtype.itemsize, shape)
