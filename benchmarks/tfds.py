@@ -2,6 +2,7 @@
 
     python benchmarks/tfds.py              all of it, about twenty minutes
     python benchmarks/tfds.py --quick      a look at small inputs
+    python benchmarks/tfds.py --only "17 floats" --rounds 5
 
 One recording, made with rlds_kit's logger, is also written as tfrecord and array_record, its images as PNG and as
 zlib tensors. Each system delivers the same steps: that is checked, bit for bit, before numbers are compared. They take
@@ -73,6 +74,8 @@ def main() -> None:
     arguments = _arguments()
     results: Results = {}
     for given, encodings in _inputs(quick=arguments.quick):
+        if arguments.only not in given.title:
+            continue
         _say(f"{given.title}: preparing")
         folder = prepare(given, encodings, arguments.workdir.expanduser() / "pipelines")
         for number in range(arguments.rounds):
@@ -173,6 +176,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
     parser.add_argument("--quick", action="store_true", help="small inputs")
+    parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance floats")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3, help="of each timing")
     parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")

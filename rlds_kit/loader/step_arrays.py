@@ -59,11 +59,10 @@ class StepArrays:
         """The paths of arrays whose shapes change from step to step."""
         return [each.path for each in self.columns.values() if each.is_ragged]
 
-    def head(self, number: int) -> list[np.ndarray]:
-        """The bounds of an episode's stretches, `[n + 1]` int64, and the facts of the episode, in their order."""
-        facts = self.table.facts(number)
-        columns = {name: np.array(fact, self.table.fact_columns[name].dtype) for name, fact in facts.items()}
-        return [self.table.bounds(number), *(plain(array, name) for name, array in columns.items())]
+    def facts(self, number: int) -> list[np.ndarray]:
+        """The facts of an episode, in their order."""
+        facts, columns = self.table.facts(number), self.table.fact_columns
+        return [plain(np.array(fact, columns[name].dtype), name) for name, fact in facts.items()]
 
     def flat(self, number: int, rows: range) -> list[np.ndarray]:
         """Consecutive steps: the results of `Column.arrays` for each column, one after the other, and the flags.
