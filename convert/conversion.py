@@ -12,6 +12,7 @@ from typing import Any, Final
 import xxhash
 
 from rlds_kit._version import __version__
+from rlds_kit.base.durable import synced_later
 from rlds_kit.base.errors import NotADatasetError
 from rlds_kit.base.executor import Run, on_processes, serially
 from rlds_kit.base.origin import BEFORE, LOSSY, SOURCE
@@ -222,7 +223,8 @@ def _finish(job: Job, parts: list[Part], wanted: Format, path: Path) -> None:
     if len(made) > 1 and wanted.join is not None:
         joined = job.directory / job.name
         joined.mkdir()
-        wanted.join([each for each in made if each.exists()], joined)
+        with synced_later(joined):  # `put` syncs all of it
+            wanted.join([each for each in made if each.exists()], joined)
     else:
         (joined,) = made
         joined.mkdir(exist_ok=True)  # a dataset without episodes may be no file at all
