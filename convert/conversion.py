@@ -12,8 +12,9 @@ from typing import Any, Final
 import xxhash
 
 from rlds_kit._version import __version__
+from rlds_kit.base.durable import synced_later
 from rlds_kit.base.errors import NotADatasetError
-from rlds_kit.base.executor import Run, on_processes, serially
+from rlds_kit.base.executor import Run, on_this_and_processes, serially
 from rlds_kit.base.origin import BEFORE, LOSSY, SOURCE
 from rlds_kit.base.progress import Progress
 from rlds_kit.convert import formats
@@ -181,7 +182,7 @@ def convert_opened(
         earlier = _finished_parts(job, parts, meter)
         left = [part for part in parts if part.number not in earlier]
         if executor is None:
-            executor = on_processes(workers) if min(workers, len(left)) > 1 else serially()
+            executor = on_this_and_processes(workers) if min(workers, len(left)) > 1 else serially()
         made = {note.part.number: note for note in _converted(job, left, executor, meter)}
         _finish(job, parts, wanted, path)
         meter.end()
@@ -222,7 +223,8 @@ def _finish(job: Job, parts: list[Part], wanted: Format, path: Path) -> None:
     if len(made) > 1 and wanted.join is not None:
         joined = job.directory / job.name
         joined.mkdir()
-        wanted.join([each for each in made if each.exists()], joined)
+        with synced_later(joined):  # `put` syncs all of it
+            wanted.join([each for each in made if each.exists()], joined)
     else:
         (joined,) = made
         joined.mkdir(exist_ok=True)  # a dataset without episodes may be no file at all

@@ -1,6 +1,7 @@
 """Opens HDF5 files of other people's, and nothing that they point to."""
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ _BROKEN: Final = (KeyError, ValueError, TypeError, RuntimeError, OSError, Overfl
 _TEXTS_AT_ONCE: Final = 256
 
 
+@functools.cache
 def library() -> Any:
     """Imports h5py.
 

@@ -47,6 +47,16 @@ def count_steps(example: Example, features: Features) -> int:
     return next(iter(known.values()))
 
 
+def count_of_numbers(example: Example, features: Features) -> int:
+    """The number of steps by one feature of numbers, which are not unpacked one by one; else as `count_steps`."""
+    for path, feature in leaves(features).items():
+        if feature.kind == "numbers" and feature.encoding == "none" and not feature.stores_shape:
+            count = _count_of(example, f"{STEPS}/{path}", feature)
+            if count is not None:
+                return count
+    return count_steps(example, features)
+
+
 def step_columns(example: Example, features: Features, steps: int) -> dict[str, Column]:
     """The columns of all leaves of the steps, by path.
 

@@ -33,7 +33,7 @@ def on_processes(workers: int | None = None) -> Iterator[Run]:
     They are spawned when there is work for them: TensorFlow does not survive a fork. So a script that uses this needs
     the usual `if __name__ == "__main__":`.
     """
-    pool: list[_Worker] = []
+    pool: list[Worker] = []
     try:
         yield partial(_run, pool, (os.cpu_count() or 1) if workers is None else positive("workers", workers))
     finally:
@@ -41,7 +41,7 @@ def on_processes(workers: int | None = None) -> Iterator[Run]:
             worker.stop()
 
 
-class _Worker:
+class Worker:
     """A process, this end of its pipe, and the part that it works on."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class _Worker:
 
 
 def _run(
-    pool: list[_Worker],
+    pool: list[Worker],
     workers: int,
     task: Callable[[P], R],
     parts: Sequence[P],
@@ -98,7 +98,7 @@ def _run(
     try:
         for number in range(min(workers, len(parts))):
             if number == len(pool):
-                pool.append(_Worker())
+                pool.append(Worker())
             pool[number].give(task, waiting)
         while busy := {worker.pipe: worker for worker in pool if worker.parts}:
             for pipe in wait(list(busy)):
@@ -110,9 +110,14 @@ def _run(
                 elif notify is not None:
                     notify(message)
     finally:
-        for worker in [worker for worker in pool if worker.parts]:
-            pool.remove(worker)
-            worker.stop()
+        stop_busy(pool)
+
+
+def stop_busy(pool: list[Worker]) -> None:
+    """Stops the processes that are in the middle of a task, and removes them."""
+    for worker in [worker for worker in pool if worker.parts]:
+        pool.remove(worker)
+        worker.stop()
 
 
 @contextlib.contextmanager
@@ -121,6 +126,9 @@ def _interrupts_blocked() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    from multiprocessing import resource_tracker  # not on Windows
+
+    resource_tracker.ensure_running()  # it would be started with the first process, and then end the block
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
