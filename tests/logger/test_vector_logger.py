@@ -229,8 +229,7 @@ def test_flags_may_be_a_column(tmp_path: Path, step_fn: Any) -> None:
     with logger.VectorLogger(Columns(SyncVectorEnv([Walk] * ENVS)), tmp_path, step_fn=step_fn) as envs:
         envs.reset(seed=1)
         assert envs.step(envs.action_space.sample())[2].shape == (ENVS, 1)
-    assert [each.end.name for each in rlds_kit.open(tmp_path).episodes if each.terminated] == ["TERMINATED"]
-    assert len(rlds_kit.open(tmp_path).episodes) == ENVS
+    assert sorted(each.terminated for each in rlds_kit.open(tmp_path).episodes) == [False, False, True]
 
 
 def test_statistics_of_a_wrapper_below_are_recorded(tmp_path: Path) -> None:

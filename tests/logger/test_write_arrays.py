@@ -182,7 +182,7 @@ def _changed(arrays: dict[str, Any], **changes: Any) -> dict[str, Any]:
             "expected the ends of episodes, as terminals",
         ),
         (_changed(_transitions(), reward=np.zeros(8)), "got reward; name further arrays"),
-        ({**_transitions(), 3: np.zeros(8)}, "expected names of arrays, got 3"),
+        (dict[Any, Any](_transitions()) | {3: np.zeros(8)}, "expected names of arrays, got 3"),
         (
             _changed(_transitions(), **{"metadata/algorithm": None, "metadata": 3}),
             "metadata: expected a dict of metadata of the dataset, got int",
