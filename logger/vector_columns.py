@@ -94,8 +94,7 @@ class VectorColumns:
 
     def step(self, actions: Any, result: VectorResult, resetting: np.ndarray) -> FirstError:
         """Records the results of a step, which resets environments where `resetting` is true. Returns the errors."""
-        observations, rewards, terminations, truncations, infos = map(as_array, result)
-        terminated, truncated = (np.asarray(each, np.bool_) for each in (terminations, truncations))
+        observations, rewards, terminated, truncated, infos = map(as_array, result)
         errors = FirstError()
         if resetting.any():
             for lane in np.flatnonzero(resetting).tolist():

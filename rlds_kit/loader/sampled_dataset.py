@@ -58,7 +58,7 @@ class SampledDataset(abc.ABC):
         Raises:
           SpecError: the values of a field differ in shape or dtype, or are no numbers.
           KeyError: there is no such field.
-          ValueError: an array of `out` has another dtype or shape.
+          ValueError: an array of `out` has another dtype or shape, or overlaps another one.
           DamagedError: data are damaged.
           MemoryError: the arrays do not fit in memory.
 

@@ -217,6 +217,21 @@ def test_observations_in_reused_memory_are_copied(tmp_path: Path) -> None:
     _compare(_recorded(tmp_path)[0], _tell(Walk(), AutoresetMode.NEXT_STEP, 3, list(actions[:, 0])))
 
 
+@pytest.mark.parametrize("step_fn", [None, lambda *_: {}])
+def test_flags_may_be_a_column(tmp_path: Path, step_fn: Any) -> None:
+    """Some environments return them so; the caller gets the same objects."""
+
+    class Columns(Wrapper):
+        def step(self, actions: Any) -> Any:
+            observations, rewards, *_, infos = self.env.step(actions)
+            return observations, rewards, np.arange(ENVS)[:, np.newaxis] == 1, np.zeros((ENVS, 1), np.bool_), infos
+
+    with logger.VectorLogger(Columns(SyncVectorEnv([Walk] * ENVS)), tmp_path, step_fn=step_fn) as envs:
+        envs.reset(seed=1)
+        assert envs.step(envs.action_space.sample())[2].shape == (ENVS, 1)
+    assert sorted(each.terminated for each in rlds_kit.open(tmp_path).episodes) == [False, False, True]
+
+
 def test_statistics_of_a_wrapper_below_are_recorded(tmp_path: Path) -> None:
     """RecordEpisodeStatistics has its own way of masking."""
     inner = gymnasium.wrappers.vector.RecordEpisodeStatistics(SyncVectorEnv([Walk] * ENVS))
