@@ -187,7 +187,7 @@ class VectorColumns:
         for lane in lanes.tolist():
             with errors:
                 observation, info = vector_info.final(infos, lane, self._num_envs)
-                self._append_row(lane, observation, info, acted, times)
+                self._append_row(lane, observation, info, acted, times, is_missing=observation is None)
 
     def _append_row(
         self,
@@ -196,9 +196,11 @@ class VectorColumns:
         info: dict[str, Any],
         acted: Acted | None,
         times: np.ndarray | None,
+        *,
+        is_missing: bool = False,
     ) -> None:
         """Adds a row to one lane; its observation may be missing."""
-        observed = {} if observation is None else {OBSERVATION: observation}
+        observed = {} if is_missing else {OBSERVATION: observation}
         if observed and self._infos is not None:
             observed[INFO] = info
         if observed and times is not None:

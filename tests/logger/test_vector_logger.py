@@ -406,6 +406,27 @@ def test_missing_final_observation_is_undefined(tmp_path: Path) -> None:
         np.testing.assert_equal([step["observation"] for step in episode.steps[:-1]], expected.observations[:-1])
 
 
+@pytest.mark.filterwarnings("ignore:.*It is recorded exactly as it came:UserWarning")
+@pytest.mark.parametrize("step_fn", [None, lambda *_: {}])
+@pytest.mark.parametrize("mode", MODES)
+def test_an_observation_of_none_is_a_value(tmp_path: Path, mode: AutoresetMode, step_fn: Any) -> None:
+    """It is recorded as a single logger does, with its info; only a last one that is not returned is missing."""
+
+    class Silent(Wrapper):
+        def step(self, actions: Any) -> Any:
+            _, rewards, *_, infos = self.env.step(actions)
+            never = np.zeros(ENVS, np.bool_)
+            return [None] * ENVS, rewards, never, never, {"on": np.arange(ENVS), **infos}
+
+    envs = Silent(SyncVectorEnv([Walk] * ENVS, autoreset_mode=mode))
+    with logger.VectorLogger(envs, tmp_path, step_fn=step_fn) as recorded:
+        recorded.reset(seed=1)
+        recorded.step(recorded.action_space.sample())
+    for number, episode in enumerate(rlds_kit.open(tmp_path).episodes):
+        last = episode.steps[-1]
+        assert (last["observation"], last["info"]["on"]) == (None, number)
+
+
 def test_row_that_cannot_be_recorded_costs_no_other_environment(tmp_path: Path) -> None:
     """The rows of the others are recorded, and then the error is raised."""
 
