@@ -5,10 +5,10 @@ separates them when it makes blocks.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
+from rlds_kit.storage.array_form import put_lanes
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.buffer import stored
@@ -105,18 +105,16 @@ class _Side:
 
     def put(self, leaves: list[BatchLeaf], lanes: np.ndarray | None, places: Places) -> None:
         """Copies a row of some lanes."""
-        at = self._row_index(places) if lanes is None else (places[lanes], lanes)
         for leaf in leaves:
             values = self._values(leaf.key, leaf.values, places)
             if leaf.values.shape[1:] != values.array.shape[2:]:
                 self._put_others(leaf, self._all if lanes is None else lanes, places)
                 continue
-            values.array[at] = leaf.values if lanes is None else leaf.values[lanes]
+            self._copy(leaf.values, values.array, lanes, places)
             if leaf.mask is not None and values.present is None:
                 values.present = self._filled(places)
             if values.present is not None:
-                mask = self._every if leaf.mask is None else leaf.mask
-                values.present[at] = mask if lanes is None else mask[lanes]
+                self._copy(self._every if leaf.mask is None else leaf.mask, values.present, lanes, places)
         if len(leaves) < len(self.values):
             self._omit({leaf.key for leaf in leaves}, places)
 
@@ -191,10 +189,11 @@ class _Side:
             if values.present is None and key not in given:
                 values.present = self._filled(places)
 
-    def _row_index(self, places: Places) -> Any:
-        """The index of the next row of all lanes: a number, which is much faster, if they have equally many rows."""
-        place = int(places[0])
-        return place if (places == place).all() else (places, self._all)
+    def _copy(self, values: np.ndarray, array: np.ndarray, lanes: np.ndarray | None, places: Places) -> None:
+        """Copies values of some lanes; NumPy does what is not in one piece, or has another dtype."""
+        if not put_lanes(array, places, lanes, values):
+            chosen = self._all if lanes is None else lanes
+            array[places[chosen], chosen] = values[chosen]
 
     def _filled(self, places: Places) -> np.ndarray:
         return np.arange(self._capacity)[:, None] < places

@@ -31,7 +31,7 @@ class BatchRecorder:
     def __init__(self, intake: Intake, fields: DeclaredFields, lanes: int) -> None:
         self.fields = fields
         self._intake, self._lanes, self._row_bytes = intake, lanes, 0
-        self._pool = ArrayPool(intake.memory_limit // 2)
+        self._pool = ArrayPool(intake.memory_limit)  # two buffers, as `_capacity` divides it
         self._state = BatchState((None,) * lanes, np.zeros(lanes, np.int64))
         intake.add(self)
 

@@ -37,6 +37,14 @@ class Choice(NamedTuple):
     level: int
 
 
+class _Chosen(NamedTuple):
+    """The choice for a column, the blocks from one trial to the next, and how many of them are left."""
+
+    choice: Choice
+    every: int
+    left: int
+
+
 STORED: Final = Choice(pb.IDENTITY, NO_LEVEL)
 """Neither filtered nor compressed."""
 PREDICTION: Final = Choice(pb.PREDICT, NOISE_LEVEL)
@@ -46,15 +54,17 @@ SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
 class FilterChoice:
     """Chooses a column's filter and level by a trial, which is repeated only occasionally.
 
-    The best choice for a field seldom changes, and a trial costs one compression per candidate.
+    The best choice for a field seldom changes, and a trial costs one compression per candidate. Of light rows, whose
+    blocks cost little besides, each trial that confirms the choice doubles the number of blocks until the next one.
     """
 
     TRY_EVERY: Final = 32
+    TRY_LIGHT_EVERY: Final = 512  # at most
     SAMPLE_BYTES: Final = 1 << 18
     LIGHT_SAMPLE_BYTES: Final = 1 << 16  # light rows are many, and more filters are tried on them
 
     def __init__(self) -> None:
-        self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
+        self._chosen: dict[ColumnKey, _Chosen] = {}
         self._row_bytes: dict[ColumnKey, float] = {}  # of a row, compressed as well as it can be
         self._spent: dict[ColumnKey, float] = {}  # bytes of a row that compression would save
 
@@ -62,11 +72,14 @@ class FilterChoice:
         """The choice for `rows`, `[n, bytes]`, n >= 1, each a value of a dtype and shape."""
         if _all_equal(rows):
             return Choice(pb.REPEAT, FAST_LEVEL)
-        choice, left = self._chosen.get(key, (None, 0))
-        if choice is None or left == 0:
-            choice, left = self._try(key, rows, dtype, shape), self.TRY_EVERY
-        self._chosen[key] = (choice, left - 1)
-        return _readable(choice, rows, shape)
+        chosen = self._chosen.get(key)
+        if chosen is None or chosen.left == 0:
+            choice = self._try(key, rows, dtype, shape)
+            is_confirmed = chosen is not None and chosen.choice == choice and rows.shape[1] <= LIGHT_ROW
+            every = min(2 * chosen.every, self.TRY_LIGHT_EVERY) if chosen and is_confirmed else self.TRY_EVERY
+            chosen = _Chosen(choice, every, every)
+        self._chosen[key] = chosen._replace(left=chosen.left - 1)
+        return _readable(chosen.choice, rows, shape)
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         sample_bytes = self.LIGHT_SAMPLE_BYTES if rows.shape[1] <= LIGHT_ROW else self.SAMPLE_BYTES

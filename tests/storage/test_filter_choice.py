@@ -3,6 +3,8 @@
 Numbers that are compressed are tried as they are, as byte planes and as differences; planes are compressed separately.
 """
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from rlds_kit.storage import filters
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL, compressor
-from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.filter_choice import Choice, FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 
 ROWS = 1000
@@ -159,3 +161,23 @@ def test_what_shrinks_to_an_eighth_is_compressed_together() -> None:
     header, payload = encoded(values)
     assert header.codec == pb.ZSTD
     assert payload == in_one_block(values, header.filter, THOROUGH_LEVEL)
+
+
+@pytest.mark.parametrize(("width", "expected"), [(17, [32, 96, 224, 480, 992, 1504]), (1 << 9, [32, 64, 96, 128])])
+def test_light_rows_are_tried_again_less_and_less_often(
+    monkeypatch: pytest.MonkeyPatch, width: int, expected: list[int]
+) -> None:
+    """Each trial that confirms the choice doubles the blocks until the next one; not of heavy rows."""
+    tried: list[int] = []
+    number, original = 0, FilterChoice._try
+
+    def counted(*arguments: Any) -> Choice:
+        tried.append(number)
+        return original(*arguments)
+
+    monkeypatch.setattr(FilterChoice, "_try", counted)
+    choose, values = FilterChoice(), noise(width)[:8]
+    rows = values.reshape(len(values), -1).view(np.uint8)
+    for number in range(expected[-1] + 1):  # noqa: B007  # `counted` reads it
+        choose(ColumnKey("observation", pb.ARRAY, values.dtype, 1), rows, values.dtype, values.shape[1:])
+    assert tried == [0, *expected]
