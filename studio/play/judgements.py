@@ -10,8 +10,8 @@ import rlds_kit
 from rlds_kit import layers
 from rlds_kit.base.step import REWARD
 from rlds_kit.layers import Draft, LayerWriter
-from rlds_kit.trials.events import RewardGiven
-from rlds_kit.trials.messages import Amended
+from rlds_kit.trials.engine.events import RewardGiven
+from rlds_kit.trials.engine.messages import Amended
 
 LAYER: Final = "judgements"
 MOST_WAITING: Final = 64

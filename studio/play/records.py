@@ -12,9 +12,9 @@ from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.live_episode import LiveEpisode
 from rlds_kit.studio.play.to_browser import Error, Notice, Saved
 from rlds_kit.studio.play.trial_config import reward_fields
-from rlds_kit.studio.workers.requests import Begun, Opened
-from rlds_kit.trials.events import RewardGiven
-from rlds_kit.trials.messages import Amended, Finish
+from rlds_kit.trials.engine.events import RewardGiven
+from rlds_kit.trials.engine.messages import Amended, Finish
+from rlds_kit.trials.workers.requests import Begun, Opened
 
 HOST_SECONDS: Final = 2.0
 """That a game waits for its host, which may be slow to store an episode."""

@@ -6,12 +6,12 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.base.step import REWARD
-from rlds_kit.studio.environments.controls import Controls
 from rlds_kit.studio.play.host import Scene
-from rlds_kit.studio.workers.requests import Opened
 from rlds_kit.trials import Driver, Pace, SeatConfig, TrialConfig
-from rlds_kit.trials.config import MAX_FPS, MIN_FPS
-from rlds_kit.trials.messages import SeatFacts, StepEnvironment
+from rlds_kit.trials.engine.config import MAX_FPS, MIN_FPS
+from rlds_kit.trials.engine.messages import SeatFacts, StepEnvironment
+from rlds_kit.trials.environments.controls import Controls
+from rlds_kit.trials.workers.requests import Opened
 
 DEFAULT_FPS = 15.0
 

@@ -18,7 +18,7 @@ import httpx
 
 import rlds_kit
 
-MODULE: Final = "tests.studio.odd_environments"
+MODULE: Final = "tests.trials.environments.odd_environments"
 """Registers the environments that tests play."""
 CORRIDOR: Final = "rlds_kit_tests/Corridor-v0"
 PATIENCE: Final = 120.0

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 import rlds_kit
-from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.play.host import Scene
-from rlds_kit.studio.workers import requests
 from rlds_kit.trials import Driver, Turn
+from rlds_kit.trials.environments.playable import EnvironmentSpec
+from rlds_kit.trials.workers import requests
 from tests.studio.play.matching_pennies import MatchingPennies
 from tests.studio.play.server import Client, entered, run, serving
 
