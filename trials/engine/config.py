@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from rlds_kit.trials.engine.aggregates import AGGREGATES, DEFAULT
 from rlds_kit.trials.engine.seat import SeatConfig
 
 MIN_FPS: Final = 1.0
@@ -73,6 +74,7 @@ class TrialConfig:
       seed: of the environment; None: the recorder draws one.
       options: of its reset.
       max_steps: after so many the episode is truncated.
+      max_seconds: from when the first step is due; then one more is done, and the episode is truncated; None: no limit.
       is_confirmed: whether a person decides at the end if the episode is saved.
       countdown_seconds: from when everybody is ready to the first step.
       idle_seconds: without a key going up or down, after which a running trial pauses itself; None: never.
@@ -83,6 +85,8 @@ class TrialConfig:
       answer_seconds: for an actor; then its default action is done, or, if it is required, the trial is abandoned.
       most_rewards: that people and programs may give in the episode; further ones are refused.
       most_said: messages between seats that may wait for the next step; further ones are refused.
+      aggregate: how several rewards of a step and seat become one: "mean" weighted by confidence, as in Cogment,
+        "latest", "sum" or "surest".
     """
 
     seats: tuple[SeatConfig, ...]
@@ -90,6 +94,7 @@ class TrialConfig:
     seed: int | None = None
     options: Mapping[str, Any] | None = None
     max_steps: int | None = None
+    max_seconds: float | None = None
     is_confirmed: bool = True
     countdown_seconds: float = 0.0
     idle_seconds: float | None = 6.0
@@ -100,6 +105,7 @@ class TrialConfig:
     answer_seconds: float = 10.0
     most_rewards: int = 10_000
     most_said: int = 100
+    aggregate: str = DEFAULT
 
     def __post_init__(self) -> None:
         names = [each.name for each in self.seats]
@@ -107,3 +113,7 @@ class TrialConfig:
             raise ValueError(f"expected seats with names of their own, at least one, got {names}")
         if self.max_steps is not None and self.max_steps < 1:
             raise ValueError(f"expected max_steps of at least 1, or None, got {self.max_steps}")
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise ValueError(f"expected max_seconds above 0, or None, got {self.max_seconds}")
+        if self.aggregate not in AGGREGATES:
+            raise ValueError(f"expected aggregate to be one of {', '.join(AGGREGATES)}, got {self.aggregate!r}")

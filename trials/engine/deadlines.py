@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rlds_kit.trials.engine import ending, people, stepping
+from rlds_kit.trials.engine import actors, ending, people, stepping
 from rlds_kit.trials.engine.config import SECOND, Turn
 from rlds_kit.trials.engine.events import Tick
 from rlds_kit.trials.engine.phase import Phase, Status
-from rlds_kit.trials.engine.seat import Driver
 from rlds_kit.trials.engine.state import Messages, State
 
 Due = Callable[[State], Messages]
@@ -34,11 +33,13 @@ def deadlines(state: State) -> Iterator[tuple[int, Due]]:
 def _running(state: State) -> Iterator[tuple[int, Due]]:
     config = state.config
     if state.requested_ns is not None:
-        yield state.requested_ns + _ns(config.answer_seconds), _unanswered
+        yield state.requested_ns + _ns(config.answer_seconds), actors.unanswered
     elif not state.is_stepping and (config.pace.turn is Turn.CLOCK or stepping.is_handed_over(state)):
         yield state.next_step_ns, stepping.advance
     elif not state.is_stepping and config.pace.turn is Turn.HOLD and state.checked_ns < state.next_step_ns:
         yield state.next_step_ns, _check_held
+    if config.max_seconds is not None and state.begun_ns is not None and not state.wants_last:
+        yield state.begun_ns + _ns(config.max_seconds), _time_is_up
     has_people = any(each.is_here for each in state.seats.values())
     if config.idle_seconds is not None and has_people and config.pace.turn is Turn.CLOCK:
         is_held = any(each.held for each in state.seats.values())
@@ -66,25 +67,18 @@ def _check_held(state: State) -> Messages:
     yield from stepping.advance(state)
 
 
+def _time_is_up(state: State) -> Messages:
+    """The next step is the last one."""
+    state.wants_last = True
+    yield from stepping.advance(state)
+
+
 def _lost(name: str) -> Due:
     return lambda state: people.lost_for_good(state, state.seats[name])
 
 
 def _left_alone(state: State) -> Messages:
     yield from ending.end(state, Status.ABANDONED, "nobody went on")
-
-
-def _unanswered(state: State) -> Messages:
-    """An actor takes too long: what is optional does its default action, what is required ends the trial."""
-    silent = [each for each in state.seats.values() if each.driver is Driver.ACTOR and not each.given]
-    required = [each.name for each in silent if each.config.is_required and each.config.fallback is None]
-    if required:
-        yield from ending.end(state, Status.ABANDONED, f"{', '.join(required)} gave no action in time")
-        return
-    for each in silent:
-        yield people.drive(each, each.config.fallback or Driver.NOBODY)
-    state.requested_ns = None
-    yield from stepping.advance(state)
 
 
 def _ns(seconds: float) -> int:

@@ -43,7 +43,12 @@ def environment_failed(state: State, event: EnvironmentFailed) -> Messages:
 
 def stop(state: State, event: Stop) -> Messages:
     """Somebody outside ends it."""
-    yield from end(state, Status.ABANDONED, event.reason)
+    if event.is_hard:
+        yield from end(state, Status.ABANDONED, event.reason)
+    elif state.phase is Phase.RUNNING:
+        state.wants_last = True
+    else:
+        yield from end(state, Status.CANCELLED, event.reason)
 
 
 def end(state: State, status: Status, reason: str) -> Messages:

@@ -134,6 +134,23 @@ class ActionGiven(SeatEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ActorFailed(SeatEvent):
+    """The actor of a seat gives no action for a request, or none that can be done.
+
+    A seat that is not required, or has a fallback, does its default action; a required one ends the trial.
+
+    Attributes:
+      reason: for people to read.
+      step: of the request; None: the actor is lost outside a request.
+      is_lost: whether it can act no more: its fallback drives the seat from now on, or nobody.
+    """
+
+    reason: str
+    step: int | None = None
+    is_lost: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Ready(SeatEvent):
     """A person is ready to begin, or wants to go on."""
 
@@ -178,7 +195,7 @@ class RewardGiven(Event):
 
     Attributes:
       source: who judges.
-      seat: of the agent that is judged.
+      seat: of the agent that is judged; "*": of all agents; "class.*": of all agents of a class.
       value: the reward.
       confidence: 0 to 1.
       step: the number of the step, from 1 to the latest; None: the latest.
@@ -202,7 +219,7 @@ class MessageSent(Event):
     Attributes:
       sender: name of the seat.
       content: text.
-      to: names of seats; empty: all others.
+      to: names of seats, or "class.*" for all seats of a class; empty, or "*": all others.
     """
 
     sender: str
@@ -212,10 +229,13 @@ class MessageSent(Event):
 
 @dataclass(frozen=True, slots=True)
 class Stop(Event):
-    """The trial must end now, for a reason outside it.
+    """The trial must end, for a reason outside it.
 
     Attributes:
       reason: for people to read.
+      is_hard: whether it is abandoned at once, after a step that is being done; if not, one more step is done, which is
+        truncated, and the episode is completed. A trial that is not running ends at once.
     """
 
     reason: str
+    is_hard: bool = True

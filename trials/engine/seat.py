@@ -36,6 +36,7 @@ class SeatConfig:
       is_required: whether the trial waits for this seat's person, and for its actor longer than `answer_seconds`.
       default_action: done when no action is given.
       controller: makes the person's controller, a new one for each trial.
+      actor_class: of the agent: rewards and messages for "class.*" are for all seats of a class; "": it has none.
     """
 
     name: str
@@ -44,6 +45,7 @@ class SeatConfig:
     is_required: bool = True
     default_action: Any = None
     controller: Callable[[], Controller] | None = None
+    actor_class: str = ""
 
     def __post_init__(self) -> None:
         if self.fallback is Driver.HUMAN:
@@ -61,12 +63,14 @@ class Given:
       keys: that stood for it, by name with their analog value.
       shown_frame: number of the frame that the person saw.
       pressed_ns: the person's own clock.
+      is_default: whether it is the default action, because what an actor gave could not be done.
     """
 
     action: Any
     keys: Mapping[str, float] = field(default_factory=dict)
     shown_frame: int | None = None
     pressed_ns: int | None = None
+    is_default: bool = False
 
 
 @dataclass(slots=True)

@@ -42,6 +42,9 @@ class State:
       judged: how many rewards were given.
       late_steps: how many came more than a period late.
       waits_for: names of those the trial waits for in a pause that no person requested.
+      wants_last: whether the next step is the last one.
+      last_step: number of the step that is done as the last one; None: it is not known yet.
+      begun_ns: when the first step was due; None: it was not.
       reason: why it paused, or waits.
       until_ns: when the phase ends by itself, where people see that.
     """
@@ -67,6 +70,9 @@ class State:
     judged: int = 0
     late_steps: int = 0
     waits_for: set[str] = field(default_factory=set)
+    wants_last: bool = False
+    last_step: int | None = None
+    begun_ns: int | None = None
     reason: str = ""
     until_ns: int | None = None
 
@@ -79,6 +85,21 @@ class State:
         if name not in self.seats:
             raise Refusal(f"there is no seat {name!r}; there are {', '.join(self.seats)}")
         return self.seats[name]
+
+    def receivers(self, name: str) -> list[str]:
+        """The seats that a name stands for: "*" for all, "class.*" for those of a class, else the one of that name.
+
+        Raises:
+          Refusal: there is none.
+        """
+        if name in self.seats:
+            return [name]
+        of_class = name[:-2] if name.endswith(".*") else ""
+        found = [each.name for each in self.seats.values() if name == "*" or each.config.actor_class == of_class != ""]
+        if not found:
+            known = sorted({f"{each.config.actor_class}.*" for each in self.seats.values() if each.config.actor_class})
+            raise Refusal(f"there is no seat {name!r}; there are {', '.join([*self.seats, '*', *known])}")
+        return found
 
     @property
     def period_ns(self) -> int:

@@ -15,6 +15,7 @@ def run(state: State) -> Messages:
     """Begins, or resumes. Keys that were pressed in a pause are forgotten; those that are down count."""
     yield from move(state, Phase.RUNNING)
     state.last_input_ns = state.next_step_ns = state.now_ns
+    state.begun_ns = state.now_ns if state.begun_ns is None else state.begun_ns
     for each in state.seats.values():
         each.given, each.tapped = [], {}
     state.requested_ns = None
@@ -86,7 +87,8 @@ def _step(state: State) -> StepEnvironment:
     state.is_stepping, state.requested_ns = True, None
     is_late = _schedule(state)
     number = state.step + 1
-    is_last = number == state.config.max_steps
+    is_last = state.wants_last or number == state.config.max_steps
+    state.last_step = number if is_last else None
     return StepEnvironment(number, actions, facts, texts, is_last=is_last, fps=state.fps, is_late=is_late)
 
 
@@ -98,7 +100,7 @@ def _next_given(state: State, each: Seat) -> Given | None:
 
 def _facts(each: Seat, given: Given | None) -> SeatFacts:
     if given is not None:
-        return SeatFacts(each.driver, given.keys, given.shown_frame, given.pressed_ns)
+        return SeatFacts(each.driver, given.keys, given.shown_frame, given.pressed_ns, given.is_default)
     is_default = each.driver is not Driver.POLICY
     keys = {**each.tapped, **each.held}  # that stand for no action
     return SeatFacts(each.driver, keys, each.shown_frame, each.pressed_ns, is_default)
@@ -127,7 +129,7 @@ def stepped(state: State, event: EnvironmentStepped) -> Messages:
     state.step, state.is_stepping = event.step, False
     for name, reward in event.rewards.items():
         state.totals[name] += reward or 0.0
-    is_over = event.terminated or event.truncated or state.step == state.config.max_steps
+    is_over = event.terminated or event.truncated or state.step == state.last_step
     if state.phase is Phase.ENDING:
         yield from ending.ended_after_step(state)
     elif is_over:

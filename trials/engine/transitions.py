@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from rlds_kit.trials.engine import deadlines, ending, events, judging, people, stepping
+from rlds_kit.trials.engine import actors, deadlines, ending, events, judging, people, stepping
 from rlds_kit.trials.engine.messages import ResetEnvironment
 from rlds_kit.trials.engine.phase import Phase
 from rlds_kit.trials.engine.state import Messages, Refusal, State, move
@@ -44,6 +44,7 @@ EVENTS: Final[dict[type[events.Event], tuple[Handler, set[Phase]]]] = {
     events.DriverChanged: (people.driver_changed, _OPEN),
     events.KeysChanged: (people.keys_changed, _OPEN),
     events.ActionGiven: (stepping.action_given, {Phase.RUNNING}),
+    events.ActorFailed: (actors.actor_failed, _OPEN),
     events.Ready: (people.ready, {Phase.WAITING, Phase.PAUSED, Phase.CONFIRMING}),
     events.Pause: (people.pause, {Phase.RUNNING}),
     events.Cancel: (ending.cancel, {Phase.WAITING, Phase.RUNNING, Phase.PAUSED}),

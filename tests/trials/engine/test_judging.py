@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rlds_kit.trials import events, messages
-from rlds_kit.trials.engine.judging import aggregate
+from rlds_kit.trials.engine.aggregates import mean
 from tests.trials.engine.table import Table, clocked, player
 
 
@@ -22,7 +22,7 @@ def test_judgements_are_weighted_by_confidence(judgements: list[tuple[float, flo
     """Sum of values times confidences, over the sum of confidences; 0 without any."""
     weight = sum(confidence for _, confidence in judgements)
     total = sum(value * confidence for value, confidence in judgements)
-    assert aggregate(judgements) == (total / weight if weight else 0.0)
+    assert mean(judgements) == (total / weight if weight else 0.0)
 
 
 def test_any_step_that_was_done_can_be_judged() -> None:
@@ -105,3 +105,69 @@ def test_messages_go_to_others_and_into_the_record() -> None:
     assert text in table.send(events.MessageSent, "a", "left!")
     table.wait(0.2)
     assert [step.texts for step in table.steps] == [(), (text,), ()]
+
+
+def test_g13_confident_sources_are_averaged_and_none_give_zero() -> None:
+    """Cogment's formula exactly: sources without confidence count for nothing, and all of them stay."""
+    table = played()
+    for source, value, confidence in (("ann", 1.0, 0.0), ("bob", 4.0, 0.25), ("rob", -2.0, 0.75), ("eve", 9.0, 0.0)):
+        table.send(events.RewardGiven, source, "a", value, confidence, 1)
+    amended = table.all(messages.Amended)
+    assert [each.aggregate for each in amended] == [0.0, 4.0, (4.0 * 0.25 - 2.0 * 0.75) / 1.0, -0.5]
+    assert [each.judgement.source for each in amended if isinstance(each.judgement, events.RewardGiven)] == [
+        "ann",
+        "bob",
+        "rob",
+        "eve",
+    ]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("mean", 0.5), ("sum", 1.0), ("latest", -1.0), ("surest", 2.0)])
+def test_g13_other_aggregates_are_chosen_by_name(name: str, expected: float) -> None:
+    table = Table(clocked(seats=[player("a")], max_steps=5, aggregate=name))
+    table.sit("a", "ann", "1")
+    table.wait(1)
+    for value, confidence in ((2.0, 1.0), (-1.0, 1.0), (7.0, 0.0)):
+        table.send(events.RewardGiven, "ann", "a", value, confidence, 1)
+    assert table.all(messages.Amended)[-1].aggregate == expected
+
+
+def test_g13_an_aggregate_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="one of mean, latest, sum, surest"):
+        clocked(aggregate="median")
+
+
+def test_g12_rewards_and_messages_are_for_all_or_for_a_class() -> None:
+    """`*` and `class.*`, as in Cogment; one that stands for nobody is refused."""
+    seats = [
+        player(name, actor_class=of, is_required=name == "a") for name, of in (("a", "cat"), ("b", "cat"), ("c", ""))
+    ]
+    table = Table(clocked(seats=seats, max_steps=5))
+    table.sit("a", "ann", "1")
+    table.wait(0.1)
+    for receiver in ("*", "cat.*", "b"):
+        table.send(events.RewardGiven, "ann", receiver, 1.0, 1.0, 1)
+    judged = [
+        each.judgement.seat for each in table.all(messages.Amended) if isinstance(each.judgement, events.RewardGiven)
+    ]
+    assert judged == ["a", "b", "c", "a", "b", "b"]
+    for receiver in ("dog.*", ".*", "None.*", "cat"):
+        assert isinstance(table.send(events.RewardGiven, "ann", receiver, 1.0, 1.0, 1)[0], messages.Refused)
+    for to in ((), ("*",), ("cat.*",), ("cat.*", "c"), ("a",)):
+        table.send(events.MessageSent, "a", "hello", to)
+    assert [each.to for each in table.all(messages.DeliverText)] == [("b", "c"), ("b", "c"), ("b",), ("b", "c"), ("a",)]
+
+
+def test_g14_any_past_step_is_judged_and_the_future_is_refused() -> None:
+    """Each reward amends its own step, whatever was judged meanwhile."""
+    table = played()
+    for step in (1, 5, 3, 1):
+        table.send(events.RewardGiven, "ann", "a", float(step), 1.0, step)
+    assert [(each.step, each.aggregate) for each in table.all(messages.Amended)] == [
+        (1, 1.0),
+        (5, 5.0),
+        (3, 3.0),
+        (1, 1.0),
+    ]
+    for step in (6, 0, -1):
+        assert isinstance(table.send(events.RewardGiven, "ann", "a", 1.0, 1.0, step)[0], messages.Refused)
