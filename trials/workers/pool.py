@@ -3,16 +3,13 @@
 import asyncio
 import contextlib
 import itertools
-import multiprocessing
 import os
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Final, Self
 
-from rlds_kit.trials.workers import process, requests
+from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.channel import Channel, ProcessLostError
 from rlds_kit.trials.workers.worker import work
 
 ANSWER_SECONDS: Final = 60.0
@@ -153,42 +150,22 @@ class Environment:
         self._worker.forget(self)
 
 
-@dataclass(eq=False)
-class _Pending:
-    """A request on its way."""
-
-    future: "asyncio.Future[requests.Answer]"
-    request: requests.Request
-    environment: int
-    due: float
-
-
 class _Worker:
-    """One process. A thread reads its answers: pipes are no files of the event loop everywhere."""
+    """One process, and its environments."""
 
     def __init__(self, answer_seconds: float) -> None:
-        self._answer_seconds = answer_seconds
-        self._loop = asyncio.get_running_loop()
-        self._pipe, theirs = multiprocessing.Pipe()
-        self._process = process.start(work, theirs)
-        theirs.close()  # or the death of the worker would not be noticed
-        self._pending: dict[int, _Pending] = {}  # the oldest first
-        self._watch: asyncio.TimerHandle | None = None
-        self._numbers = itertools.count()
-        self._lost = ""
         self.environments: list[Environment] = []
-        self._answers = threading.Thread(target=self._read, name="rlds_kit-worker-answers", daemon=True)
-        self._answers.start()
+        self._channel = Channel(work, "environment", self._lose, answer_seconds)
 
     @property
     def pid(self) -> int:
         """Of the process."""
-        return self._process.pid or 0
+        return self._channel.pid
 
     @property
     def is_alive(self) -> bool:
         """Whether it takes requests."""
-        return not self._lost
+        return self._channel.is_alive
 
     def forget(self, environment: Environment) -> None:
         """An environment is gone."""
@@ -197,64 +174,13 @@ class _Worker:
 
     async def request(self, environment: int, request: requests.Request) -> requests.Answer:
         """Has a request done."""
-        if self._lost:
-            raise EnvironmentLostError(self._lost)
-        number = next(self._numbers)
-        due = self._loop.time() + self._answer_seconds
-        pending = self._pending[number] = _Pending(self._loop.create_future(), request, environment, due)
-        if self._watch is None:  # one for all requests: nearly every one is answered soon
-            self._watch = self._loop.call_at(due, self._watch_pending)
         try:
-            self._send(number, environment, request)
-            return await pending.future
-        finally:
-            self._pending.pop(number, None)
-
-    def _send(self, *what: Any) -> None:
-        try:
-            self._pipe.send(what)
-        except OSError:
-            self._lose("the process of the environment is gone")
-
-    def _watch_pending(self) -> None:
-        """Kills a process that has not answered for too long."""
-        self._watch = None
-        oldest = next((pending for pending in self._pending.values() if not pending.future.done()), None)
-        if oldest is None:
-            return
-        if self._loop.time() < oldest.due:
-            self._watch = self._loop.call_at(oldest.due, self._watch_pending)
-            return
-        self._process.kill()
-        what = f"{type(oldest.request).__name__} of environment {oldest.environment}"
-        self._lose(f"no answer to {what} in {self._answer_seconds:g} seconds; its process was killed")
-
-    def _read(self) -> None:
-        pipe: Connection[Any, Any] = self._pipe
-        while True:
-            try:
-                number, answer = pipe.recv()
-            except (EOFError, OSError):
-                break
-            self._call_soon(self._answered, number, answer)
-        self._process.join()
-        code = self._process.exitcode
-        self._call_soon(self._lose, f"the process of the environment ended with code {code}")
-
-    def _call_soon(self, function: Callable[..., None], *arguments: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(function, *arguments)
-
-    def _answered(self, number: int, answer: requests.Answer) -> None:
-        pending = self._pending.get(number)
-        if pending is not None and not pending.future.done():
-            pending.future.set_result(answer)
+            answer: requests.Answer = await self._channel.request(environment, request)
+        except ProcessLostError as error:
+            raise EnvironmentLostError(str(error)) from error
+        return answer
 
     def _lose(self, reason: str) -> None:
-        if self._lost:
-            return
-        self._lost = reason
-        self._refuse()
         for environment in self.environments:
             if environment.on_lost is not None:
                 environment.on_lost(reason)
@@ -262,23 +188,4 @@ class _Worker:
 
     async def close(self) -> None:
         """Ends the process, by force if it takes long."""
-        self._lost = self._lost or "the server is shut down"
-        await asyncio.to_thread(self._end)
-        self._refuse()
-        if self._watch is not None:
-            self._watch.cancel()
-
-    def _refuse(self) -> None:
-        """Fails all pending requests."""
-        for pending in self._pending.values():
-            if not pending.future.done():
-                pending.future.set_exception(EnvironmentLostError(self._lost))
-
-    def _end(self) -> None:
-        with contextlib.suppress(OSError):
-            self._pipe.send(None)
-        self._process.join(CLOSE_SECONDS)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
-        self._answers.join()  # answers that came are delivered before the other requests fail
+        await self._channel.close(CLOSE_SECONDS)
