@@ -11,10 +11,14 @@ import numpy as np
 from dm_env import specs as dm_specs
 from gymnasium import spaces
 
+from rlds_kit import spec as specs
+from rlds_kit.base.errors import SpecError
 from rlds_kit.base.step import ACTION, DISCOUNT, OBSERVATION, REWARD, EpisodeEnd
 from rlds_kit.logger import provenance
 from rlds_kit.logger.env_logger import declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
+from rlds_kit.spec.from_gymnasium import to_gymnasium
+from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls, controls_of
 from rlds_kit.trials.environments.playable import SEAT, EnvironmentSpec, Outcome
 from rlds_kit.trials.environments.policies import Policy, policy
@@ -53,7 +57,11 @@ class DmEnvPlayable:
             self.provenance: Mapping[str, Any] = {**provenance.of_dm_env(self._env), "id": spec.id, **_kwargs(spec)}
             self._action_spec = self._env.action_spec()
             self._space = space_of(self._action_spec)
-            self.controls: Mapping[str, Controls] = {SEAT: controls_of(self._env, self._space)}
+            observed = _observation_space(self.declared.fields[OBSERVATION])
+            self.classes: Mapping[str, ActorClass] = {SEAT: ActorClass(SEAT, observed, self._space)}
+            self.controls: Mapping[str, Controls] = (
+                {SEAT: controls_of(self._env, self._space)} if spec.is_for_people else {}
+            )
             self._views: dict[str, View] = views_of(
                 self._render, self.declared.fields[OBSERVATION], lambda: self._observation
             )
@@ -75,6 +83,14 @@ class DmEnvPlayable:
         self._observation = self._env.reset().observation
         self._policies, self._seed = {}, seed
         return {OBSERVATION: self._observation}
+
+    def observations(self) -> Mapping[str, Any]:
+        """The latest one."""
+        return {SEAT: self._observation}
+
+    def gone(self) -> tuple[str, ...]:
+        """The agent stays."""
+        return ()
 
     def act(self, policy_name: str, seat: str) -> Any:
         """What a policy does now."""
@@ -130,6 +146,14 @@ def space_of(spec: Any) -> spaces.Space[Any]:  # dm_env's specs nest freely
         case dm_specs.BoundedArray() if spec.shape == ():
             return spaces.Discrete(int(spec.maximum) - int(spec.minimum) + 1, start=int(spec.minimum))
     raise ValueError(f"expected discrete actions, or bounded numbers, for people to play, got {spec}")
+
+
+def _observation_space(spec: specs.Spec) -> spaces.Space[Any]:
+    """The space of observations; one without properties where Gymnasium has none that fits."""
+    try:
+        return to_gymnasium(spec)
+    except SpecError:
+        return spaces.Space()
 
 
 def _rate(env: dm_env.Environment) -> float | None:

@@ -11,6 +11,7 @@ from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD
 from rlds_kit.logger import provenance
 from rlds_kit.logger.gymnasium_logger import declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
+from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls, controls_of
 from rlds_kit.trials.environments.mujoco_cameras import mujoco_views
 from rlds_kit.trials.environments.playable import SEAT, EnvironmentSpec, Outcome
@@ -42,7 +43,10 @@ class GymnasiumPlayable:
             reward_space = getattr(self._env.unwrapped, "reward_space", None)
             self.declared = declare(self._env.observation_space, self._env.action_space, reward_space)
             self.provenance: Mapping[str, Any] = provenance.of_gymnasium(self._env)
-            self.controls: Mapping[str, Controls] = {SEAT: controls_of(self._env)}
+            self.classes: Mapping[str, ActorClass] = {
+                SEAT: ActorClass(SEAT, self._env.observation_space, self._env.action_space)
+            }
+            self.controls: Mapping[str, Controls] = {SEAT: controls_of(self._env)} if spec.is_for_people else {}
             self._views = self._find_views()
             self.cameras: tuple[str, ...] = tuple(self._views)
             rate = self._env.metadata.get("render_fps")
@@ -57,6 +61,14 @@ class GymnasiumPlayable:
         self._policies = {}
         self._seed = seed
         return {OBSERVATION: observation, INFO: info}
+
+    def observations(self) -> Mapping[str, Any]:
+        """The latest one."""
+        return {SEAT: self._observation}
+
+    def gone(self) -> tuple[str, ...]:
+        """The agent stays."""
+        return ()
 
     def act(self, policy_name: str, seat: str) -> Any:
         """What a policy does now."""

@@ -12,6 +12,7 @@ from rlds_kit.base.step import ACTION, INFO, OBSERVATION, REWARD, TERMINATED, TR
 from rlds_kit.logger import provenance
 from rlds_kit.logger.agents_recording import AgentNames, declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
+from rlds_kit.trials.environments.actor_class import ActorClass, class_name
 from rlds_kit.trials.environments.controls import Controls, controls_of
 from rlds_kit.trials.environments.playable import EnvironmentSpec, Outcome
 from rlds_kit.trials.environments.policies import Policy, policy
@@ -47,8 +48,14 @@ class ParallelPlayable:
             self.seats: tuple[str, ...] = tuple(self._agents)
             self.is_seeded = True
             self.provenance: Mapping[str, Any] = provenance.of_pettingzoo(self._env, INTERFACE)
+            self.classes: Mapping[str, ActorClass] = {
+                name: ActorClass(class_name(name), self._env.observation_space(agent), self._env.action_space(agent))
+                for name, agent in self._agents.items()
+            }
             self.controls: Mapping[str, Controls] = {
-                name: controls_of(self._env, self._env.action_space(agent)) for name, agent in self._agents.items()
+                name: controls_of(self._env, each.action_space)
+                for name, each in self.classes.items()
+                if spec.is_for_people
             }
             self.cameras: tuple[str, ...] = ("default",)
             rate = self._env.metadata.get("render_fps")
@@ -62,6 +69,15 @@ class ParallelPlayable:
         self._observations, self._seed = observations, seed
         self._policies = {}
         return self._observed(observations, infos)
+
+    def observations(self) -> Mapping[str, Any]:
+        """Those of the agents that got one."""
+        return self._names.keyed(self._observations)
+
+    def gone(self) -> tuple[str, ...]:
+        """The seats of agents that have left."""
+        here = set(self._env.agents)
+        return tuple(name for name, agent in self._agents.items() if agent not in here)
 
     def act(self, policy_name: str, seat: str) -> Any:
         """What a policy does now; each seat has one of its own, with a seed of its own."""

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from rlds_kit import spec as specs
 from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls
 from rlds_kit.trials.frames.picture import Picture
 
@@ -26,6 +27,8 @@ class EnvironmentSpec:
       name: for people.
       controls: keys, names and default of discrete actions, as `Controls.edited` takes them; None: those that are
         known.
+      is_for_people: whether people can play it; if not, it may have any actions, and has no controls.
+      has_teacher: whether there is a second seat, for a teacher; see `TaughtPlayable`.
     """
 
     id: str
@@ -34,6 +37,8 @@ class EnvironmentSpec:
     policies: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     controls: Mapping[str, Any] | None = None
+    is_for_people: bool = True
+    has_teacher: bool = False
 
 
 class Outcome(NamedTuple):
@@ -62,7 +67,8 @@ class Playable(Protocol):
       is_seeded: whether a seed makes an episode begin the same again.
       declared: the fields that every step has.
       provenance: what it is, for the recording.
-      controls: by seat, how people act.
+      classes: by seat, what its actor observes and does.
+      controls: by seat, how people act; empty if the environment is not for people.
       cameras: names of the views that `picture` can give.
       rate: steps a second that it was made for; None: it does not say.
     """
@@ -71,12 +77,19 @@ class Playable(Protocol):
     is_seeded: bool
     declared: specs.Dict
     provenance: Mapping[str, Any]
+    classes: Mapping[str, ActorClass]
     controls: Mapping[str, Controls]
     cameras: tuple[str, ...]
     rate: float | None
 
     def reset(self, seed: int, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Begins an episode; returns the fields of the first row."""
+
+    def observations(self) -> Mapping[str, Any]:
+        """By seat, the latest observation; seats that got none are not in it."""
+
+    def gone(self) -> tuple[str, ...]:
+        """Seats whose agents are not in the episode any more."""
 
     def act(self, policy: str, seat: str) -> Any:
         """The action that a policy chooses for a seat now."""

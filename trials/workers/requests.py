@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rlds_kit import spec as specs
+from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls
 from rlds_kit.trials.environments.playable import EnvironmentSpec
 from rlds_kit.trials.frames.picture import Encoded, Quality
@@ -34,12 +35,14 @@ class Open:
       directory: of the dataset; None: nothing is recorded.
       about: name, description, citation and licence of the dataset.
       are_pictures_recorded: whether every step has what there was to see, as it was drawn.
+      are_observations_returned: whether answers have what each seat observes, for actors.
     """
 
     environment: EnvironmentSpec
     directory: str | None
     about: Mapping[str, str] = field(default_factory=dict)
     are_pictures_recorded: bool = False
+    are_observations_returned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class Opened:
       cameras: names of the views.
       rate: steps a second that it was made for; None: it does not say.
       declared: the fields that every step has.
+      classes: by seat, what its actor observes and does.
     """
 
     seats: tuple[str, ...]
@@ -59,6 +63,7 @@ class Opened:
     cameras: tuple[str, ...]
     rate: float | None
     declared: specs.Dict
+    classes: Mapping[str, ActorClass] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +91,13 @@ class Begun:
       episode_id: in the recording, 32 hexadecimal digits; "" where nothing is recorded.
       seed: that was used; None: the environment takes none.
       picture: what there is to see.
+      observations: by seat, if they are returned.
     """
 
     episode_id: str
     seed: int | None
     picture: Encoded
+    observations: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Step(NamedTuple):
@@ -101,12 +108,14 @@ class Step(NamedTuple):
       actions: by seat, of those that no policy drives.
       play: what is recorded of people: who acted, keys, frames, messages.
       is_last: whether the step is truncated by a limit of the study.
+      clocks: measured times that are recorded, by seat; digests leave them out.
     """
 
     view: View
     actions: Mapping[str, Any]
     play: Mapping[str, Any] = {}
     is_last: bool = False
+    clocks: Mapping[str, Any] = {}
 
 
 class Stepped(NamedTuple):
@@ -118,6 +127,8 @@ class Stepped(NamedTuple):
       terminated: Gymnasium's flag.
       truncated: Gymnasium's flag, also true at the limit of the study.
       picture: what there is to see.
+      observations: by seat, if they are returned.
+      gone: seats whose agents are not in the episode any more.
     """
 
     step: int
@@ -125,6 +136,8 @@ class Stepped(NamedTuple):
     terminated: bool
     truncated: bool
     picture: Encoded
+    observations: Mapping[str, Any] = {}
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

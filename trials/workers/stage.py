@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rlds_kit.base.step import EpisodeEnd
+from rlds_kit.base.step import TRIAL_CLOCK, EpisodeEnd
 from rlds_kit.logger.recording import Recording
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.storage.episode_recorder import EpisodeRecorder
@@ -12,6 +12,7 @@ from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.trials.environments.controls import Controls
 from rlds_kit.trials.environments.gymnasium_playable import GymnasiumPlayable
 from rlds_kit.trials.environments.playable import EnvironmentSpec, Outcome, Playable
+from rlds_kit.trials.environments.taught_playable import TaughtPlayable
 from rlds_kit.trials.frames.picture import Encoded, Encoder, Picture, Quality
 from rlds_kit.trials.workers import requests
 
@@ -25,6 +26,17 @@ _DURABLE_SECONDS: Final = 1.0
 
 
 def _playable(environment: EnvironmentSpec) -> Playable:
+    playable = _of_interface(environment)
+    if not environment.has_teacher:
+        return playable
+    try:
+        return TaughtPlayable(playable)
+    except BaseException:
+        playable.close()
+        raise
+
+
+def _of_interface(environment: EnvironmentSpec) -> Playable:
     match environment.interface:
         case "gymnasium":
             return GymnasiumPlayable(environment)
@@ -60,6 +72,7 @@ class Stage:
         self._is_limited = False
         self._steps = 0
         self._are_pictures_recorded = request.are_pictures_recorded
+        self._are_observations_returned = request.are_observations_returned
         self._drawn: dict[int, Picture] = {}
         try:
             self._controls = {seat: self._edited(each) for seat, each in self._playable.controls.items()}
@@ -86,7 +99,9 @@ class Stage:
     def opened(self) -> requests.Opened:
         """What there is to know of the environment."""
         playable = self._playable
-        return requests.Opened(playable.seats, self._controls, playable.cameras, playable.rate, playable.declared)
+        return requests.Opened(
+            playable.seats, self._controls, playable.cameras, playable.rate, playable.declared, playable.classes
+        )
 
     def reset(self, request: requests.Reset) -> requests.Begun:
         """Begins an episode; one that is open ends as INTERRUPTED."""
@@ -97,16 +112,22 @@ class Stage:
         self._steps, self._outcome, self._is_limited = 0, None, False
         if self._recording is not None:
             self._episode = self._recording.recorder.start_episode(
-                metadata={
-                    **request.metadata,
-                    "controls": {seat: each.as_json() for seat, each in self._controls.items()},
-                },
+                metadata={**request.metadata, **self._controls_as_json()},
                 seed=seed,
                 options=request.options,
             )
             self._episode.append(self._with_picture(observed, request.view))
         number = "" if self._episode is None else self._episode.id.hex
-        return requests.Begun(number, seed, self.show(request.view))
+        return requests.Begun(number, seed, self.show(request.view), self._observations())
+
+    def _controls_as_json(self) -> dict[str, Any]:
+        """Metadata of the episode; none if people cannot play."""
+        controls = {seat: each.as_json() for seat, each in self._controls.items()}
+        return {"controls": controls} if controls else {}
+
+    def _observations(self) -> Mapping[str, Any]:
+        """Copies of what seats observe, if they are to be returned."""
+        return copy_value(dict(self._playable.observations())) if self._are_observations_returned else {}
 
     def step(self, request: requests.Step) -> requests.Stepped:
         """Does a step, and records it before anybody sees it."""
@@ -117,10 +138,13 @@ class Stage:
         self._steps += 1
         if self._episode is not None:
             observed = self._with_picture(outcome.observed, request.view)
-            self._episode.append(observed, {**outcome.acted, PLAY: request.play})
+            clocks = {TRIAL_CLOCK: request.clocks} if request.clocks else {}
+            self._episode.append(observed, {**outcome.acted, PLAY: request.play, **clocks})
         terminated, truncated = outcome.flags
         picture = self.show(request.view)
-        return requests.Stepped(self._steps, outcome.rewards, terminated, truncated or request.is_last, picture)
+        flags = terminated, truncated or request.is_last
+        seen, gone = self._observations(), self._playable.gone()
+        return requests.Stepped(self._steps, outcome.rewards, *flags, picture, seen, gone)
 
     def _complete(self, actions: Mapping[str, Any]) -> Mapping[str, Any]:
         """With those that policies choose."""
