@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from rlds_kit.studio.play.audience import Audience
 from rlds_kit.studio.play.host import Host, PlayedEpisode, Scene
-from rlds_kit.studio.play.judgements import Judgements
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.live_episode import LiveEpisode
 from rlds_kit.studio.play.to_browser import Error, Notice, Saved
-from rlds_kit.studio.play.trial_config import reward_fields
 from rlds_kit.trials.engine.events import RewardGiven
 from rlds_kit.trials.engine.messages import Amended, Finish
+from rlds_kit.trials.hosts.judgements import Judgements
+from rlds_kit.trials.hosts.reward_fields import reward_fields
 from rlds_kit.trials.workers.requests import Begun, Opened
 
 HOST_SECONDS: Final = 2.0

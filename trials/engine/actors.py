@@ -3,7 +3,7 @@
 from rlds_kit.trials.engine import ending, people, stepping
 from rlds_kit.trials.engine.events import ActorFailed
 from rlds_kit.trials.engine.phase import Status
-from rlds_kit.trials.engine.seat import Driver, Given
+from rlds_kit.trials.engine.seat import Driver, Given, Seat
 from rlds_kit.trials.engine.state import Messages, Refusal, State
 
 
@@ -15,12 +15,11 @@ def actor_failed(state: State, event: ActorFailed) -> Messages:
     is_requested = state.requested_ns is not None and event.step == state.step and not each.given
     if not event.is_lost and not is_requested:
         raise Refusal(f"seat {each.name!r} has no request for an action after step {event.step}")
-    if each.config.is_required and each.config.fallback is None:
+    if each.config.is_required and _fallback(each) is None:
         yield from ending.end(state, Status.ABANDONED, f"{each.name}: {event.reason}")
         return
     if event.is_lost:
-        yield people.drive(each, each.config.fallback or Driver.NOBODY)
-        state.requested_ns = None if each.driver is Driver.ACTOR else state.requested_ns
+        yield people.drive(each, _fallback(each) or Driver.NOBODY)
     else:
         each.given = [Given(each.config.default_action, is_default=True)]
     yield from stepping.advance(state)
@@ -29,11 +28,16 @@ def actor_failed(state: State, event: ActorFailed) -> Messages:
 def unanswered(state: State) -> Messages:
     """An actor takes too long: what is optional does its default action, what is required ends the trial."""
     silent = [each for each in state.seats.values() if each.driver is Driver.ACTOR and not each.given]
-    required = [each.name for each in silent if each.config.is_required and each.config.fallback is None]
+    required = [each.name for each in silent if each.config.is_required and _fallback(each) is None]
     if required:
         yield from ending.end(state, Status.ABANDONED, f"{', '.join(required)} gave no action in time")
         return
     for each in silent:
-        yield people.drive(each, each.config.fallback or Driver.NOBODY)
+        yield people.drive(each, _fallback(each) or Driver.NOBODY)
     state.requested_ns = None
     yield from stepping.advance(state)
+
+
+def _fallback(each: Seat) -> Driver | None:
+    """Who acts in place of an actor that failed: never an actor again."""
+    return None if each.config.fallback is Driver.ACTOR else each.config.fallback

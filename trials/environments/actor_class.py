@@ -15,11 +15,17 @@ class ActorClass:
       name: of the class; rewards and messages for "name.*" are for all seats of the class.
       observation_space: of what such an actor observes.
       action_space: of what it may do.
+      is_optional: whether such an actor may do nothing: then None is an action, too.
     """
 
     name: str
     observation_space: gymnasium.Space[Any]
     action_space: gymnasium.Space[Any]
+    is_optional: bool = False
+
+    def contains(self, action: Any) -> bool:
+        """Whether such an actor may do this."""
+        return (action is None and self.is_optional) or bool(self.action_space.contains(action))
 
 
 def class_name(seat: str) -> str:

@@ -45,12 +45,13 @@ class TaughtPlayable:
         self.seats: tuple[str, ...] = (SEAT, TEACHER)
         self.classes: Mapping[str, ActorClass] = {
             SEAT: own,
-            TEACHER: ActorClass(TEACHER, own.observation_space, choice),
+            TEACHER: ActorClass(TEACHER, own.observation_space, choice, is_optional=True),
         }
         fields = inner.declared.fields
         flag = specs.Array((), np.bool_)
         self.declared = specs.Dict({**fields, PROPOSAL: fields[ACTION], INTERVENTION: flag})
-        self.is_seeded, self.provenance = inner.is_seeded, {**inner.provenance, "teacher": True}
+        self.is_seeded = inner.is_seeded
+        self.provenance: Mapping[str, Any] = {**inner.provenance, "teacher": True}
         self.controls: Mapping[str, Controls] = inner.controls
         self.cameras, self.rate = inner.cameras, inner.rate
 

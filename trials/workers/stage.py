@@ -103,6 +103,27 @@ class Stage:
             playable.seats, self._controls, playable.cameras, playable.rate, playable.declared, playable.classes
         )
 
+    def answer(self, request: requests.Request) -> requests.Answer:
+        """Does a request that is for an environment.
+
+        Raises:
+          Whatever the environment raises.
+        """
+        match request:
+            case requests.Reset():
+                return self.reset(request)
+            case requests.Step():
+                return self.step(request)
+            case requests.Show(view):
+                return self.show(view)
+            case requests.Sync():
+                self.sync()
+            case requests.Finish():
+                self.finish(request)
+            case requests.Close():
+                self.close()
+        return None
+
     def reset(self, request: requests.Reset) -> requests.Begun:
         """Begins an episode; one that is open ends as INTERRUPTED."""
         self._interrupt()

@@ -84,18 +84,7 @@ def _do(stages: dict[int, Stage], environment: int, request: requests.Request) -
         return catalogue(request.modules)
     if isinstance(request, requests.Describe):
         return kwargs_schema(request.id)
-    stage = stages[environment]
-    match request:
-        case requests.Reset():
-            return stage.reset(request)
-        case requests.Step():
-            return stage.step(request)
-        case requests.Show(view):
-            return stage.show(view)
-        case requests.Sync():
-            stage.sync()
-        case requests.Finish():
-            stage.finish(request)
-        case requests.Close():
-            stages.pop(environment).close()
-    return None
+    if isinstance(request, requests.Close):
+        stages.pop(environment).close()
+        return None
+    return stages[environment].answer(request)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import rlds_kit
-from rlds_kit.studio.play.judgements import MOST_WAITING, Judgement, Judgements
 from rlds_kit.trials import events, messages
+from rlds_kit.trials.hosts.judgements import MOST_WAITING, Judgement, Judgements
 from tests.studio.play.server import CORRIDOR, Client, entered, playing, pressed, run, serving
 
 

@@ -70,6 +70,10 @@ class Judgements:
         """
         self._episode, self._sync, self._fields, self._is_synced = episode, sync, fields, False
 
+    def is_over(self) -> None:
+        """The episode is over and on the disk; rewards may still come."""
+        self._sync, self._is_synced = _nothing, True
+
     def add(self, judgement: Judgement) -> None:
         """Takes a reward."""
         if self._directory is None:
