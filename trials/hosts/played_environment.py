@@ -98,6 +98,7 @@ class Environments:
             for each in self._free:
                 if each[0] == wanted:
                     self._free.remove(each)
+                    each[1].on_lost = None
                     return each[1]
             while self._free and self._taken + len(self._free) > self._places:
                 _, unused = self._free.pop(0)
@@ -111,9 +112,14 @@ class Environments:
         """A trial does not need its environment any more."""
         self._taken -= 1
         if is_usable:
+            environment.on_lost = lambda _: self._forget(environment)
             self._free.append((opened, environment))
         else:
             await environment.close()
+
+    def _forget(self, environment: PlayedEnvironment) -> None:
+        """The process of one that is free is gone."""
+        self._free = [each for each in self._free if each[1] is not environment]
 
     async def close(self) -> None:
         """Closes those that are free."""

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from types import TracebackType
 from typing import Any, Final, Self
 
-from rlds_kit.trials.actors.actor_pool import ActorPool
+from rlds_kit.trials.actors.actor_pool import START_SECONDS, ActorPool
 from rlds_kit.trials.actors.contract import Judgement
 from rlds_kit.trials.engine import events, messages
 from rlds_kit.trials.engine.config import TrialConfig
@@ -22,7 +22,7 @@ from rlds_kit.trials.hosts.actor_seats import ActorSeats
 from rlds_kit.trials.hosts.finished_trial import FinishedTrial, TrialRefusedError, TrialState
 from rlds_kit.trials.hosts.hosted_trial import HostedTrial
 from rlds_kit.trials.hosts.played_environment import Environments, PlayedEnvironment
-from rlds_kit.trials.hosts.trial_setup import ActorConfig, TrialSetup, trial_config
+from rlds_kit.trials.hosts.trial_setup import ActorConfig, InvalidSetupError, TrialSetup, trial_config
 from rlds_kit.trials.hosts.watching import Watcher
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedError, WorkerPool
@@ -30,7 +30,7 @@ from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedErro
 log = logging.getLogger(__name__)
 Hook = Callable[[TrialSetup], Awaitable[TrialSetup]]
 OnAmended = Callable[[str, str, int, float], object]
-KEPT: Final = 1000
+KEPT: Final = 256
 """Trials that ended, and may still get rewards; older ones are judged in their dataset."""
 _SEED_BITS: Final = 31
 
@@ -69,6 +69,7 @@ class TrialHost:
       hooks: each gets the whole setup of a trial before it begins, and returns the one to use.
       amended: called with trial, seat, step and the new aggregate whenever a reward is recorded.
       about: name, description, citation and licence of the dataset.
+      start_seconds: for an implementation of actors to be imported, and for an actor to be made.
     """
 
     def __init__(
@@ -80,13 +81,14 @@ class TrialHost:
         hooks: Sequence[Hook] = (),
         amended: OnAmended | None = None,
         about: Mapping[str, str] | None = None,
+        start_seconds: float = START_SECONDS,
     ) -> None:
         self._directory = None if directory is None else os.fspath(directory)
         self._parallel = parallel or os.cpu_count() or 1
         self._hooks, self._amended, self._about = tuple(hooks), amended, dict(about or {})
         self._pool = None if is_here else WorkerPool(self._parallel, environments_per_worker=2)
         self._environments = Environments(self._pool, self._parallel if is_here else 2 * self._parallel)
-        self._actors = ActorPool(is_here=is_here)
+        self._actors = ActorPool(is_here=is_here, start_seconds=start_seconds)
         self._places = asyncio.Semaphore(self._parallel)
         self._numbers = itertools.count()
         self._runs: dict[str, _Run] = {}
@@ -247,26 +249,28 @@ class TrialHost:
                 watcher.show(state)
 
     async def _run(self, run: _Run) -> FinishedTrial:
-        environment, opened = None, self._open(run.setup)
         seats = ActorSeats(self._actors, run.setup, run.id, run.seed)
+        opened = self._open(run.setup)
         try:
             environment = await self._environments.take(opened)
-            config = trial_config(run.setup, environment.opened, run.seed)
-            config, missing = _without(config, await seats.take(environment.opened))
-            if missing:
-                return self._finished(run, await seats.end(), Status.ABANDONED, missing)
-            await self._play(run, config, environment, seats)
         except (RequestFailedError, EnvironmentLostError) as error:
-            return self._finished(run, await seats.end(), Status.ABANDONED, str(error))
-        except ValueError as error:
-            return dataclasses.replace(self._finished(run, await seats.end(), None, str(error)), error=error)
+            return self._finished(run, {}, Status.ABANDONED, str(error))
+        try:
+            missing = await self._play(run, environment, seats)
+        except InvalidSetupError as error:
+            return dataclasses.replace(self._finished(run, {}, None, str(error)), error=error)
         finally:
-            if environment is not None:
-                is_usable = run.hosted is None or not run.hosted.is_environment_lost
-                await self._environments.give_back(opened, environment, is_usable=is_usable)
-        return self._finished(run, await seats.end())
+            is_usable = run.hosted is None or not run.hosted.is_environment_lost
+            await self._environments.give_back(opened, environment, is_usable=is_usable)
+            failures = await seats.end()
+        return self._finished(run, failures, Status.ABANDONED, missing)
 
-    async def _play(self, run: _Run, config: TrialConfig, environment: PlayedEnvironment, seats: ActorSeats) -> None:
+    async def _play(self, run: _Run, environment: PlayedEnvironment, seats: ActorSeats) -> str:
+        """Plays a trial; returns why it could not begin, or ""."""
+        config = trial_config(run.setup, environment.opened, run.seed)
+        config, missing = _without(config, await seats.take(environment.opened))
+        if missing:
+            return missing
         run.hosted = HostedTrial(
             config,
             environment,
@@ -277,6 +281,7 @@ class TrialHost:
         )
         self._changed(run)
         await run.hosted.run(_metadata(run))
+        return ""
 
     def _open(self, setup: TrialSetup) -> requests.Open:
         spec = dataclasses.replace(setup.environment, is_for_people=False)

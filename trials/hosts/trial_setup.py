@@ -29,6 +29,10 @@ class ActorConfig:
     default_action: Any = None
 
 
+class InvalidSetupError(ValueError):
+    """A trial cannot be as its setup says; the message has what to change."""
+
+
 Actors = Mapping[str, "ActorConfig | str | Callable[..., Any]"]
 
 
@@ -75,23 +79,27 @@ def trial_config(setup: TrialSetup, opened: Opened, seed: int) -> TrialConfig:
     """The engine's settings of a trial.
 
     Raises:
-      ValueError: actors have no seat, a seat no actor, or an optional actor no default action within its space.
+      InvalidSetupError: actors have no seat, a seat no actor, or an optional actor no default action within its space.
     """
     strangers = sorted(setup.actors.keys() - set(opened.seats))
     if strangers:
-        raise ValueError(f"expected actors for the seats {', '.join(opened.seats)}, got {', '.join(strangers)}")
-    return TrialConfig(
-        seats=tuple(_seat(setup, name, opened) for name in opened.seats),
-        pace=Pace(Turn.PRESS),
-        seed=seed,
-        options=setup.options,
-        max_steps=setup.max_steps,
-        max_seconds=setup.max_seconds,
-        is_confirmed=False,
-        idle_seconds=None,
-        answer_seconds=setup.answer_seconds,
-        aggregate=setup.aggregate,
-    )
+        raise InvalidSetupError(f"expected actors for the seats {', '.join(opened.seats)}, got {', '.join(strangers)}")
+    seats = tuple(_seat(setup, name, opened) for name in opened.seats)
+    try:
+        return TrialConfig(
+            seats=seats,
+            pace=Pace(Turn.PRESS),
+            seed=seed,
+            options=setup.options,
+            max_steps=setup.max_steps,
+            max_seconds=setup.max_seconds,
+            is_confirmed=False,
+            idle_seconds=None,
+            answer_seconds=setup.answer_seconds,
+            aggregate=setup.aggregate,
+        )
+    except ValueError as error:
+        raise InvalidSetupError(str(error)) from error
 
 
 def _seat(setup: TrialSetup, name: str, opened: Opened) -> SeatConfig:
@@ -99,11 +107,13 @@ def _seat(setup: TrialSetup, name: str, opened: Opened) -> SeatConfig:
     if actor is None:
         driver = Driver.POLICY if name in setup.environment.policies else Driver.NOBODY
         if driver is Driver.NOBODY and not kind.is_optional:
-            raise ValueError(f"expected an actor for seat {name!r}; there are actors for {', '.join(setup.actors)}")
+            raise InvalidSetupError(
+                f"expected an actor for seat {name!r}; there are actors for {', '.join(setup.actors)}"
+            )
         return SeatConfig(name=name, driver=driver, is_required=False, actor_class=kind.name)
     default = actor.default_action
     if not actor.is_required and not kind.contains(default):
-        raise ValueError(
+        raise InvalidSetupError(
             f"seat {name!r}: expected a default_action in {kind.action_space}, for its actor is not required, "
             f"got {default!r}"
         )

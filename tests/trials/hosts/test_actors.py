@@ -176,3 +176,22 @@ def test_what_cannot_be_sent_to_a_process_is_an_error_that_says_so() -> None:
     assert trial.status is Status.ABANDONED
     assert "define it in a module" in trial.reason
     assert played(corridor(ActorConfig(implementation=lambda *_: 1)), is_here=True).status is Status.COMPLETED
+
+
+def test_g2_other_packages_bring_actors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As entry points of a distribution that is installed, with its version."""
+    package = tmp_path / "packages"
+    info = package / "striders-3.1.dist-info"
+    info.mkdir(parents=True)
+    (package / "striders.py").write_text("def stride(observation, reward, messages):\n    return 1\n", "utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: striders\nVersion: 3.1\n", "utf-8")
+    (info / "entry_points.txt").write_text("[rlds_kit.actors]\nstrider = striders:stride\n", "utf-8")
+    monkeypatch.syspath_prepend(str(package))
+    assert played(corridor("strider"), tmp_path / "data").status is Status.COMPLETED
+    recorded = steps(tmp_path / "data")[0]["play"]["seats"]["player"]
+    assert (recorded["implementation"], recorded["version"]) == ("strider", "3.1")
+
+
+def test_a_name_of_an_actor_is_given_once() -> None:
+    with pytest.raises(ValueError, match="expected a name that no implementation has, got 'random'"):
+        register("random", odd_actors.Right)

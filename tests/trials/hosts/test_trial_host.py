@@ -2,6 +2,8 @@
 
 import asyncio
 import dataclasses
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from rlds_kit.trials import (
     run_trials,
     run_trials_async,
 )
+from rlds_kit.trials.workers.channel import Channel
 from tests.trials.hosts.running import CORRIDOR, PENNIES, corridor, odd, pennies, run, seats, steps
 
 
@@ -312,3 +315,63 @@ async def _collect(host: TrialHost, seen: list[TrialState]) -> None:
 
 def _lengths(directory: Path) -> list[int]:
     return [episode.length for episode in rlds_kit.open(directory, include_open=True).episodes]
+
+
+def test_g6_those_who_watch_change_nothing(tmp_path: Path) -> None:
+    """They come and go in mid-trial, and the recording is the same."""
+
+    async def play(directory: Path, watchers: int) -> None:
+        async with TrialHost(directory, parallel=1) as host:
+            seen: list[list[TrialState]] = [[] for _ in range(watchers)]
+            watching = [asyncio.create_task(_collect(host, each)) for each in seen]
+            trial = await host.start(pennies("random", "random"))
+            if watchers:
+                await reached(host, 1)
+                watching[0].cancel()
+            await host.result(trial)
+            assert all(seen)
+        await asyncio.gather(*watching, return_exceptions=True)
+
+    run(lambda: play(tmp_path / "alone", 0))
+    run(lambda: play(tmp_path / "watched", 2))
+    alone, watched = (rlds_kit.open(tmp_path / name).content_digest for name in ("alone", "watched"))
+    assert alone == watched
+
+
+def test_processes_of_environments_and_actors_are_used_again() -> None:
+    """And one that was killed while it was free is not: the next trial gets another."""
+
+    async def play() -> None:
+        async with TrialHost(parallel=1) as host:
+            assert host._pool is not None
+            for _ in range(3):
+                assert (await host.result(await host.start(corridor()))).status is Status.COMPLETED
+            (worker,) = host._pool.processes
+            (place,) = [home.place for home in host._actors._homes]
+            assert isinstance(place, Channel)
+            os.kill(worker, signal.SIGKILL)
+            os.kill(place.pid, signal.SIGKILL)
+            while host._pool.processes or place.is_alive:  # noqa: ASYNC110  their pipes tell
+                await asyncio.sleep(0.005)
+            assert (await host.result(await host.start(corridor()))).status is Status.COMPLETED
+
+    run(play)
+
+
+def test_an_environment_whose_process_is_killed_abandons_its_trial(tmp_path: Path) -> None:
+    """What was durable is there; the next trial runs."""
+
+    async def play() -> list[FinishedTrial]:
+        async with TrialHost(tmp_path, parallel=1) as host:
+            assert host._pool is not None
+            slow = odd("Slow", config={"seconds": 0.01, "action": "both"})
+            first = await host.start(corridor(slow, max_steps=100_000))
+            await reached(host, 3)
+            os.kill(host._pool.processes[0], signal.SIGKILL)
+            second = await host.start(corridor())
+            return [await host.result(first), await host.result(second)]
+
+    first, second = run(play)
+    assert (first.status, second.status) == (Status.ABANDONED, Status.COMPLETED)
+    assert first.reason.startswith("the process of the environment ")
+    assert [each.id.hex for each in rlds_kit.open(tmp_path).episodes if each.length == 4] == [second.episode_id]

@@ -26,7 +26,7 @@ import asyncio
 import sys
 from importlib.util import find_spec
 
-from rlds_kit.trials.environments.playable import EnvironmentSpec
+from rlds_kit.trials import EnvironmentSpec, TrialSetup, run_trials
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import WorkerPool
 
@@ -48,6 +48,8 @@ if __name__ == "__main__":
         find_spec("PIL")
     except ModuleNotFoundError:
         asyncio.run(play())
+        (trial,) = run_trials(TrialSetup(environment=EnvironmentSpec("CartPole-v1"), actors={"player": "random"}), 1)
+        assert trial.steps > 0
 """
 
 
