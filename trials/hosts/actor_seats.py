@@ -27,6 +27,7 @@ class _Seat:
       incoming: sent during this step; given with the next one, whoever is faster.
       experience: the latest step.
       amended: steps with new aggregates of rewards.
+      coming: aggregates that are new during this step; given with the next one, as messages are.
     """
 
     actor: SeatedActor | None = None
@@ -35,6 +36,12 @@ class _Seat:
     incoming: list[Text] = field(default_factory=list)
     experience: Experience | None = None
     amended: dict[int, float] = field(default_factory=dict)
+    coming: dict[int, float] = field(default_factory=dict)
+
+    def step_is_done(self) -> None:
+        """What came during the step may be given."""
+        self.texts, self.incoming = self.texts + self.incoming, []
+        self.amended, self.coming = {**self.amended, **self.coming}, {}
 
     def news(self) -> News:
         """What to learn, and nothing of it twice."""
@@ -134,16 +141,16 @@ class ActorSeats:
             self._seats[name].incoming.append(Text(sender, content))
 
     def amend(self, seat: str, step: int, value: float) -> None:
-        """Gives a new aggregate of rewards to the actor of a seat, with its next request."""
+        """Gives a new aggregate of rewards to the actor of a seat, with its request after this step."""
         each = self._seats[seat]
         if each.actor is not None and each.actor.is_amended:
-            each.amended[step] = value
+            each.coming[step] = value
 
     def stepped(self, rewards: Mapping[str, float | None], experiences: Mapping[str, Experience]) -> None:
         """Gives all seats what a step brought."""
         for name, each in self._seats.items():
             each.reward = rewards.get(name)
-            each.texts, each.incoming = each.texts + each.incoming, []
+            each.step_is_done()
             if each.actor is not None and each.actor.learns:
                 each.experience = experiences.get(name)
 
@@ -155,6 +162,7 @@ class ActorSeats:
 
     async def _end(self, each: _Seat) -> str:
         actor, each.actor = each.actor, None
+        each.step_is_done()
         return "" if actor is None else await actor.end(each.news(), self._setup.end_seconds)
 
 

@@ -36,7 +36,7 @@ class HostedTrial:
       config: of the engine.
       environment: that was opened.
       seats: the actors.
-      directory: of the dataset; None: nothing is recorded.
+      layer: for rewards; None: nothing is recorded.
       changed: called when the phase or the step is another one.
       amended: called with every reward that is recorded, and what it makes of the step.
 
@@ -57,7 +57,7 @@ class HostedTrial:
         environment: PlayedEnvironment,
         seats: ActorSeats,
         *,
-        directory: str | None,
+        layer: judgements.LayerFile | None,
         changed: Callable[[], None],
         amended: Callable[[messages.Amended], None],
     ) -> None:
@@ -78,7 +78,7 @@ class HostedTrial:
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._clocks: dict[str, dict[str, int]] = {}
         self._confirming: dict[int, asyncio.Future[float]] = {}
-        self._judgements = judgements.Judgements(directory, self._confirmed, self._not_recorded)
+        self._judgements = judgements.Judgements(layer, self._confirmed, self._not_recorded)
 
     @property
     def seconds(self) -> float:
@@ -125,8 +125,10 @@ class HostedTrial:
                 self._timer.set(time_ns)
             case messages.DeliverText(sender, to, content):
                 self._seats.deliver(sender, to, content)
-            case messages.Amended():
+            case messages.Amended(judgement, step, aggregate):
                 self._judgements.add(judgements.Judgement(message, self.trial.step))
+                if isinstance(judgement, events.RewardGiven):
+                    self._seats.amend(judgement.seat, step, aggregate)
             case messages.ShowState():
                 self.phase, self.step, self.totals = message.phase, message.step, dict(message.totals)
                 self._changed()
@@ -262,8 +264,6 @@ class HostedTrial:
         future = self._confirming.pop(id(amended), None)
         if future is not None and not future.done():
             future.set_result(amended.aggregate)
-        if isinstance(amended.judgement, events.RewardGiven):
-            self._seats.amend(amended.judgement.seat, amended.step, amended.aggregate)
         self._amended(amended)
 
     def _not_recorded(self, amended: messages.Amended, reason: str) -> None:
@@ -309,11 +309,10 @@ class HostedTrial:
         if not finish.is_kept:
             self.episode_id = ""
         self._judgements.is_over()
-        await self._judgements.close()
 
-    async def close(self) -> None:
-        """Closes the file of rewards."""
-        await self._judgements.close()
+    async def settle(self) -> None:
+        """Returns when all rewards are on the disk."""
+        await self._judgements.settle()
 
     @property
     def is_over(self) -> bool:

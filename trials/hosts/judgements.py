@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import threading
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -32,23 +33,57 @@ class Judgement(NamedTuple):
     done: int
 
 
+class LayerFile:
+    """The layer of rewards of a dataset: one file, which is made when the first reward is written. For several threads.
+
+    Args:
+      directory: of the dataset.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._writer: LayerWriter | None = None
+        self._lock = threading.Lock()
+
+    def write(self, drafts: Sequence[Draft]) -> None:
+        """Writes rewards, all or none; returns when they are on the disk.
+
+        Raises:
+          OSError: they could not be written; the next ones go to another file.
+        """
+        with self._lock:
+            if self._writer is None:
+                self._writer = rlds_kit.open(self._directory, include_open=True).annotator(LAYER, source=_SOURCE)
+            try:
+                self._writer.add_all(drafts)
+            except OSError:
+                self._writer = None  # it closed its file; the person is notified that the reward is lost
+                raise
+
+    def close(self) -> None:
+        """Closes the file."""
+        with self._lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+
+
 class Judgements:
     """Writes rewards to a layer of the dataset, in order; each is on the disk before it is confirmed.
 
     Args:
-      directory: of the dataset; None: nothing is recorded, and rewards are confirmed at once.
+      layer: of the dataset; None: nothing is recorded, and rewards are confirmed at once.
       confirmed: called with a reward that is on the disk.
       failed: called with a reward that could not be written, and why.
     """
 
     def __init__(
         self,
-        directory: str | None,
+        layer: LayerFile | None,
         confirmed: Callable[[Amended], None],
         failed: Callable[[Amended, str], None],
     ) -> None:
-        self._directory, self._confirmed, self._failed = directory, confirmed, failed
-        self._writer: LayerWriter | None = None
+        self._layer, self._confirmed, self._failed = layer, confirmed, failed
         self._waiting: list[Judgement] = []
         self._task: asyncio.Task[None] | None = None
         self._episode, self._fields = uuid.UUID(int=0), dict[str, str]()
@@ -76,12 +111,12 @@ class Judgements:
 
     def add(self, judgement: Judgement) -> None:
         """Takes a reward."""
-        if self._directory is None:
+        if self._layer is None:
             self._confirmed(judgement.amended)
             return
         self._waiting.append(judgement)
         if self._task is None:
-            self._task = asyncio.create_task(self._write_all(self._directory))
+            self._task = asyncio.create_task(self._write_all(self._layer))
 
     async def settle(self) -> None:
         """Returns when all rewards are written."""
@@ -91,14 +126,13 @@ class Judgements:
     async def close(self) -> None:
         """Closes the file."""
         await self.settle()
-        if self._writer is not None:
-            await asyncio.to_thread(self._writer.close)
-            self._writer = None
+        if self._layer is not None:
+            await asyncio.to_thread(self._layer.close)
 
-    async def _write_all(self, directory: str) -> None:
+    async def _write_all(self, layer: LayerFile) -> None:
         while self._waiting:
             batch = tuple(self._waiting)
-            reason = await self._try(directory, batch)
+            reason = await self._try(layer, batch)
             del self._waiting[: len(batch)]
             for each in batch:
                 if reason is None:
@@ -107,25 +141,16 @@ class Judgements:
                     self._failed(each.amended, reason)
         self._task = None
 
-    async def _try(self, directory: str, batch: Sequence[Judgement]) -> str | None:
+    async def _try(self, layer: LayerFile, batch: Sequence[Judgement]) -> str | None:
         """Writes rewards, all or none; returns why that failed."""
         try:
             if not self._is_synced:  # a layer is about an episode that is on the disk
                 await self._sync()
                 self._is_synced = True
-            await asyncio.to_thread(self._write, directory, [draft for each in batch for draft in self._drafts(each)])
+            await asyncio.to_thread(layer.write, [draft for each in batch for draft in self._drafts(each)])
         except Exception as error:  # noqa: BLE001  whatever it is, the judge has to know, and the game goes on
             return f"this reward was not recorded: {type(error).__name__}: {error}"
         return None
-
-    def _write(self, directory: str, drafts: Sequence[Draft]) -> None:
-        if self._writer is None:
-            self._writer = rlds_kit.open(directory, include_open=True).annotator(LAYER, source=_SOURCE)
-        try:
-            self._writer.add_all(drafts)
-        except OSError:
-            self._writer = None  # it closed its file; the person is notified that the reward is lost
-            raise
 
     def _drafts(self, judgement: Judgement) -> list[Draft]:
         """The reward of a step, and its note. Step n of a game is the action of row n - 1."""

@@ -21,6 +21,7 @@ from rlds_kit.trials.engine.seat import Driver
 from rlds_kit.trials.hosts.actor_seats import ActorSeats
 from rlds_kit.trials.hosts.finished_trial import FinishedTrial, TrialRefusedError, TrialState
 from rlds_kit.trials.hosts.hosted_trial import HostedTrial
+from rlds_kit.trials.hosts.judgements import LayerFile
 from rlds_kit.trials.hosts.played_environment import Environments, PlayedEnvironment
 from rlds_kit.trials.hosts.trial_setup import ActorConfig, InvalidSetupError, TrialSetup, trial_config
 from rlds_kit.trials.hosts.watching import Watcher
@@ -89,12 +90,12 @@ class TrialHost:
         self._pool = None if is_here else WorkerPool(self._parallel, environments_per_worker=2)
         self._environments = Environments(self._pool, self._parallel if is_here else 2 * self._parallel)
         self._actors = ActorPool(is_here=is_here, start_seconds=start_seconds)
+        self._layer = None if self._directory is None else LayerFile(self._directory)
         self._places = asyncio.Semaphore(self._parallel)
         self._numbers = itertools.count()
         self._runs: dict[str, _Run] = {}
         self._watchers: list[Watcher] = []
         self._ended: deque[_Run] = deque()
-        self._closing: set[asyncio.Task[None]] = set()
 
     async def start(self, setup: TrialSetup) -> str:
         """Begins a trial, when there is a place for it.
@@ -123,11 +124,7 @@ class TrialHost:
         self._ended.append(run)
         if len(self._ended) > KEPT:
             old = self._ended.popleft()
-            hosted, old.hosted, old.task = old.hosted, None, None
-            if hosted is not None:
-                closing = asyncio.create_task(hosted.close())
-                self._closing.add(closing)
-                closing.add_done_callback(self._closing.discard)
+            old.hosted, old.task = None, None
 
     async def _hooked(self, setup: TrialSetup) -> TrialSetup:
         """What the chain of hooks makes of a setup."""
@@ -275,7 +272,7 @@ class TrialHost:
             config,
             environment,
             seats,
-            directory=self._directory,
+            layer=self._layer,
             changed=lambda: self._changed(run),
             amended=lambda amended: self._notify(run, amended),
         )
@@ -320,7 +317,9 @@ class TrialHost:
         await asyncio.gather(*tasks, return_exceptions=True)
         for run in self._runs.values():
             if run.hosted is not None:
-                await run.hosted.close()
+                await run.hosted.settle()
+        if self._layer is not None:
+            await asyncio.to_thread(self._layer.close)
         await self._environments.close()
         if self._pool is not None:
             await self._pool.close()

@@ -158,3 +158,17 @@ class Slow(Right):
     def given(self) -> Any:
         time.sleep(self.info.config["seconds"])
         return 1 if self.info.config.get("action") != "both" else self.step % 2
+
+
+class Heeding(Right):
+    """Does what the latest reward says, of which it learns before it acts."""
+
+    def reset(self, info: ActorInfo) -> None:
+        super().reset(info)
+        self.heard = 0.0
+
+    def amended(self, step: int, value: float) -> None:
+        self.heard = value
+
+    def given(self) -> Any:
+        return int(2 * self.heard) % 2

@@ -95,6 +95,12 @@ def test_g7_a_process_that_dies_or_hangs_ends_its_trial_and_no_other(name: str, 
     assert sorted(episode.length for episode in rlds_kit.open(tmp_path).episodes) == [2, 2, 4, 4, 4]
 
 
+def test_g7_the_process_of_an_actor_that_hangs_is_not_used_again() -> None:
+    silent = corridor(odd("Silent"), answer_seconds=1.0)
+    trials = list(run_trials([silent] * 2, parallel=1, start_seconds=20.0))
+    assert [trial.reason for trial in trials] == ["player gave no action in time"] * 2
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -144,6 +150,28 @@ def test_g12_actors_judge_any_step_of_any_seat(tmp_path: Path) -> None:
     assert [(each.source, each.field, each.value, each.confidence) for each in given] == [
         ("odd", f"reward/{seat}", value, 0.5) for value in (2.0, 3.0, 4.0) for seat in ("odd", "even")
     ]
+
+
+def test_g12_the_environment_and_several_others_reward_one_step(tmp_path: Path) -> None:
+    """All of it is kept: what the environment gave, and each source with its confidence and its data."""
+
+    async def play() -> None:
+        async with TrialHost(tmp_path, parallel=1) as host:
+            trial = await host.start(pennies())
+            await host.result(trial)
+            for source, value, confidence in (("ann", 1.0, 0.75), ("bob", -1.0, 0.25)):
+                details = {"why": [source]}
+                await host.reward(trial, "odd", value, source=source, confidence=confidence, step=2, details=details)
+
+    run(play)
+    dataset = rlds_kit.open(tmp_path)
+    given = dataset.layer("judgements").annotations(dataset.episodes[0])
+    assert [(each.source, each.value, each.confidence, each.user_data["why"]) for each in given] == [
+        ("ann", 1.0, 0.75, ["ann"]),
+        ("bob", -1.0, 0.25, ["bob"]),
+    ]
+    assert dataset.episodes[0].steps[1]["reward"]["odd"] == 1.0
+    assert dataset.as_amended("judgements").episodes[0].steps[1]["reward"]["odd"] == 0.5
 
 
 @pytest.mark.parametrize("is_here", [False, True])

@@ -7,7 +7,7 @@ from typing import Any
 
 import rlds_kit
 from rlds_kit.trials import events, messages
-from rlds_kit.trials.hosts.judgements import MOST_WAITING, Judgement, Judgements
+from rlds_kit.trials.hosts.judgements import MOST_WAITING, Judgement, Judgements, LayerFile
 from tests.studio.play.server import CORRIDOR, Client, entered, playing, pressed, run, serving
 
 
@@ -76,7 +76,7 @@ def test_rewards_do_not_pile_up_before_a_slow_disk(tmp_path: Path) -> None:
 
     async def test() -> None:
         disk = asyncio.Event()
-        judgements = Judgements(str(tmp_path), confirmed.append, lambda _, __: None)
+        judgements = Judgements(LayerFile(str(tmp_path)), confirmed.append, lambda _, __: None)
         judgements.begin(uuid.uuid4(), disk.wait, {})
         for _ in range(MOST_WAITING):
             assert not judgements.is_full

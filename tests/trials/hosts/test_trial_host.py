@@ -29,10 +29,15 @@ from rlds_kit.trials.workers.channel import Channel
 from tests.trials.hosts.running import CORRIDOR, PENNIES, corridor, odd, pennies, run, seats, steps
 
 
-@pytest.mark.parametrize("make", [corridor, pennies])
-def test_the_same_seed_and_script_give_the_same_recording_here_and_in_processes(make: Any, tmp_path: Path) -> None:
-    """Digest for digest, with one seat and with two that talk, one trial at a time or several."""
-    talking = make("random") if make is corridor else make(odd("Talking"), "random")
+@pytest.mark.parametrize(
+    "talking",
+    [corridor("random"), pennies(odd("Talking"), "random"), pennies(odd("Heeding"), odd("Judging"))],
+    ids=["one", "talking", "judged"],
+)
+def test_the_same_seed_and_script_give_the_same_recording_here_and_in_processes(
+    talking: TrialSetup, tmp_path: Path
+) -> None:
+    """Digest for digest, with one seat, with two that talk, or learn of rewards; one trial at a time or several."""
     digests = []
     for name, options in (("here", {"is_here": True}), ("one", {"parallel": 1}), ("three", {"parallel": 3})):
         found: dict[str, Any] = options
