@@ -1,6 +1,7 @@
 """What tests of hosts share: setups, and the episodes that were recorded."""
 
 import asyncio
+import importlib
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +33,8 @@ def corridor(actor: Any = None, **settings: Any) -> TrialSetup:
 
 
 def pennies(first: Any = None, second: Any = None, **settings: Any) -> TrialSetup:
-    """A trial of two seats: four steps, and the second agent leaves after three."""
+    """A trial of two seats: four steps, and the second agent leaves after three. Needs PettingZoo."""
+    importlib.import_module("pettingzoo")
     actors = {"odd": first or odd("Right"), "even": second or odd("left")}
     return TrialSetup(environment=PENNIES, actors=actors, **{"seed": 3, **settings})
 

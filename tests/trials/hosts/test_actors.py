@@ -1,5 +1,6 @@
 """Actors in trials: they act, fail, talk, judge and learn, in processes of their own."""
 
+import importlib
 import itertools
 import json
 from pathlib import Path
@@ -55,6 +56,7 @@ def test_g2_an_actor_is_swapped_in_mid_trial(tmp_path: Path) -> None:
 
 def test_g3_each_seat_has_spaces_of_its_own(tmp_path: Path) -> None:
     """An actor gets the observation of its seat; an action of another seat's space is none."""
+    importlib.import_module("pettingzoo")
     spec = rlds_kit.trials.EnvironmentSpec(
         "tests.trials.environments.unequal_agents:UnequalAgents", interface="pettingzoo"
     )

@@ -30,14 +30,15 @@ from tests.trials.hosts.running import CORRIDOR, PENNIES, corridor, odd, pennies
 
 
 @pytest.mark.parametrize(
-    "talking",
-    [corridor("random"), pennies(odd("Talking"), "random"), pennies(odd("Heeding"), odd("Judging"))],
+    ("make", "actors"),
+    [(corridor, ["random"]), (pennies, [odd("Talking"), "random"]), (pennies, [odd("Heeding"), odd("Judging")])],
     ids=["one", "talking", "judged"],
 )
 def test_the_same_seed_and_script_give_the_same_recording_here_and_in_processes(
-    talking: TrialSetup, tmp_path: Path
+    make: Any, actors: list[Any], tmp_path: Path
 ) -> None:
     """Digest for digest, with one seat, with two that talk, or learn of rewards; one trial at a time or several."""
+    talking: TrialSetup = make(*actors)
     digests = []
     for name, options in (("here", {"is_here": True}), ("one", {"parallel": 1}), ("three", {"parallel": 3})):
         found: dict[str, Any] = options
