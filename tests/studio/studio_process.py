@@ -154,15 +154,6 @@ def wait_for(condition: Callable[[], Found]) -> Found:
     return found
 
 
-def is_gone(process: int) -> bool:
-    """Whether a process has ended, also where nobody asks for its exit code, as in many containers."""
-    try:
-        status = Path(f"/proc/{process}/stat").read_text("utf-8")
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return status.rpartition(")")[2].split()[0] in {"Z", "X"}
-
-
 def lengths(dataset: Path) -> list[int]:
     """Of the episodes on the disk, also of those that are being recorded."""
     return [episode.length for episode in rlds_kit.open(dataset, include_open=True).episodes]

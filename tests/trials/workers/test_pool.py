@@ -21,7 +21,8 @@ from rlds_kit.trials.environments.playable import EnvironmentSpec
 from rlds_kit.trials.frames.picture import Codec, Quality
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import Environment, EnvironmentLostError, RequestFailedError, WorkerPool
-from tests.studio.studio_process import is_gone, lengths, wait_for
+from tests.processes import is_gone
+from tests.studio.studio_process import lengths, wait_for
 
 LOOK = requests.View(quality=Quality.EXACT)
 CORRIDOR = "tests.trials.environments.odd_environments:rlds_kit_tests/Corridor-v0"
