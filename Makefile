@@ -12,7 +12,7 @@ PIP_INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check $(addpre
 PURE_TESTS := $(addprefix tests/,test_golden.py layers/test_golden.py storage/test_filters.py)
 
 # The stamps carry a checksum of all that an installation depends on, so a stale or moved .venv is made anew.
-C_SOURCES := $(sort $(wildcard $(foreach folder,rlds_kit/* studio/frames,$(folder)/*.c $(folder)/*.h)))
+C_SOURCES := $(sort $(wildcard $(foreach folder,rlds_kit/* trials/frames,$(folder)/*.c $(folder)/*.h)))
 SOURCES := setup.py pyproject.toml rlds_kit/_version.py $(CONSTRAINTS) $(C_SOURCES)
 KEY := $(shell { pwd; $(PYTHON) -VV; cat $(SOURCES); } 2>&1 | cksum | cut -d ' ' -f 1)
 RUN := .venv/bin/python
@@ -48,7 +48,7 @@ bench: .venv/$(KEY).dev  ## measure recording against its peers, side by side
 	$(RUN) benchmarks/record.py
 
 clean:  ## remove .venv and everything else that targets and tools made
-	rm -rf .venv build dist site *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache rlds_kit/*/_*.so studio/frames/_*.so
+	rm -rf .venv build dist site *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache rlds_kit/*/_*.so trials/frames/_*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/$(KEY).demo:

@@ -55,7 +55,7 @@ native = [
         ),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in FILTERS]),
-        ("studio.frames._native", ["studio/frames/_native.c"]),
+        ("trials.frames._native", ["trials/frames/_native.c"]),
     )
 ]
 

@@ -48,7 +48,7 @@ from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.review import Review
 from rlds_kit.studio.replay.routes import replay_routes
 from rlds_kit.studio.settings import Settings
-from rlds_kit.studio.workers.pool import WorkerPool
+from rlds_kit.trials.workers.pool import WorkerPool
 
 with needs("studio"):
     from starlette.applications import Starlette

@@ -244,7 +244,7 @@ def _require_origin(url: str | None) -> None:
 
 def _require_policy(name: str | None) -> None:
     """Refuses a policy that is not installed, before anybody hands over to it."""
-    from rlds_kit.studio.environments.policies import policy
+    from rlds_kit.trials.environments.policies import policy
 
     if name is not None:
         try:

@@ -17,11 +17,11 @@ from rlds_kit.studio.database.errors import DatabaseError, NotFoundError, StaleE
 from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Study, StudyEnvironment
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.studio.environments.playable import SEAT
 from rlds_kit.studio.play.host import Admission, NotAdmittedError, NotNotedError, PlayedEpisode, Scene
 from rlds_kit.studio.settings import Settings
-from rlds_kit.studio.workers import requests
 from rlds_kit.trials import Turn
+from rlds_kit.trials.environments.playable import SEAT
+from rlds_kit.trials.workers import requests
 
 with needs("studio"):
     from sqlalchemy import Connection

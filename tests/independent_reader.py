@@ -528,7 +528,7 @@ class Episode:
         """The content digest, computed from the content."""
         leaves: dict[tuple[str, int, str, int], list[Any]] = {}
         for one in self.columns:
-            if one.path != "time_ns":
+            if one.path != "time_ns" and one.path.partition("/")[0] != "trial_clock":
                 fresh = [xxhash.xxh3_128(), xxhash.xxh3_128(), xxhash.xxh3_128()]
                 rows, shapes, values = leaves.setdefault((one.path, one.kind, one.dtype, one.rank), fresh)
                 rows.update(struct.pack(f"<{len(one.rows)}Q", *one.rows))

@@ -233,7 +233,7 @@ def copy_of(root: Path, scratch: Path) -> None:
     """Copies what git tracks, and what was built for it."""
     shutil.rmtree(scratch, ignore_errors=True)
     subprocess.run(["git", "clone", "-q", str(root), str(scratch)], check=True)
-    for built in (*root.glob("rlds_kit/*/_*.so"), *root.glob("studio/frames/_*.so")):
+    for built in (*root.glob("rlds_kit/*/_*.so"), *root.glob("trials/frames/_*.so")):
         shutil.copy2(built, scratch / built.relative_to(root))
 
 

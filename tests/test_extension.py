@@ -9,7 +9,7 @@ import pytest
 
 from rlds_kit import extension
 
-PACKAGES = ("rlds_kit.riegeli", "rlds_kit.storage", "rlds_kit.studio.frames")
+PACKAGES = ("rlds_kit.riegeli", "rlds_kit.storage", "rlds_kit.trials.frames")
 
 
 def test_examples() -> None:

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import gymnasium
 
-from rlds_kit.studio.environments.playable import SEAT, EnvironmentSpec
-from rlds_kit.studio.workers import process, requests
-from rlds_kit.studio.workers.stage import Stage
+from rlds_kit.trials.environments.playable import SEAT, EnvironmentSpec
+from rlds_kit.trials.workers import process, requests
+from rlds_kit.trials.workers.stage import Stage
 
 WARM: Final = 60
 """Rounds that are not measured: buffers grow."""

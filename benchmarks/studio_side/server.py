@@ -13,12 +13,12 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
-from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.play.host import Admission, PlayedEpisode, Scene
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
-from rlds_kit.studio.workers import requests
-from rlds_kit.studio.workers.pool import WorkerPool
+from rlds_kit.trials.environments.playable import EnvironmentSpec
+from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.pool import WorkerPool
 from studio_side.environments import LARGE, SMALL
 
 KINDS: Final = {"game": "ALE/Pong-v5", "small": SMALL, "large": LARGE}

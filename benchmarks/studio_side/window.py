@@ -12,7 +12,7 @@ from typing import Final
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from rlds_kit.studio.frames.header import SIZE, Header, unpack
+from rlds_kit.studio.play.frame_header import SIZE, Header, unpack
 
 CLOSED: Final = "closed"
 

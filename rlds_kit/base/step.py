@@ -18,6 +18,8 @@ STEP_INDEX: Final = "step_index"
 """Number of the step among all steps of the environment; recorded where a scheduler leaves rows out."""
 TIME_NS: Final = "time_ns"
 """Nanoseconds since the episode started, of a monotonic clock."""
+TRIAL_CLOCK: Final = "trial_clock"
+"""With actors: when each was requested to act, and answered, in nanoseconds since the episode began."""
 INFO: Final = "info"
 """The info dict that a Gymnasium environment returned with the observation."""
 
@@ -41,6 +43,15 @@ FLAGS: Final = (IS_FIRST, IS_LAST, IS_TERMINAL)
 RECORDED: Final = "recorded_"
 """The prefix of a field of foreign data with values that do not follow from the position of the step: of a flag, or of
 actions that were not done."""
+
+
+def is_clock(path: str) -> bool:
+    """Whether the values of a leaf are measured times.
+
+    >>> is_clock("time_ns"), is_clock("trial_clock/player/requested_ns"), is_clock("info/time_ns")
+    (True, True, False)
+    """
+    return path == TIME_NS or path.partition("/")[0] == TRIAL_CLOCK
 
 
 class EpisodeEnd(enum.Enum):

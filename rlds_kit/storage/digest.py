@@ -7,19 +7,17 @@ detects accidental changes, not forgery.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 import numpy as np
 import xxhash
 
 from rlds_kit.base import rlds_kit_pb2 as pb
-from rlds_kit.base.step import TIME_NS
+from rlds_kit.base.step import is_clock
 from rlds_kit.spec import dtypes
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey
 
 Identity = tuple[str, int, str, int]
-CLOCKS: Final = frozenset((TIME_NS,))
 
 
 class _Leaf:
@@ -50,7 +48,7 @@ class EpisodeDigest:
     def update(self, columns: Iterable[Column]) -> None:
         """Adds the columns of one block."""
         for column in columns:
-            if column.key.path not in CLOCKS:
+            if not is_clock(column.key.path):
                 self._leaves.setdefault(_identity(column.key), _Leaf()).update(column)
 
     def digest(self, start: pb.EpisodeStart, end: pb.EpisodeEnd | None) -> bytes:

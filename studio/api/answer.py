@@ -11,7 +11,7 @@ from rlds_kit.studio.accounts.permissions import ForbiddenError
 from rlds_kit.studio.accounts.signing import BadTokenError
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.database.errors import DatabaseError, NotFoundError, StaleError, TakenError
-from rlds_kit.studio.workers.pool import EnvironmentLostError, RequestFailedError
+from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedError
 
 with needs("studio"):
     from starlette.exceptions import HTTPException

@@ -8,9 +8,9 @@ from typing import Any
 from rlds_kit import spec as specs
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.database.studies import StudyEnvironment
-from rlds_kit.studio.environments.playable import EnvironmentSpec
-from rlds_kit.studio.workers import requests
-from rlds_kit.studio.workers.pool import EnvironmentLostError, RequestFailedError, WorkerPool
+from rlds_kit.trials.environments.playable import EnvironmentSpec
+from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedError, WorkerPool
 
 
 @dataclass(frozen=True, slots=True)

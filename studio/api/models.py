@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.studies import Content, StudyEnvironment
-from rlds_kit.studio.environments.schema import RESERVED
+from rlds_kit.trials.environments.schema import RESERVED
 
 with needs("studio"):
     from pydantic import AfterValidator, BaseModel, Field, StringConstraints, field_validator, model_validator

@@ -10,7 +10,7 @@ from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError, StaleError
 from rlds_kit.studio.database.roles import Relation
 from rlds_kit.studio.database.sessions import RECORDING, Session
-from rlds_kit.trials.phase import Status
+from rlds_kit.trials.engine.phase import Status
 
 with needs("studio"):
     from sqlalchemy import (

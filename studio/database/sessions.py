@@ -7,7 +7,7 @@ from typing import Any, Final
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError
-from rlds_kit.trials.phase import Status
+from rlds_kit.trials.engine.phase import Status
 
 with needs("studio"):
     from sqlalchemy import Connection, Row, Select, func, insert, select, update

@@ -17,7 +17,7 @@ from rlds_kit.studio.database.episodes import Episode, Query
 from rlds_kit.studio.database.sessions import RECORDING
 from rlds_kit.studio.export.request import Filter
 from rlds_kit.studio.export.rules import Chosen
-from rlds_kit.trials.phase import Status
+from rlds_kit.trials.engine.phase import Status
 
 with needs("studio"):
     from sqlalchemy import Connection

@@ -3,13 +3,13 @@
 import dataclasses
 from typing import Any
 
-from rlds_kit.studio.frames.header import Flags
-from rlds_kit.studio.frames.picture import Encoded
 from rlds_kit.studio.play import to_browser, window
+from rlds_kit.studio.play.frame_header import Flags
 from rlds_kit.studio.play.frames_out import Shown
 from rlds_kit.studio.play.to_browser import State, ToBrowser
 from rlds_kit.studio.play.window import Window
 from rlds_kit.trials import Phase, events, messages
+from rlds_kit.trials.frames.picture import Encoded
 
 
 class Audience:

@@ -8,8 +8,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from rlds_kit.studio.frames.header import NO_FLAGS, Flags, Header, pack
-from rlds_kit.studio.frames.picture import Encoded
+from rlds_kit.studio.play.frame_header import NO_FLAGS, Flags, Header, pack
+from rlds_kit.trials.frames.picture import Encoded
 
 WINDOW: Final = 4
 """Frames under way at most."""
@@ -71,7 +71,7 @@ class FramesOut:
       dropped: how many never will be, because a newer one took their place.
       latencies: from sending to acknowledgement.
 
-    >>> from rlds_kit.studio.frames.header import Codec
+    >>> from rlds_kit.trials.frames.picture import Codec
     >>> out = FramesOut()
     >>> for step in range(3):
     ...     out.offer(Shown(Encoded(Codec.TEXT, b"@"), 0, step, 0.0))

@@ -11,9 +11,9 @@ import typing
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from rlds_kit.base.extras import needs
-from rlds_kit.studio.frames.picture import Quality
 from rlds_kit.studio.play.to_browser import Error
 from rlds_kit.trials import Driver, events
+from rlds_kit.trials.frames.picture import Quality
 
 with needs("studio"):
     from pydantic import AfterValidator, BaseModel, Field, StringConstraints, TypeAdapter, ValidationError, create_model

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from rlds_kit.studio.frames.picture import Quality
-from rlds_kit.studio.workers import requests
 from rlds_kit.trials import Driver, Status, Turn
+from rlds_kit.trials.frames.picture import Quality
+from rlds_kit.trials.workers import requests
 
 UNPLAYABLE: Final = "the environment failed; inform the person who invited you, the studio's log says why"
 """What participants see instead of tracebacks and advice on installations."""

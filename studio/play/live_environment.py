@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from rlds_kit.studio.workers import requests
-from rlds_kit.studio.workers.pool import Environment, EnvironmentLostError
+from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.pool import Environment, EnvironmentLostError
 
 MakeEnvironment = Callable[[], Awaitable[Environment]]
 

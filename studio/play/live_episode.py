@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from rlds_kit.studio.workers.requests import Begun
 from rlds_kit.trials import Status, Trial, TrialConfig
-from rlds_kit.trials.messages import Finish
+from rlds_kit.trials.engine.messages import Finish
+from rlds_kit.trials.workers.requests import Begun
 
 
 @dataclass(slots=True)

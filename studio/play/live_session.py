@@ -7,24 +7,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from rlds_kit.studio.frames.header import NO_FLAGS, Flags
-from rlds_kit.studio.frames.picture import Encoded
 from rlds_kit.studio.play import to_browser, window
 from rlds_kit.studio.play.audience import Audience
-from rlds_kit.studio.play.clock import SteadyClock, WakeTimer
+from rlds_kit.studio.play.frame_header import NO_FLAGS, Flags
 from rlds_kit.studio.play.host import Host, Scene
-from rlds_kit.studio.play.judgements import Judgement
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.live_environment import LiveEnvironment, MakeEnvironment
 from rlds_kit.studio.play.live_episode import LiveEpisode
 from rlds_kit.studio.play.records import Records, final_metadata, played_episode
-from rlds_kit.studio.play.trial_config import play_facts, trial_config
+from rlds_kit.studio.play.trial_config import trial_config
 from rlds_kit.studio.play.welcome import welcome
 from rlds_kit.studio.play.window import Window
-from rlds_kit.studio.workers import requests
-from rlds_kit.studio.workers.pool import EnvironmentLostError, RequestFailedError
 from rlds_kit.trials import Phase, Status, Trial, events, messages
-from rlds_kit.trials.config import SECOND
+from rlds_kit.trials.engine.config import SECOND
+from rlds_kit.trials.frames.picture import Encoded
+from rlds_kit.trials.hosts.clock import SteadyClock, WakeTimer
+from rlds_kit.trials.hosts.judgements import Judgement
+from rlds_kit.trials.hosts.play_facts import play_facts
+from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedError
 
 log = logging.getLogger(__name__)
 MOST_FAILURES: Final = 3

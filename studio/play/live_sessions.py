@@ -10,8 +10,8 @@ from typing import Final
 from rlds_kit.studio.play.host import UNPLAYABLE, Host, NotAdmittedError, Scene
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.live_session import LiveSession
-from rlds_kit.studio.workers import requests
-from rlds_kit.studio.workers.pool import (
+from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.pool import (
     Environment,
     EnvironmentLostError,
     PoolFullError,

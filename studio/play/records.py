@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from rlds_kit.studio.play.audience import Audience
 from rlds_kit.studio.play.host import Host, PlayedEpisode, Scene
-from rlds_kit.studio.play.judgements import Judgements
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.live_episode import LiveEpisode
 from rlds_kit.studio.play.to_browser import Error, Notice, Saved
-from rlds_kit.studio.play.trial_config import reward_fields
-from rlds_kit.studio.workers.requests import Begun, Opened
-from rlds_kit.trials.events import RewardGiven
-from rlds_kit.trials.messages import Amended, Finish
+from rlds_kit.trials.engine.events import RewardGiven
+from rlds_kit.trials.engine.messages import Amended, Finish
+from rlds_kit.trials.hosts.judgements import Judgements, LayerFile
+from rlds_kit.trials.hosts.reward_fields import reward_fields
+from rlds_kit.trials.workers.requests import Begun, Opened
 
 HOST_SECONDS: Final = 2.0
 """That a game waits for its host, which may be slow to store an episode."""
@@ -36,7 +36,9 @@ class Records:
 
     def __init__(self, session: str, scene: Scene, host: Host, audience: Audience) -> None:
         self._session, self._scene, self._host, self._audience = session, scene, host, audience
-        self.judgements = Judgements(scene.open.directory, audience.notify, self._not_judged)
+        directory = scene.open.directory
+        layer = None if directory is None else LayerFile(directory)
+        self.judgements = Judgements(layer, audience.notify, self._not_judged)
         self.ledger = Ledger(lambda reason: self._warn("database", f"recorded, but not in the list yet: {reason}"))
 
     async def begun(self, number: int, begun: Begun, opened: Opened, sync: Callable[[], Awaitable[object]]) -> None:

@@ -1,7 +1,7 @@
 """Messages to a browser while an episode is played: JSON, version 1.
 
 Every message has `"v": 1` and a `"type"`. Messages of the engine, `rlds_kit.trials.messages`, are sent as they are.
-Frames are sent as bytes, see `rlds_kit.studio.frames.header`.
+Frames are sent as bytes, see `rlds_kit.studio.play.frame_header`.
 """
 
 import dataclasses
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from rlds_kit.base.extras import needs
-from rlds_kit.studio.frames.picture import Quality
 from rlds_kit.trials import Status, Turn, messages
+from rlds_kit.trials.frames.picture import Quality
 
 with needs("studio"):
     from pydantic import TypeAdapter

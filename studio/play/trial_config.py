@@ -1,17 +1,12 @@
 """From what a session plays to what the engine and the recording want to know."""
 
-from typing import Any
-
 import numpy as np
 
-from rlds_kit import spec as specs
-from rlds_kit.base.step import REWARD
-from rlds_kit.studio.environments.controls import Controls
 from rlds_kit.studio.play.host import Scene
-from rlds_kit.studio.workers.requests import Opened
 from rlds_kit.trials import Driver, Pace, SeatConfig, TrialConfig
-from rlds_kit.trials.config import MAX_FPS, MIN_FPS
-from rlds_kit.trials.messages import SeatFacts, StepEnvironment
+from rlds_kit.trials.engine.config import MAX_FPS, MIN_FPS
+from rlds_kit.trials.environments.controls import Controls
+from rlds_kit.trials.workers.requests import Opened
 
 DEFAULT_FPS = 15.0
 
@@ -45,29 +40,3 @@ def _seat(scene: Scene, name: str, controls: Controls) -> SeatConfig:
         default_action=default,
         controller=controls.controller,
     )
-
-
-def reward_fields(opened: Opened) -> dict[str, str]:
-    """By seat, the path of its reward in a step: where each has one of its own, it is below the seat's name."""
-    rewards = opened.declared.fields.get(REWARD)
-    own = rewards.fields if isinstance(rewards, specs.Dict) else {}
-    return {seat: f"{REWARD}/{seat}" if seat in own else REWARD for seat in opened.seats}
-
-
-def play_facts(step: StepEnvironment) -> dict[str, Any]:
-    """What is recorded of people with a step: by seat who acted and how, the pace, and the messages before it."""
-    seats = {name: _facts(each) for name, each in step.facts.items()}
-    facts: dict[str, Any] = {"seats": seats, "fps": step.fps, "is_late": step.is_late}
-    if step.texts:
-        facts["said"] = [{"sender": each.sender, "to": list(each.to), "content": each.content} for each in step.texts]
-    return facts
-
-
-def _facts(seat: SeatFacts) -> dict[str, Any]:
-    return {
-        "driver": seat.driver.value,
-        "keys": dict(seat.keys),
-        "shown_frame": seat.shown_frame,
-        "pressed_ns": seat.pressed_ns,
-        "is_default": seat.is_default,
-    }

@@ -4,7 +4,7 @@ from rlds_kit.studio.play.frames_out import WINDOW
 from rlds_kit.studio.play.host import Scene
 from rlds_kit.studio.play.to_browser import Welcome
 from rlds_kit.studio.play.trial_config import DEFAULT_FPS
-from rlds_kit.studio.workers.requests import Opened, View
+from rlds_kit.trials.workers.requests import Opened, View
 
 
 def welcome(session: str, scene: Scene, opened: Opened, view: View, seat: str | None, fps: float | None) -> Welcome:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rlds_kit.episode.episode import Episode
-from rlds_kit.studio.environments.known_actions import names_of_id
+from rlds_kit.trials.environments.known_actions import names_of_id
 
 _ATARI: Final = "ale_py.env.AtariEnv"
 

@@ -17,10 +17,10 @@ from typing import Any, Final
 import rlds_kit
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.studio.api.errors import ApiError
-from rlds_kit.studio.frames.picture import encode_exactly
-from rlds_kit.studio.workers import process
-from rlds_kit.studio.workers.worker import watch_parent
 from rlds_kit.tools.replay.drawn import NotDrawnError, drawn
+from rlds_kit.trials.frames.picture import encode_exactly
+from rlds_kit.trials.workers import process
+from rlds_kit.trials.workers.worker import watch_parent
 
 MOST_EPISODES: Final = 8
 """Whose pictures are in memory; then those of the least recently used one are dropped."""

@@ -14,7 +14,6 @@ from rlds_kit.base.step import FLAGS
 from rlds_kit.episode.episode import Episode
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.studio.api.errors import ApiError
-from rlds_kit.studio.frames.picture import encode_exactly
 from rlds_kit.studio.json_numbers import number
 from rlds_kit.studio.replay.action_names import action_names
 from rlds_kit.studio.replay.collection import Collection
@@ -25,6 +24,7 @@ from rlds_kit.studio.replay.remarks import remarks
 from rlds_kit.studio.replay.rows import duration, ending
 from rlds_kit.studio.replay.values import at, below, shown
 from rlds_kit.tools.replay.drawn import why_not_drawn
+from rlds_kit.trials.frames.picture import encode_exactly
 
 _ABOUT: Final = ("metadata", "run_metadata", "provenance", "seed", "options")
 PLAY: Final = "play"

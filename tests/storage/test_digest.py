@@ -78,11 +78,11 @@ def test_filters_play_no_part(number: int) -> None:
 
 
 def test_identity_and_clocks_play_no_part(tmp_path: Path) -> None:
-    """UUID, time of the start, `time_ns` and provenance do not count; the same content twice has one digest."""
+    """UUID, times of start, steps and actors, and provenance do not count; the same content twice has one digest."""
     for turn in range(2):
         with Recorder(tmp_path, environment={"turn": turn}) as recorder:
             episode = recorder.start_episode(provenance={"turn": turn})
-            episode.append({"x": 1, "time_ns": turn})
+            episode.append({"x": 1, "time_ns": turn, "trial_clock": {"player": {"requested_ns": turn}}})
             episode.end(EpisodeEnd.TERMINATED)
     first, second = rlds_kit.open(tmp_path).episodes
     assert first.content_digest == second.content_digest

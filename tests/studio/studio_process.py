@@ -18,7 +18,7 @@ import httpx
 
 import rlds_kit
 
-MODULE: Final = "tests.studio.odd_environments"
+MODULE: Final = "tests.trials.environments.odd_environments"
 """Registers the environments that tests play."""
 CORRIDOR: Final = "rlds_kit_tests/Corridor-v0"
 PATIENCE: Final = 120.0
@@ -152,15 +152,6 @@ def wait_for(condition: Callable[[], Found]) -> Found:
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
     return found
-
-
-def is_gone(process: int) -> bool:
-    """Whether a process has ended, also where nobody asks for its exit code, as in many containers."""
-    try:
-        status = Path(f"/proc/{process}/stat").read_text("utf-8")
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return status.rpartition(")")[2].split()[0] in {"Z", "X"}
 
 
 def lengths(dataset: Path) -> list[int]:

@@ -39,7 +39,7 @@ ROWS: Final = {
         (
             "browser/test_studies.py::r1_r2_a_study_is_made_saved_loaded_and_changed",
             "browser/test_whole_story.py::r1_r2_a_designer_makes_a_study_and_plays_it",
-            "test_environment_schema.py::r2_every_environment_here_has_a_schema_that_json_can_hold",
+            "/trials/environments/test_environment_schema.py::r2_every_environment_here_has_a_schema_that_json_can_hold",
         ),
     ),
     "R3": Row(
@@ -170,7 +170,7 @@ ROWS: Final = {
     ),
     "R21": Row(
         "controls that have a state",
-        ("/trials/test_keymap.py::a_switch_flips_once_a_press",),
+        ("/trials/engine/test_keymap.py::a_switch_flips_once_a_press",),
     ),
     "R22": Row(
         "cameras",
@@ -179,7 +179,7 @@ ROWS: Final = {
             "play/test_looks.py::r22_a_camera_that_there_is_not_is_refused",
             "play/test_looks.py::r22_images_of_the_observation_are_views_and_change_nothing",
             "browser/test_player.py::r22_a_camera_is_chosen_by_key_or_list",
-            "test_views.py::r22_images_of_nested_observations_are_views",
+            "/trials/environments/test_views.py::r22_images_of_nested_observations_are_views",
         ),
     ),
     "R23": Row(

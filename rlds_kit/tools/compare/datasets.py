@@ -6,7 +6,7 @@ from typing import Any, Final
 from rlds_kit import spec as specs
 from rlds_kit.base.origin import without_origin
 from rlds_kit.base.progress import Progress
-from rlds_kit.base.step import FLAGS, TIME_NS
+from rlds_kit.base.step import FLAGS, is_clock
 from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.episode.episode import Episode
 from rlds_kit.loader.source import Source
@@ -115,7 +115,7 @@ class _Sides:
         """Whether digests prove that nothing differs; they cover neither clocks nor fields that `select` left out."""
         if self._a.amended_by or self._b.amended_by:
             return False  # they are of what was recorded
-        if not self._is_alike or TIME_NS in (self._names or self._a.selected or ()):
+        if not self._is_alike or any(is_clock(name) for name in self._names or self._a.selected or ()):
             return False
         digest = self._a.episodes[number_a].content_digest
         return bool(digest) and digest == self._b.episodes[number_b].content_digest
@@ -159,7 +159,7 @@ def _wanted(a: Dataset, b: Dataset, names: tuple[str, ...] | None) -> tuple[Want
 def _shown(dataset: Dataset) -> Wanted:
     """Returns a function that selects the columns of a view."""
     chosen = _chosen(dataset)
-    return (lambda path: path != TIME_NS) if chosen is None else at_or_below(sorted(chosen))
+    return (lambda path: not is_clock(path)) if chosen is None else at_or_below(sorted(chosen))
 
 
 def _chosen(dataset: Dataset) -> set[str] | None:

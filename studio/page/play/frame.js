@@ -1,4 +1,4 @@
-// The bytes of a frame, as studio/frames/header.py lays them out.
+// The bytes of a frame, as studio/play/frame_header.py lays them out.
 
 const MAGIC = 0x31464b52; // "RKF1"
 const SIZE = 36;

@@ -4,7 +4,7 @@ from typing import Any
 
 import gymnasium
 
-from tests.studio.odd_environments import Corridor
+from tests.trials.environments.odd_environments import Corridor
 
 ADVICE = 'a drawing library is not installed, run `pip install "gymnasium[toy-text]"`'
 

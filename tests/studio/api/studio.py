@@ -24,7 +24,7 @@ T = TypeVar("T")
 ORIGIN = "http://127.0.0.1"
 OFTEN = Limit(per_second=1e6, burst=1_000_000)
 CORRIDOR = "rlds_kit_tests/Corridor-v0"
-MODULES = ("tests.studio.odd_environments", "tests.studio.api.broken_environments")
+MODULES = ("tests.trials.environments.odd_environments", "tests.studio.api.broken_environments")
 WALK = StudyEnvironment(name="Walk", instructions="Go right.", environment=CORRIDOR, turn="press")
 
 

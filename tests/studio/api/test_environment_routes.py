@@ -2,7 +2,7 @@
 
 import asyncio
 
-from rlds_kit.studio.environments.playable import EnvironmentSpec
+from rlds_kit.trials.environments.playable import EnvironmentSpec
 from tests.studio.api.studio import CORRIDOR, WALK, Studio
 from tests.studio.studio_process import PATIENCE
 

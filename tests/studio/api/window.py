@@ -11,7 +11,7 @@ from starlette.testclient import WebSocketTestSession
 from rlds_kit.studio.accounts.signing import BadTokenError
 from rlds_kit.studio.database import sessions
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.studio.frames.header import Header, unpack
+from rlds_kit.studio.play.frame_header import Header, unpack
 from tests.studio.api.studio import ORIGIN, Person, Studio
 from tests.studio.studio_process import PATIENCE
 

@@ -6,7 +6,8 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from rlds_kit.studio.frames.header import NO_FLAGS, Codec, Flags, Header, pack
+from rlds_kit.studio.play.frame_header import NO_FLAGS, Flags, Header, pack
+from rlds_kit.trials.frames.picture import Codec
 
 PARSE: Final = """async (text) => {
     const { parse } = await import("/page/play/frame.js");

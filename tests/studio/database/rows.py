@@ -11,7 +11,7 @@ from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Content, Study, StudyEnvironment
-from rlds_kit.trials.phase import Status
+from rlds_kit.trials.engine.phase import Status
 
 T = TypeVar("T")
 CART = StudyEnvironment(name="Cart", environment="CartPole-v1", kwargs={"sutton_barto_reward": True}, max_steps=100)

@@ -15,7 +15,7 @@ from rlds_kit.studio.database.roles import Relation, Role
 from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Content
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.trials.phase import Status
+from rlds_kit.trials.engine.phase import Status
 from tests.studio.database.rows import (
     CART,
     LAKE,

@@ -227,7 +227,7 @@ def test_what_is_not_on_the_disk_is_left_out_and_told(studio: Studio) -> None:
 
     def add(connection: Any) -> str:
         from rlds_kit.studio.database import sessions
-        from rlds_kit.trials.phase import Status
+        from rlds_kit.trials.engine.phase import Status
 
         lost = tables.new_id()
         visit = sessions.get(connection, session.session_id)
@@ -460,7 +460,7 @@ def test_studies_that_do_not_fit_are_refused_by_name(studio: Studio) -> None:
 
     def add(connection: Any) -> str:
         from rlds_kit.studio.database import sessions
-        from rlds_kit.trials.phase import Status
+        from rlds_kit.trials.engine.phase import Status
 
         visit = sessions.get(connection, session.session_id)
         episodes.begin(connection, recorded.id.hex, "e" * 32, 8, visit, 1, f"{'a' * 32}/{'b' * 32}")

@@ -17,16 +17,16 @@ from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from rlds_kit.studio.environments.playable import EnvironmentSpec
-from rlds_kit.studio.frames.header import SIZE, Header, unpack
+from rlds_kit.studio.play.frame_header import SIZE, Header, unpack
 from rlds_kit.studio.play.host import Admission, NotAdmittedError, PlayedEpisode, Scene
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
-from rlds_kit.studio.workers import requests
-from rlds_kit.studio.workers.pool import WorkerPool
 from rlds_kit.trials import Turn
+from rlds_kit.trials.environments.playable import EnvironmentSpec
+from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.pool import WorkerPool
 
-CORRIDOR = "tests.studio.odd_environments:rlds_kit_tests/Corridor-v0"
+CORRIDOR = "tests.trials.environments.odd_environments:rlds_kit_tests/Corridor-v0"
 PATIENCE = 60.0
 """Seconds until a test that waits for a message gives up."""
 

@@ -9,12 +9,12 @@ from dm_env import specs as dm_specs
 
 import rlds_kit
 from rlds_kit.base.step import EpisodeEnd
-from rlds_kit.studio.environments.controls import controls_of
-from rlds_kit.studio.environments.dm_env_playable import DmEnvPlayable, space_of
-from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.play.host import Scene
-from rlds_kit.studio.workers import requests
 from rlds_kit.trials import Turn
+from rlds_kit.trials.environments.controls import controls_of
+from rlds_kit.trials.environments.dm_env_playable import DmEnvPlayable, space_of
+from rlds_kit.trials.environments.playable import EnvironmentSpec
+from rlds_kit.trials.workers import requests
 from tests.studio.play import catch
 from tests.studio.play.server import playing, run, serving
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.studio.frames.header import Codec, unpack
-from rlds_kit.studio.frames.picture import Encoded
+from rlds_kit.studio.play.frame_header import unpack
 from rlds_kit.studio.play.frames_out import WINDOW, FramesOut, Shown
+from rlds_kit.trials.frames.picture import Codec, Encoded
 
 
 def shown(step: int, episode: int = 0) -> Shown:

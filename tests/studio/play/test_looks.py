@@ -11,8 +11,9 @@ import numpy as np
 from PIL import Image
 
 import rlds_kit
-from rlds_kit.studio.frames.header import Codec, Flags
+from rlds_kit.studio.play.frame_header import Flags
 from rlds_kit.studio.play.frames_out import WINDOW
+from rlds_kit.trials.frames.picture import Codec
 from tests.studio.play.painting import ID as PAINTING
 from tests.studio.play.server import CORRIDOR, Client, entered, playing, pressed, run, scene, serving
 from tests.studio.play.test_playing import end, walk
@@ -47,7 +48,7 @@ def test_r22_r23_what_is_seen_does_not_change_what_is_recorded(tmp_path: Path) -
         assert np.asarray(first[name]).tobytes() == np.asarray(second[name]).tobytes()
 
 
-EYES = "tests.studio.odd_environments:rlds_kit_tests/Eyes-v0"
+EYES = "tests.trials.environments.odd_environments:rlds_kit_tests/Eyes-v0"
 
 
 def grey(client: Client) -> int:

@@ -8,8 +8,8 @@ from pathlib import Path
 import rlds_kit
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.studio.play.live_sessions import LiveSessions
-from rlds_kit.studio.workers import requests
-from rlds_kit.studio.workers.pool import Environment, PoolFullError, WorkerPool
+from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.pool import Environment, PoolFullError, WorkerPool
 from tests.studio.play.server import (
     CORRIDOR,
     PATIENCE,

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 import rlds_kit
-from rlds_kit.studio.environments.playable import EnvironmentSpec
 from rlds_kit.studio.play.host import Scene
-from rlds_kit.studio.workers import requests
 from rlds_kit.trials import Driver, Turn
-from tests.studio.play.matching_pennies import MatchingPennies
+from rlds_kit.trials.environments.playable import EnvironmentSpec
+from rlds_kit.trials.workers import requests
 from tests.studio.play.server import Client, entered, run, serving
+from tests.trials.environments.matching_pennies import MatchingPennies
 
-PENNIES = "tests.studio.play.matching_pennies:MatchingPennies"
+PENNIES = "tests.trials.environments.matching_pennies:MatchingPennies"
 
 
 def pennies(directory: Path, **settings: Any) -> Scene:

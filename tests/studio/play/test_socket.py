@@ -11,7 +11,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
 import rlds_kit
-from rlds_kit.studio.environments.playable import EnvironmentSpec
+from rlds_kit.trials.environments.playable import EnvironmentSpec
 from tests.studio.play.server import CORRIDOR, Client, entered, playing, pressed, run, scene, serving
 from tests.studio.play.test_playing import end, walk
 

@@ -30,7 +30,7 @@ from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.review import Review
 from rlds_kit.studio.replay.routes import replay_routes
 from rlds_kit.studio.settings import Settings
-from rlds_kit.trials.phase import Status
+from rlds_kit.trials.engine.phase import Status
 from tests.studio.database.rows import add_session, add_study
 from tests.studio.replay.datasets import record
 

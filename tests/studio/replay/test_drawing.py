@@ -29,7 +29,7 @@ def record(directory: Path, episodes: int = 1, trouble: str = "") -> list[uuid.U
 @contextlib.contextmanager
 def drawings() -> Iterator[Drawings]:
     """They are closed afterwards."""
-    found = Drawings(["tests.studio.odd_environments"])
+    found = Drawings(["tests.trials.environments.odd_environments"])
     try:
         yield found
     finally:
@@ -38,7 +38,7 @@ def drawings() -> Iterator[Drawings]:
 
 @pytest.fixture(autouse=True)
 def _registered() -> Any:
-    import tests.studio.odd_environments  # noqa: F401  it registers environments
+    import tests.trials.environments.odd_environments  # noqa: F401  it registers environments
 
 
 def test_a_step_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,249 @@
+"""Actors of trials, in processes of their own or in this one."""
+
+import asyncio
+import itertools
+import pickle
+from collections import defaultdict
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from rlds_kit.trials.actors.actor_process import work
+from rlds_kit.trials.actors.contract import ActorInfo, Text
+from rlds_kit.trials.actors.hosted_actors import HostedActors
+from rlds_kit.trials.actors.registry import Implementation
+from rlds_kit.trials.actors.requests import Act, Acted, Answer, End, Failed, Load, Loaded, News, Request, Reset
+from rlds_kit.trials.workers.channel import Channel, ProcessLostError
+
+START_SECONDS: Final = 60.0
+"""For an implementation to be imported, and for an actor to be made."""
+CLOSE_SECONDS: Final = 10.0
+
+
+class ActorError(RuntimeError):
+    """An actor gave no action that can be done.
+
+    Args:
+      reason: for people to read.
+      is_lost: whether it can act no more.
+    """
+
+    def __init__(self, reason: str, *, is_lost: bool = True) -> None:
+        super().__init__(reason)
+        self.is_lost = is_lost
+
+
+class _Place(Protocol):
+    """Where actors are: a process, or this program."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it takes requests."""
+
+    async def request(self, number: int, request: Request) -> Answer:
+        """Has a request done."""
+
+    def kill(self, reason: str) -> None:
+        """Ends it now."""
+
+    async def close(self, seconds: float) -> None:
+        """Ends it."""
+
+
+class _Here:
+    """Actors in this program: a slow one stops everything."""
+
+    def __init__(self) -> None:
+        self._actors = HostedActors()
+        self.is_alive = True
+
+    async def request(self, number: int, request: Request) -> Answer:
+        """Has a request done."""
+        (answer,) = await self._actors.answer([(number, request)])
+        return answer
+
+    def kill(self, reason: str) -> None:
+        """Forgets the actors."""
+        del reason
+        self.is_alive = False
+
+    async def close(self, seconds: float) -> None:
+        """Forgets the actors."""
+        del seconds
+        self.is_alive = False
+
+
+class _Home:
+    """A place of actors of one implementation: one actor at a time, or all of them if they act together."""
+
+    def __init__(self, implementation: Implementation, place: _Place) -> None:
+        self.implementation, self.place = implementation, place
+        self.loaded: Loaded | None = None
+        self.seated = 0
+
+    @property
+    def is_free(self) -> bool:
+        """Whether there is room for an actor."""
+        return self.place.is_alive and self.loaded is not None and (self.loaded.is_batched or not self.seated)
+
+
+class SeatedActor:
+    """An actor of a trial. Made by `ActorPool.take`.
+
+    Attributes:
+      implementation: its name.
+      version: of the implementation.
+      learns: whether it wants each step.
+      is_amended: whether it wants new aggregates of rewards.
+    """
+
+    def __init__(self, home: _Home, loaded: Loaded, number: int) -> None:
+        self._home, self._number = home, number
+        self.implementation, self.version = home.implementation.name, loaded.version
+        self.learns, self.is_amended = loaded.learns, loaded.is_amended
+        self._is_shared = loaded.is_batched
+        self._is_busy = False
+
+    async def act(self, observation: Any, reward: float | None, messages: tuple[Text, ...], news: News) -> Acted:
+        """Has the actor choose an action within its space.
+
+        Raises:
+          ActorError: it did not.
+        """
+        answer = await self._request(Act(observation, reward, messages, news))
+        if not isinstance(answer, Acted):
+            raise ActorError(f"expected an action, got {answer!r}")
+        return answer
+
+    async def reset(self, info: ActorInfo) -> None:
+        """Begins a trial.
+
+        Raises:
+          ActorError: that failed.
+        """
+        await self._request(Reset(info))
+
+    async def end(self, news: News, seconds: float) -> str:
+        """Ends the trial of the actor and makes room for another one; one that is busy for longer is killed.
+
+        Returns:
+          What failed; "" if nothing did.
+        """
+        failure = ""
+        if self._home.place.is_alive and not self._is_busy:
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._request(End(news))
+            except ActorError as error:
+                failure = str(error)
+            except TimeoutError:
+                failure = f"it did not end in {seconds:g} seconds"
+        self.leave()
+        return failure
+
+    def leave(self) -> None:
+        """Makes room; kills the process of an actor that does not answer, unless others share it."""
+        if self._is_busy and not self._is_shared:
+            self._home.place.kill("its trial is over, and it did not answer")
+        self._home.seated -= 1
+
+    async def _request(self, request: Request) -> Answer:
+        if self._is_busy:
+            raise ActorError("it still does not answer the request before")
+        self._is_busy = True
+        try:
+            answer = await self._home.place.request(self._number, request)
+        except ProcessLostError as error:
+            self._is_busy = False
+            raise ActorError(str(error)) from error
+        self._is_busy = False
+        if isinstance(answer, Failed):
+            raise ActorError(answer.reason, is_lost=answer.is_lost)
+        return answer
+
+
+class ActorPool:
+    """Actors for trials. Asynchronous; all calls come from one event loop.
+
+    Each actor has a process of its own while its trial goes on, so that a slow one delays nobody else; actors that act
+    together (`act_batch`) share one. A process is used again for the next trial.
+
+    Args:
+      is_here: whether actors run in this program instead.
+      start_seconds: for an implementation to be imported, and for an actor to be made.
+    """
+
+    def __init__(self, *, is_here: bool = False, start_seconds: float = START_SECONDS) -> None:
+        self._is_here, self._start_seconds = is_here, start_seconds
+        self._homes: list[_Home] = []
+        self._numbers = itertools.count(1)
+        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def take(self, implementation: Implementation, info: ActorInfo) -> SeatedActor:
+        """An actor for a trial that begins.
+
+        Raises:
+          ActorError: the implementation cannot be imported, or the actor cannot be made.
+        """
+        try:
+            async with asyncio.timeout(self._start_seconds):
+                home, loaded = await self._home(implementation)
+                actor = SeatedActor(home, loaded, next(self._numbers))
+                try:
+                    await actor.reset(info)
+                except BaseException:
+                    actor.leave()
+                    raise
+        except TimeoutError as error:
+            raise ActorError(f"{implementation.name} did not begin in {self._start_seconds:g} seconds") from error
+        return actor
+
+    async def _home(self, implementation: Implementation) -> tuple[_Home, Loaded]:
+        """A place for one more actor, which it has from now on."""
+        async with self._locks[implementation.name]:  # one is loaded at a time: it may have room for the others
+            self._homes = [home for home in self._homes if home.place.is_alive]
+            fitting = (each for each in self._homes if each.implementation == implementation and each.is_free)
+            home = next(fitting, None)
+            if home is None:
+                place: _Place = _Here() if self._is_here else Channel(work, "actor", _nothing)
+                home = _Home(implementation, place)
+                home.loaded = await self._load(home)
+                self._homes.append(home)
+            home.seated += 1
+            if home.loaded is None:  # a defect: only those that are loaded are listed
+                raise RuntimeError(implementation.name)
+            return home, home.loaded
+
+    async def _load(self, home: _Home) -> Loaded:
+        try:
+            answer = await home.place.request(0, Load(home.implementation.target))
+        except ProcessLostError as error:
+            raise ActorError(str(error)) from error
+        except (pickle.PicklingError, AttributeError, TypeError) as error:  # what pickle raises
+            home.place.kill("it was not used")
+            raise ActorError(
+                f"{home.implementation.name} cannot be sent to a process: {error}; define it in a module"
+            ) from error
+        except BaseException:
+            home.place.kill("it was not used")
+            raise
+        if not isinstance(answer, Loaded):
+            home.place.kill("it was not used")
+            raise ActorError(answer.reason if isinstance(answer, Failed) else f"expected Loaded, got {answer!r}")
+        return answer
+
+    async def close(self) -> None:
+        """Ends all processes."""
+        homes, self._homes = self._homes, []
+        await asyncio.gather(*(home.place.close(CLOSE_SECONDS) for home in homes))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _nothing(reason: str) -> None:
+    """Those who wait for an answer see that a process is lost."""

@@ -1,0 +1,1 @@
+"""A trial as a state machine: it takes events, gives messages and does nothing else."""

@@ -1,0 +1,75 @@
+"""Which environments can be made here."""
+
+import contextlib
+import functools
+import importlib
+from collections.abc import Iterable
+from typing import Final
+
+import gymnasium
+
+from rlds_kit.trials.environments.makers import makers
+
+_OF_OTHERS: Final = frozenset({"GymV21Environment-v0", "GymV26Environment-v0"})
+"""They make what an argument names, and import its module: the maker of a study could name any."""
+
+
+def catalogue(modules: Iterable[str] = ()) -> dict[str, str]:
+    """By id, the module that registered it.
+
+    Args:
+      modules: to import, because they register environments.
+
+    Returns:
+      In alphabetical order; "" for the environments of Gymnasium, of its plugins, and of the Arcade Learning
+      Environment, and for "module:function" of the modules, which makes one of dm_env. Those that make any environment
+      of old Gym are not among them.
+
+    Raises:
+      ImportError: one of the modules is not there.
+
+    >>> catalogue()["CartPole-v1"]
+    ''
+    """
+    _register_games()
+    modules = tuple(modules)
+    from_modules = {name: module for module in modules for name in _registered_by(module)}
+    made = {name for module in modules for name in makers(module)}
+    return {name: from_modules.get(name, "") for name in sorted((gymnasium.registry.keys() - _OF_OTHERS) | made)}
+
+
+def registered(environment: str) -> str:
+    """Has an environment registered.
+
+    Args:
+      environment: as `gymnasium.make` takes it: an id, or "module:id".
+
+    Returns:
+      The id.
+
+    Raises:
+      ImportError: the module is not there.
+
+    >>> registered("CartPole-v1")
+    'CartPole-v1'
+    """
+    _register_games()
+    module, _, name = environment.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    return name
+
+
+def _register_games() -> None:
+    """Registers the games of the Arcade Learning Environment, where it is installed."""
+    with contextlib.suppress(ImportError):
+        import ale_py
+
+        gymnasium.register_envs(ale_py)
+
+
+@functools.cache
+def _registered_by(module: str) -> frozenset[str]:
+    before = set(gymnasium.registry)
+    importlib.import_module(module)
+    return frozenset(gymnasium.registry.keys() - before)

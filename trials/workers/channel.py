@@ -1,0 +1,171 @@
+"""A process that answers requests, as an event loop sees it."""
+
+import asyncio
+import contextlib
+import itertools
+import multiprocessing
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from rlds_kit.trials.workers import process
+
+
+class ProcessLostError(RuntimeError):
+    """A process ended, or was killed because it did not answer."""
+
+
+@dataclass(eq=False)
+class _Pending:
+    """A request on its way."""
+
+    future: "asyncio.Future[Any]"
+    request: Any
+    number: int
+    due: float
+
+
+class Channel:
+    """A process and its pipe. A thread reads its answers: pipes are no files of the event loop everywhere.
+
+    Args:
+      work: what the process does with its end of the pipe: it gets (number of the request, number of what it is for,
+        request), or None at the end, and gives (number of the request, answer).
+      what: the process works for, in errors.
+      on_lost: called with the reason when the process is lost.
+      answer_seconds: for a request; then the process is killed. None: it may take for ever.
+    """
+
+    def __init__(
+        self,
+        work: Callable[["Connection[Any, Any]"], None],
+        what: str,
+        on_lost: Callable[[str], None],
+        answer_seconds: float | None = None,
+    ) -> None:
+        self._what, self._on_lost, self._answer_seconds = what, on_lost, answer_seconds
+        self._loop = asyncio.get_running_loop()
+        self._pipe, theirs = multiprocessing.Pipe()
+        self._process = process.start(work, theirs)
+        theirs.close()  # or the death of the process would not be noticed
+        self._pending: dict[int, _Pending] = {}  # the oldest first
+        self._watch: asyncio.TimerHandle | None = None
+        self._numbers = itertools.count()
+        self._lost = ""
+        self._answers = threading.Thread(target=self._read, name="rlds_kit-answers", daemon=True)
+        self._answers.start()
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid or 0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it takes requests."""
+        return not self._lost
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is pending."""
+        return bool(self._pending)
+
+    async def request(self, number: int, request: Any) -> Any:  # the answer that belongs to the request
+        """Has a request done.
+
+        Args:
+          number: of what it is for.
+          request: what to do.
+
+        Raises:
+          ProcessLostError: it is not known whether it was done.
+        """
+        if self._lost:
+            raise ProcessLostError(self._lost)
+        key = next(self._numbers)
+        pending = self._pending[key] = _Pending(self._loop.create_future(), request, number, self._due())
+        if self._watch is None and self._answer_seconds is not None:  # one for all: nearly every one is answered soon
+            self._watch = self._loop.call_at(pending.due, self._watch_pending)
+        try:
+            self._send(key, number, request)
+            return await pending.future
+        finally:
+            self._pending.pop(key, None)
+
+    def _due(self) -> float:
+        return self._loop.time() + (self._answer_seconds or 0.0)
+
+    def _send(self, *what: Any) -> None:
+        try:
+            self._pipe.send(what)
+        except OSError:
+            self._lose(f"the process of the {self._what} is gone")
+
+    def _watch_pending(self) -> None:
+        """Kills a process that has not answered for too long."""
+        self._watch = None
+        oldest = next((pending for pending in self._pending.values() if not pending.future.done()), None)
+        if oldest is None:
+            return
+        if self._loop.time() < oldest.due:
+            self._watch = self._loop.call_at(oldest.due, self._watch_pending)
+            return
+        request = f"{type(oldest.request).__name__} of {self._what} {oldest.number}"
+        self.kill(f"no answer to {request} in {self._answer_seconds:g} seconds; its process was killed")
+
+    def _read(self) -> None:
+        pipe: Connection[Any, Any] = self._pipe
+        while True:
+            try:
+                key, answer = pipe.recv()
+            except (EOFError, OSError):
+                break
+            self._call_soon(self._answered, key, answer)
+        self._process.join()
+        self._call_soon(self._lose, f"the process of the {self._what} ended with code {self._process.exitcode}")
+
+    def _call_soon(self, function: Callable[..., None], *arguments: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def _answered(self, key: int, answer: Any) -> None:
+        pending = self._pending.get(key)
+        if pending is not None and not pending.future.done():
+            pending.future.set_result(answer)
+
+    def _lose(self, reason: str) -> None:
+        if self._lost:
+            return
+        self._lost = reason
+        self._refuse()
+        self._on_lost(reason)
+
+    def kill(self, reason: str) -> None:
+        """Ends the process now; pending requests fail with the reason."""
+        self._process.kill()
+        self._lose(reason)
+
+    async def close(self, seconds: float) -> None:
+        """Ends the process, by force if it takes longer."""
+        self._lost = self._lost or "the server is shut down"
+        await asyncio.to_thread(self._end, seconds)
+        self._refuse()
+        if self._watch is not None:
+            self._watch.cancel()
+
+    def _refuse(self) -> None:
+        """Fails all pending requests."""
+        for pending in self._pending.values():
+            if not pending.future.done():
+                pending.future.set_exception(ProcessLostError(self._lost))
+
+    def _end(self, seconds: float) -> None:
+        with contextlib.suppress(OSError):
+            self._pipe.send(None)
+        self._process.join(seconds)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        self._answers.join()  # answers that came are delivered before the other requests fail
