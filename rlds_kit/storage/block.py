@@ -28,6 +28,11 @@ _HEADER_TAG: Final = b"\x0a"  # StepBlock.header, length-delimited
 _HASH_TAG: Final = b"\x11"  # StepBlock.header_xxh3, fixed64
 _PAYLOAD_TAG: Final = b"\x1a"  # StepBlock.payload, length-delimited
 
+START: Final = b"\x1a"
+"""Record.start, length-delimited."""
+END: Final = b"\x2a"
+"""Record.end, likewise."""
+
 PREFIX_BYTES: Final = 4096
 """Bytes of a block that very likely contain its whole header."""
 
@@ -76,6 +81,17 @@ def assemble(header: pb.BlockHeader, pairs: Sequence[tuple[pb.Column, bytes | me
     head = _HEADER_TAG + varint.encode(len(data)) + data + _HASH_TAG + checksum
     size = varint.encode(len(head) + offset)
     return b"".join((_VERSION_TAG, varint.encode(MAJOR_VERSION), _BLOCK_TAG, size, head, *payloads))
+
+
+def record_of(tag: bytes, message: pb.EpisodeStart | pb.EpisodeEnd) -> bytes:
+    """The record of an episode's start or end, as protobuf writes it, without a copy of the message.
+
+    >>> end = pb.EpisodeEnd(rows=3)
+    >>> record_of(END, end) == pb.Record(version=MAJOR_VERSION, end=end).SerializeToString()
+    True
+    """
+    data = message.SerializeToString()
+    return b"".join((_VERSION_TAG, varint.encode(MAJOR_VERSION), tag, varint.encode(len(data)), data))
 
 
 def is_block(record: bytes) -> bool:
