@@ -6,6 +6,7 @@ then the metadata, seed, options and ending. UUID, clock times, undefined values
 detects accidental changes, not forgery.
 """
 
+import functools
 from collections.abc import Iterable
 from typing import Final
 
@@ -20,22 +21,111 @@ from rlds_kit.storage.leaf import ColumnKey
 
 Identity = tuple[str, int, str, int]
 CLOCKS: Final = frozenset((TIME_NS,))
+_PLAIN_KINDS: Final = frozenset("biufc")
+"""Of dtypes whose arrays have the bytes that are hashed."""
+
+
+_CACHED_ROWS: Final = 1 << 12
+"""Hashes of the numbers of up to so many consecutive rows, and of their equal shapes, are computed once."""
+_PIECE: Final = 1 << 16
+"""Numbers or shapes of so many rows are hashed at a time."""
+
+
+class _Rows:
+    """The running hash of the numbers of rows; hashes consecutive ones when they end."""
+
+    __slots__ = ("_first", "_hash", "_stop")
+
+    def __init__(self) -> None:
+        self._first = self._stop = 0
+        self._hash: xxhash.xxh3_128 | None = None
+
+    def update(self, rows: np.ndarray) -> None:
+        first, stop = int(rows[0]), int(rows[-1]) + 1
+        is_run = stop - first == len(rows)
+        if is_run and first == self._stop:
+            self._stop = stop
+            return
+        if self._hash is not None or self._first < self._stop:
+            self._add_run()
+        self._first, self._stop = (first, stop) if is_run else (stop, stop)
+        if not is_run:
+            self._running().update(rows.astype("<u8").data)
+
+    def digest(self) -> bytes:
+        if self._hash is None and self._stop - self._first <= _CACHED_ROWS:
+            return _digest_of_run(self._first, self._stop)
+        self._add_run()
+        return self._running().digest()
+
+    def _running(self) -> xxhash.xxh3_128:
+        self._hash = self._hash or xxhash.xxh3_128()
+        return self._hash
+
+    def _add_run(self) -> None:
+        running = self._running()
+        for at in range(self._first, self._stop, _PIECE):
+            running.update(np.arange(at, min(at + _PIECE, self._stop), dtype="<u8").data)
+        self._first = self._stop
+
+
+class _Shapes:
+    """The running hash of shapes; hashes equal ones when others follow."""
+
+    __slots__ = ("_count", "_hash", "_shape")
+
+    def __init__(self) -> None:
+        self._shape: tuple[int, ...] = ()
+        self._count = 0
+        self._hash: xxhash.xxh3_128 | None = None
+
+    def update(self, column: Column) -> None:
+        shape = column.values.shape[1:]
+        if column.shapes is None and shape == self._shape:
+            self._count += len(column.rows)
+            return
+        if self._hash is not None or self._count:
+            self._add_equal()
+        if column.shapes is None:
+            self._shape, self._count = shape, len(column.rows)
+        else:
+            self._running().update(column.shapes.astype("<u8").tobytes())
+
+    def digest(self) -> bytes:
+        if self._hash is None and self._count <= _CACHED_ROWS:
+            return _digest_of_shapes(self._shape, self._count)
+        self._add_equal()
+        return self._running().digest()
+
+    def _running(self) -> xxhash.xxh3_128:
+        self._hash = self._hash or xxhash.xxh3_128()
+        return self._hash
+
+    def _add_equal(self) -> None:
+        running, shape = self._running(), _shape_bytes(self._shape)
+        for at in range(0, self._count, _PIECE):
+            running.update(shape * min(_PIECE, self._count - at))
+        self._count = 0
 
 
 class _Leaf:
     """The three running hashes of one leaf."""
 
+    __slots__ = ("rows", "shapes", "values")
+
     def __init__(self) -> None:
-        self.rows, self.shapes, self.values = xxhash.xxh3_128(), xxhash.xxh3_128(), xxhash.xxh3_128()
+        self.rows, self.shapes, self.values = _Rows(), _Shapes(), xxhash.xxh3_128()
 
     def update(self, column: Column) -> None:
-        self.rows.update(column.rows.astype("<u8", copy=False).data)
-        if column.shapes is None:
-            self.shapes.update(np.array(column.values.shape[1:], "<u8").tobytes() * len(column.rows))
-        else:
-            self.shapes.update(column.shapes.astype("<u8").tobytes())
-        if column.values.size:
-            self.values.update(dtypes.little_endian(column.values).reshape(-1).view(np.uint8).data)
+        if not len(column.rows):
+            return
+        self.rows.update(column.rows)
+        self.shapes.update(column)
+        values = column.values
+        if values.dtype.kind in _PLAIN_KINDS and values.flags.c_contiguous and not dtypes.is_big_endian(values.dtype):
+            self.values.update(values.data)
+        elif values.size:
+            self.values.update(dtypes.little_endian(values).reshape(-1).view(np.uint8).data)
 
     def digest(self) -> bytes:
         return self.rows.digest() + self.shapes.digest() + self.values.digest()
@@ -51,21 +141,23 @@ class EpisodeDigest:
         """Adds the columns of one block."""
         for column in columns:
             if column.key.path not in CLOCKS:
-                self._leaves.setdefault(_identity(column.key), _Leaf()).update(column)
+                identity = _identity(column.key)
+                leaf = self._leaves.get(identity)
+                if leaf is None:
+                    leaf = self._leaves[identity] = _Leaf()
+                leaf.update(column)
 
     def digest(self, start: pb.EpisodeStart, end: pb.EpisodeEnd | None) -> bytes:
         """16 bytes. `end` is None for an INCOMPLETE episode."""
-        total = xxhash.xxh3_128()
+        parts = []
         for identity in sorted(self._leaves):
-            path, kind, dtype, rank = identity
-            total.update(_framed(path.encode()) + _number(kind) + _framed(dtype.encode()) + _number(rank))
-            total.update(self._leaves[identity].digest())
+            parts += (_head(identity), self._leaves[identity].digest())
         for message in (start.metadata, start.seed, start.options):
-            total.update(_framed(message.SerializeToString(deterministic=True)))
+            parts.append(_framed(message.SerializeToString(deterministic=True)))
         if end is not None:
-            total.update(_framed(end.metadata.SerializeToString(deterministic=True)))
-            total.update(_number(end.rows) + bytes((end.ending, end.terminated, end.truncated)))
-        return total.digest()
+            parts.append(_framed(end.metadata.SerializeToString(deterministic=True)))
+            parts.append(_number(end.rows) + bytes((end.ending, end.terminated, end.truncated)))
+        return xxhash.xxh3_128_digest(b"".join(parts))
 
 
 def combine(digests: Iterable[bytes]) -> bytes:
@@ -73,6 +165,28 @@ def combine(digests: Iterable[bytes]) -> bytes:
     return xxhash.xxh3_128_digest(b"".join(sorted(digests)))
 
 
+@functools.lru_cache(maxsize=4096)
+def _digest_of_run(first: int, stop: int) -> bytes:
+    return xxhash.xxh3_128_digest(np.arange(first, stop, dtype="<u8").data)
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest_of_shapes(shape: tuple[int, ...], count: int) -> bytes:
+    return xxhash.xxh3_128_digest(_shape_bytes(shape) * count)
+
+
+def _shape_bytes(shape: tuple[int, ...]) -> bytes:
+    return np.array(shape, "<u8").tobytes()
+
+
+@functools.lru_cache(maxsize=4096)
+def _head(identity: Identity) -> bytes:
+    """What stands before the hashes of a leaf."""
+    path, kind, dtype, rank = identity
+    return _framed(path.encode()) + _number(kind) + _framed(dtype.encode()) + _number(rank)
+
+
+@functools.lru_cache(maxsize=4096)
 def _identity(key: ColumnKey) -> Identity:
     return (key.path, key.kind, "" if key.dtype is None else dtypes.name_of(key.dtype, key.path), key.rank)
 
