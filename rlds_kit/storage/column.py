@@ -130,7 +130,8 @@ def pack(column: Column, choose: FilterChoice) -> Packed:
     """
     first = int(column.rows[0])
     count = int(column.rows[-1]) - first + 1
-    prefix = _presence_bytes(column, count) + _shape_bytes(column)
+    is_whole = column.shapes is None and len(column.rows) == count
+    prefix = b"" if is_whole else _presence_bytes(column, count) + _shape_bytes(column)
     level = FAST_LEVEL
     values = dtypes.little_endian(column.values)
     parts: list[bytes | memoryview]
@@ -140,6 +141,9 @@ def pack(column: Column, choose: FilterChoice) -> Packed:
     else:
         rows = values.view(np.uint8).reshape(len(values), -1)
         number, level = choose(column.key, rows, values.dtype, values.shape[1:])
+        if number == pb.IDENTITY and level == NO_LEVEL:
+            plain = prefix + values.tobytes()
+            return Packed(first, count, number, pb.STORED, len(plain), plain)
         if number == pb.REPEAT and rows.shape[1] <= WORTHWHILE_BYTES:
             parts = [rows[0].tobytes()]
         else:

@@ -26,7 +26,7 @@ _PLAIN_KINDS: Final = frozenset("biufc")
 
 
 _CACHED_ROWS: Final = 1 << 12
-"""Hashes of the numbers of up to so many consecutive rows, and of their equal shapes, are computed once."""
+"""Hashes of the numbers of up to so many consecutive rows, and of their equal shapes, are cached."""
 _PIECE: Final = 1 << 16
 """Numbers or shapes of so many rows are hashed at a time."""
 
@@ -36,9 +36,9 @@ class _Rows:
 
     __slots__ = ("_first", "_hash", "_stop")
 
-    def __init__(self) -> None:
-        self._first = self._stop = 0
-        self._hash: xxhash.xxh3_128 | None = None
+    def __init__(self, first: int, stop: int) -> None:
+        self._first, self._stop = first, stop
+        self._hash = xxhash.xxh3_128()
 
     def update(self, rows: np.ndarray) -> None:
         first, stop = int(rows[0]), int(rows[-1]) + 1
@@ -46,26 +46,18 @@ class _Rows:
         if is_run and first == self._stop:
             self._stop = stop
             return
-        if self._hash is not None or self._first < self._stop:
-            self._add_run()
+        self._add_run()
         self._first, self._stop = (first, stop) if is_run else (stop, stop)
         if not is_run:
-            self._running().update(rows.astype("<u8").data)
+            self._hash.update(rows.astype("<u8").data)
 
     def digest(self) -> bytes:
-        if self._hash is None and self._stop - self._first <= _CACHED_ROWS:
-            return _digest_of_run(self._first, self._stop)
         self._add_run()
-        return self._running().digest()
-
-    def _running(self) -> xxhash.xxh3_128:
-        self._hash = self._hash or xxhash.xxh3_128()
-        return self._hash
+        return self._hash.digest()
 
     def _add_run(self) -> None:
-        running = self._running()
         for at in range(self._first, self._stop, _PIECE):
-            running.update(np.arange(at, min(at + _PIECE, self._stop), dtype="<u8").data)
+            self._hash.update(np.arange(at, min(at + _PIECE, self._stop), dtype="<u8").data)
         self._first = self._stop
 
 
@@ -74,61 +66,81 @@ class _Shapes:
 
     __slots__ = ("_count", "_hash", "_shape")
 
-    def __init__(self) -> None:
-        self._shape: tuple[int, ...] = ()
-        self._count = 0
-        self._hash: xxhash.xxh3_128 | None = None
+    def __init__(self, shape: tuple[int, ...], count: int) -> None:
+        self._shape, self._count = shape, count
+        self._hash = xxhash.xxh3_128()
 
     def update(self, column: Column) -> None:
         shape = column.values.shape[1:]
         if column.shapes is None and shape == self._shape:
             self._count += len(column.rows)
             return
-        if self._hash is not None or self._count:
-            self._add_equal()
+        self._add_equal()
         if column.shapes is None:
             self._shape, self._count = shape, len(column.rows)
         else:
-            self._running().update(column.shapes.astype("<u8").tobytes())
+            self._hash.update(column.shapes.astype("<u8").tobytes())
 
     def digest(self) -> bytes:
-        if self._hash is None and self._count <= _CACHED_ROWS:
-            return _digest_of_shapes(self._shape, self._count)
         self._add_equal()
-        return self._running().digest()
-
-    def _running(self) -> xxhash.xxh3_128:
-        self._hash = self._hash or xxhash.xxh3_128()
-        return self._hash
+        return self._hash.digest()
 
     def _add_equal(self) -> None:
-        running, shape = self._running(), _shape_bytes(self._shape)
+        shape = _shape_bytes(self._shape)
         for at in range(0, self._count, _PIECE):
-            running.update(shape * min(_PIECE, self._count - at))
+            self._hash.update(shape * min(_PIECE, self._count - at))
         self._count = 0
 
 
 class _Leaf:
-    """The three running hashes of one leaf."""
+    """The three running hashes of one leaf. As long as rows follow each other and shapes are equal, only values are
+    hashed: nearly all leaves of short episodes need no more.
+    """
 
-    __slots__ = ("rows", "shapes", "values")
+    __slots__ = ("_first", "_others", "_shape", "_stop", "_values")
 
-    def __init__(self) -> None:
-        self.rows, self.shapes, self.values = _Rows(), _Shapes(), xxhash.xxh3_128()
+    def __init__(self, column: Column) -> None:
+        self._first = self._stop = int(column.rows[0])
+        self._shape = column.values.shape[1:]
+        self._others: tuple[_Rows, _Shapes] | None = None
+        self._values = xxhash.xxh3_128()
 
     def update(self, column: Column) -> None:
-        if not len(column.rows):
-            return
-        self.rows.update(column.rows)
-        self.shapes.update(column)
-        values = column.values
+        rows, values = column.rows, column.values
+        count = len(rows)
+        stop = self._stop + count
+        if (
+            self._others is None
+            and column.shapes is None
+            and values.shape[1:] == self._shape
+            and rows[0] == self._stop
+            and rows[-1] == stop - 1
+        ):
+            self._stop = stop
+        else:
+            self._update_others(column)
         if values.dtype.kind in _PLAIN_KINDS and values.flags.c_contiguous and not dtypes.is_big_endian(values.dtype):
-            self.values.update(values.data)
+            self._values.update(values.data)
         elif values.size:
-            self.values.update(dtypes.little_endian(values).reshape(-1).view(np.uint8).data)
+            self._values.update(dtypes.little_endian(values).reshape(-1).view(np.uint8).data)
 
     def digest(self) -> bytes:
-        return self.rows.digest() + self.shapes.digest() + self.values.digest()
+        if self._others is None and self._stop - self._first > _CACHED_ROWS:
+            self._leave_simple()
+        if self._others is None:
+            return _digests_of_run(self._first, self._stop, self._shape) + self._values.digest()
+        rows, shapes = self._others
+        return rows.digest() + shapes.digest() + self._values.digest()
+
+    def _update_others(self, column: Column) -> None:
+        if self._others is None:
+            self._leave_simple()
+        assert self._others is not None
+        self._others[0].update(column.rows)
+        self._others[1].update(column)
+
+    def _leave_simple(self) -> None:
+        self._others = _Rows(self._first, self._stop), _Shapes(self._shape, self._stop - self._first)
 
 
 class EpisodeDigest:
@@ -140,11 +152,11 @@ class EpisodeDigest:
     def update(self, columns: Iterable[Column]) -> None:
         """Adds the columns of one block."""
         for column in columns:
-            if column.key.path not in CLOCKS:
+            if column.key.path not in CLOCKS and len(column.rows):
                 identity = _identity(column.key)
                 leaf = self._leaves.get(identity)
                 if leaf is None:
-                    leaf = self._leaves[identity] = _Leaf()
+                    leaf = self._leaves[identity] = _Leaf(column)
                 leaf.update(column)
 
     def digest(self, start: pb.EpisodeStart, end: pb.EpisodeEnd | None) -> bytes:
@@ -166,13 +178,10 @@ def combine(digests: Iterable[bytes]) -> bytes:
 
 
 @functools.lru_cache(maxsize=4096)
-def _digest_of_run(first: int, stop: int) -> bytes:
-    return xxhash.xxh3_128_digest(np.arange(first, stop, dtype="<u8").data)
-
-
-@functools.lru_cache(maxsize=4096)
-def _digest_of_shapes(shape: tuple[int, ...], count: int) -> bytes:
-    return xxhash.xxh3_128_digest(_shape_bytes(shape) * count)
+def _digests_of_run(first: int, stop: int, shape: tuple[int, ...]) -> bytes:
+    """The hashes of the numbers of consecutive rows, and of their equal shapes."""
+    rows = xxhash.xxh3_128_digest(np.arange(first, stop, dtype="<u8").data)
+    return rows + xxhash.xxh3_128_digest(_shape_bytes(shape) * (stop - first))
 
 
 def _shape_bytes(shape: tuple[int, ...]) -> bytes:
