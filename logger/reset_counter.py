@@ -40,11 +40,16 @@ class ResetCounter:
         """Counts the next steps, whether they are recorded or not."""
         self._steps += count
 
+    def chain(self) -> ResetChain | None:
+        """The position of an episode that begins now; None if there was no seed yet."""
+        if self._seed is None:
+            return None
+        return ResetChain(self._instance, self._seeded_reset, self._seed, self._resets, self._steps)
+
     def provenance(self) -> dict[str, Any]:
         """The provenance entry of an episode that begins now; empty if there was no seed yet."""
-        if self._seed is None:
-            return {}
-        return ResetChain(self._instance, self._seeded_reset, self._seed, self._resets, self._steps).provenance()
+        chain = self.chain()
+        return {} if chain is None else chain.provenance()
 
 
 class ResetCounters:
@@ -68,6 +73,10 @@ class ResetCounters:
     def step(self, which: np.ndarray) -> None:
         """Counts a step of those that `[count]` bool selects."""
         self._steps += which
+
+    def chain(self, index: int) -> ResetChain | None:
+        """As `ResetCounter.chain`, of one of them."""
+        return self._pass_on(index).chain()
 
     def provenance(self, index: int) -> dict[str, Any]:
         """Returns the provenance of one environment, as `ResetCounter.provenance` does."""

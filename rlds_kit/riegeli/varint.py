@@ -22,6 +22,12 @@ def encode(value: int) -> bytes:
     """
     if 0 <= value < 128:
         return _SINGLE_BYTES[value]
+    if 0 <= value < 1 << 14:  # without a loop: sizes and positions in small files
+        return bytes((value & 127 | 128, value >> 7))
+    if 0 <= value < 1 << 21:
+        return bytes((value & 127 | 128, value >> 7 & 127 | 128, value >> 14))
+    if 0 <= value < 1 << 28:
+        return bytes((value & 127 | 128, value >> 7 & 127 | 128, value >> 14 & 127 | 128, value >> 21))
     if not 0 <= value < 1 << 64:
         raise ValueError(f"a varint holds 0 to 2**64 - 1, got {value}")
     out = bytearray()

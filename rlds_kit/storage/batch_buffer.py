@@ -5,6 +5,7 @@ separates them when it makes blocks.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from rlds_kit.storage.buffer import stored
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey, Leaves
 
+_FEW_BYTES: Final = 1 << 22
+"""Up to this size the values of all lanes are copied at once: one lane at a time takes longer, but less memory."""
 Places = np.ndarray
 """`[lanes]` int64, the number of rows of each lane: where its next row goes."""
 
@@ -87,10 +90,19 @@ class _Values:
       present: `[capacity, lanes]` bool; None: every row has a value.
     """
 
-    __slots__ = ("array", "present")
+    __slots__ = ("_by_lane", "array", "present")
 
     def __init__(self, array: np.ndarray, present: np.ndarray | None) -> None:
         self.array, self.present = array, present
+        self._by_lane: np.ndarray | None = None
+
+    def of(self, lane: int, places: range) -> np.ndarray:
+        """The values of a lane, in one piece. Nothing can be added afterwards."""
+        if self.array.nbytes > _FEW_BYTES:
+            return np.ascontiguousarray(self.array[places.start : places.stop, lane])
+        if self._by_lane is None:
+            self._by_lane = np.ascontiguousarray(self.array.swapaxes(0, 1))
+        return self._by_lane[lane, places.start : places.stop]
 
 
 class _Side:
@@ -147,13 +159,12 @@ class _Side:
         """The columns of some rows; `first_row` is the number of the first one."""
         every = np.arange(first_row, first_row + len(places))
         for key, values in self.values.items():
-            rows, found = every, values.array[places.start : places.stop, lane]
+            rows, found = every, values.of(lane, places)
             if values.present is not None:
                 present = values.present[places.start : places.stop, lane]
                 if not present.all():
                     rows, found = rows[present], found[present]
-            found = np.ascontiguousarray(found)
-            others = [each for each in self._others.get(key, {}).get(lane, ()) if each[0] in places]
+            others = self._others and [each for each in self._others.get(key, {}).get(lane, ()) if each[0] in places]
             if others:
                 moved = [(place - places.start + first_row, value) for place, value in others]
                 yield _merged(key, [*zip(rows.tolist(), found, strict=True), *moved])

@@ -29,6 +29,9 @@ _MIN_SAMPLE_ROWS: Final = 4
 _SMALL_ROW: Final = 256
 """Below this size one comparison of all bytes is faster than one for each row."""
 
+_FEW_BYTES: Final = 1 << 11
+"""Up to this size one comparison of `bytes` is fastest, whatever the rows."""
+
 
 class Choice(NamedTuple):
     """How to compress a column."""
@@ -136,6 +139,9 @@ def _readable(choice: Choice, rows: Rows, shape: Shape) -> Choice:
 
 
 def _all_equal(rows: Rows) -> bool:
+    if rows.nbytes <= _FEW_BYTES:
+        plain = rows.tobytes()
+        return plain == plain[: rows.shape[1]] * len(rows)
     if rows[0].tobytes() != rows[-1].tobytes():  # nearly always, unless all are equal: the fastest comparison
         return False
     if rows.shape[1] < _SMALL_ROW:
