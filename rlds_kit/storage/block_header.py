@@ -24,7 +24,7 @@ def head(episode_id: bytes, rows: range) -> bytes:
 
 
 @functools.lru_cache(maxsize=4096)
-def layout(  # noqa: PLR0913, PLR0917  the fields of the message
+def layout(
     key: ColumnKey,
     first_row: int,
     count: int,
