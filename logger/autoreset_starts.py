@@ -1,14 +1,14 @@
 """The first records of episodes that autoresets begin: those of an environment differ in a few numbers only."""
 
 import time
-import uuid
+from typing import NamedTuple
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.reset_chain import RESET_CHAIN
 from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.vector_result import start_provenance
 from rlds_kit.spec import value
-from rlds_kit.storage.episode_messages import start_message
+from rlds_kit.storage.episode_messages import new_id, start_message
 
 
 class AutoresetStarts:
@@ -25,7 +25,7 @@ class AutoresetStarts:
 
     def __init__(self, resets: ResetCounters) -> None:
         self._resets = resets
-        self._known: dict[int, tuple[tuple[str, int] | None, pb.EpisodeStart]] = {}
+        self._known: dict[int, _Known] = {}
 
     def start(self, lane: int) -> pb.EpisodeStart:
         """The start of an episode of an environment that begins now.
@@ -36,19 +36,46 @@ class AutoresetStarts:
         chain = self._resets.chain(lane)
         key = None if chain is None else chain.key
         known = self._known.get(lane)
-        if known is None or known[0] != key:
+        if known is None or known.key != key:
             first = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
-            known = self._known[lane] = key, first
+            known = self._known[lane] = _Known(key, first, *_places(first))
         start = pb.EpisodeStart()
-        start.CopyFrom(known[1])
-        start.episode_id, start.started_unix_ns = uuid.uuid4().bytes, time.time_ns()
+        start.CopyFrom(known.start)
+        start.episode_id, start.started_unix_ns = new_id(), time.time_ns()
         if chain is not None:
-            entries = _item(start.provenance.dict, RESET_CHAIN).dict
-            _item(entries, "resets").integer, _item(entries, "steps").integer = chain.resets, chain.steps
+            entries = start.provenance.dict.value[known.chain].dict.value
+            entries[known.resets].integer, entries[known.steps].integer = chain.resets, chain.steps
         return start
 
 
-def _item(entries: pb.Entries, name: str) -> pb.Value:
-    """The last item of this name, which is usually near the end."""
+class _Known(NamedTuple):
+    """An encoded start of a chain.
+
+    Attributes:
+      key: of the chain; None: there was no seed yet.
+      start: of one of its episodes.
+      chain: the place of the chain among the items of the provenance.
+      resets: the place of the number of resets in the chain.
+      steps: likewise.
+    """
+
+    key: tuple[str, int] | None
+    start: pb.EpisodeStart
+    chain: int
+    resets: int
+    steps: int
+
+
+def _places(start: pb.EpisodeStart) -> tuple[int, int, int]:
+    """Where the chain is, and its numbers of resets and steps; if there is none, of no meaning."""
+    provenance = start.provenance.dict
+    chain = _place(provenance, RESET_CHAIN)
+    if chain < 0:
+        return -1, -1, -1
+    entries = provenance.value[chain].dict
+    return chain, _place(entries, "resets"), _place(entries, "steps")
+
+
+def _place(entries: pb.Entries, name: str) -> int:
     key = value.encode_text(name)
-    return next(entries.value[at] for at in range(len(entries.key) - 1, -1, -1) if entries.key[at].text == key)
+    return next((at for at, each in enumerate(entries.key) if each.text == key), -1)

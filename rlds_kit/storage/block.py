@@ -64,15 +64,15 @@ def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: Filt
       block: its columns.
       choose: chooses the filters, and remembers earlier choices.
     """
-    offset, payloads, header = 0, [], [block_header.head(episode_id, rows)]
+    offset, payloads, header = 0, list[bytes | memoryview](), [block_header.head(episode_id, rows)]
     for column in block:
         packed = columns.pack(column, choose)
         payload, shape = packed.payload, None if column.shapes is not None else column.values.shape[1:]
         lead = _PAYLOAD_TAG + varint.encode(len(payload))
         offset += len(lead)
-        is_partial = len(column.rows) != packed.count
+        is_partial = len(column.rows) != packed.covered
         fields = block_header.layout(
-            column.key, packed.first_row, packed.count, is_partial, shape, packed.filter, packed.codec
+            column.key, packed.first_row, packed.covered, is_partial, shape, packed.filter, packed.codec
         )
         checksum = xxhash.xxh3_64_intdigest(payload).to_bytes(8, "little")
         header.append(block_header.entry(fields, offset, len(payload), packed.decoded_length, checksum))

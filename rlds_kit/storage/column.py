@@ -84,7 +84,7 @@ class Packed(NamedTuple):
 
     Attributes:
       first_row: the row of its first value.
-      count: rows that it covers.
+      covered: rows that it covers.
       filter: a number of `Filter`.
       codec: a number of `Codec`.
       decoded_length: of the payload without compression.
@@ -92,7 +92,7 @@ class Packed(NamedTuple):
     """
 
     first_row: int
-    count: int
+    covered: int
     filter: int
     codec: int
     decoded_length: int
@@ -107,8 +107,8 @@ def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
         kind=column.key.kind,  # type: ignore[arg-type]  # the stub wants its own enum class
         dtype="" if column.key.dtype is None else dtypes.name_of(column.key.dtype, column.key.path),
         first_row=packed.first_row,
-        count=packed.count,
-        partial=len(column.rows) != packed.count,
+        count=packed.covered,
+        partial=len(column.rows) != packed.covered,
         rank=column.key.rank,
         ragged=column.shapes is not None,
         shape=() if column.shapes is not None else column.values.shape[1:],

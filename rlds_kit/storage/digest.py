@@ -92,8 +92,9 @@ class _Shapes:
 
 
 class _Leaf:
-    """The three running hashes of one leaf. As long as rows follow each other and shapes are equal, only values are
-    hashed: nearly all leaves of short episodes need no more.
+    """The three running hashes of one leaf.
+
+    As long as rows follow each other and shapes are equal, only values are hashed: most leaves need no more.
     """
 
     __slots__ = ("_first", "_others", "_shape", "_stop", "_values")
@@ -117,29 +118,25 @@ class _Leaf:
         ):
             self._stop = stop
         else:
-            self._update_others(column)
+            rows_hash, shapes_hash = self._apart()
+            rows_hash.update(rows)
+            shapes_hash.update(column)
         if values.dtype.kind in _PLAIN_KINDS and values.flags.c_contiguous and not dtypes.is_big_endian(values.dtype):
             self._values.update(values.data)
         elif values.size:
             self._values.update(dtypes.little_endian(values).reshape(-1).view(np.uint8).data)
 
     def digest(self) -> bytes:
-        if self._others is None and self._stop - self._first > _CACHED_ROWS:
-            self._leave_simple()
-        if self._others is None:
+        if self._others is None and self._stop - self._first <= _CACHED_ROWS:
             return _digests_of_run(self._first, self._stop, self._shape) + self._values.digest()
-        rows, shapes = self._others
+        rows, shapes = self._apart()
         return rows.digest() + shapes.digest() + self._values.digest()
 
-    def _update_others(self, column: Column) -> None:
+    def _apart(self) -> tuple[_Rows, _Shapes]:
+        """The hashes of rows and shapes that need not be alike."""
         if self._others is None:
-            self._leave_simple()
-        assert self._others is not None
-        self._others[0].update(column.rows)
-        self._others[1].update(column)
-
-    def _leave_simple(self) -> None:
-        self._others = _Rows(self._first, self._stop), _Shapes(self._shape, self._stop - self._first)
+            self._others = _Rows(self._first, self._stop), _Shapes(self._shape, self._stop - self._first)
+        return self._others
 
 
 class EpisodeDigest:
@@ -160,7 +157,7 @@ class EpisodeDigest:
 
     def digest(self, start: pb.EpisodeStart, end: pb.EpisodeEnd | None) -> bytes:
         """16 bytes. `end` is None for an INCOMPLETE episode."""
-        parts = []
+        parts = list[bytes]()
         for identity in sorted(self._leaves):
             parts += (_head(identity), self._leaves[identity].digest())
         for message in (start.metadata, start.seed, start.options):

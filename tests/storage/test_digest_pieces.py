@@ -26,7 +26,9 @@ def _blocks(draw: st.DrawFn) -> list[Block]:
     """Blocks of rows, some with gaps."""
     found, at = list[Block](), draw(st.integers(0, 2))
     for _ in range(draw(st.integers(1, 5))):
-        steps = draw(st.one_of(st.integers(1, 6).map(lambda count: [1] * count), st.lists(st.integers(1, 3), max_size=6)))
+        steps = draw(
+            st.one_of(st.integers(1, 6).map(lambda count: [1] * count), st.lists(st.integers(1, 3), max_size=6))
+        )
         rows = [at := at + step for step in steps]
         if rows:
             found.append((rows, draw(st.sampled_from([0, 2, 2, 2, 3, None]))))
