@@ -1,7 +1,7 @@
 """Opens HDF5 files of other people's, and nothing that they point to."""
 
 import contextlib
-import functools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -14,13 +14,15 @@ _BROKEN: Final = (KeyError, ValueError, TypeError, RuntimeError, OSError, Overfl
 _TEXTS_AT_ONCE: Final = 256
 
 
-@functools.cache
 def library() -> Any:
     """The module h5py.
 
     Raises:
       MissingExtraError: it is not installed.
     """
+    known = sys.modules.get("h5py")
+    if known is not None:  # nearly always
+        return known
     with needs("compat"):
         import h5py
     return h5py
