@@ -15,7 +15,7 @@ from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 from rlds_kit.base.extras import MissingExtraError
-from rlds_kit.convert import hdf5, rlds_kit_dataset
+from rlds_kit.convert import rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.minari.columns import column, uniform
@@ -408,7 +408,6 @@ def test_missing_h5py_is_an_error_with_the_line_to_install_it(
 ) -> None:
     """The core does not need it."""
     samples.write(minari, "own-v0", spaces.Discrete(3), spaces.Discrete(2))
-    hdf5.library.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
     with pytest.raises(MissingExtraError, match="compat"):
         MinariReader(root / "own-v0")

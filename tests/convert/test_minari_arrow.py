@@ -16,7 +16,7 @@ import rlds_kit
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 from rlds_kit.base.extras import MissingExtraError
-from rlds_kit.convert import decoded_size, formats, parquet
+from rlds_kit.convert import decoded_size, formats
 from rlds_kit.convert.arrow_files import read_arrow, read_parquet
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.minari.reader import MinariReader
@@ -371,7 +371,6 @@ def test_missing_pyarrow_is_an_error_with_the_line_to_install_it(
 ) -> None:
     """The core does not need it."""
     source = table(tmp_path)
-    parquet.library.cache_clear()
     for name in ("pyarrow", "pyarrow.parquet", "pyarrow.compute"):
         monkeypatch.setitem(__import__("sys").modules, name, None)
     with pytest.raises(MissingExtraError, match="compat"):
