@@ -174,7 +174,7 @@ def _promise(title: str, name: str, ours: list[dict[str, Any]], theirs: list[dic
 
 
 def _goal(title: str, name: str) -> tuple[int, int | None]:
-    """The times of the peer's speed, and of its bytes at most: TFDS's own tensors, which are not compressed, have none."""
+    """Times the peer's speed, and of its bytes at most: not of TFDS's own tensors, which are not compressed."""
     if NAMES["none"] not in name:
         return SPEED, 1
     return (1 if title.startswith("steps one by one") else SPEED), None
