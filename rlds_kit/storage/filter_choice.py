@@ -41,6 +41,8 @@ class Choice(NamedTuple):
 
 STORED: Final = Choice(pb.IDENTITY, NO_LEVEL)
 """Neither filtered nor compressed."""
+REPEATED: Final = Choice(pb.REPEAT, FAST_LEVEL)
+"""One row stands for all."""
 PREDICTION: Final = Choice(pb.PREDICT, NOISE_LEVEL)
 SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
 
@@ -62,7 +64,7 @@ class FilterChoice:
     def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         """The choice for `rows`, `[n, bytes]`, n >= 1, each a value of a dtype and shape."""
         if _all_equal(rows):
-            return Choice(pb.REPEAT, FAST_LEVEL)
+            return REPEATED
         choice, left = self._chosen.get(key, (None, 0))
         if choice is None or left == 0:
             choice, left = self._try(key, rows, dtype, shape), self.TRY_EVERY
