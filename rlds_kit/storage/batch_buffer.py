@@ -98,11 +98,12 @@ class _Values:
 
     def of(self, lane: int, places: range) -> np.ndarray:
         """The values of a lane, in one piece. Nothing can be added afterwards."""
-        if self.array.nbytes > _FEW_BYTES:
-            return np.ascontiguousarray(self.array[places.start : places.stop, lane])
-        if self._by_lane is None:
-            self._by_lane = np.ascontiguousarray(self.array.swapaxes(0, 1))
-        return self._by_lane[lane, places.start : places.stop]
+        by_lane = self._by_lane
+        if by_lane is None:
+            if self.array.nbytes > _FEW_BYTES:
+                return np.ascontiguousarray(self.array[places.start : places.stop, lane])
+            by_lane = self._by_lane = np.ascontiguousarray(self.array.swapaxes(0, 1))
+        return by_lane[lane, places.start : places.stop]
 
 
 class _Side:

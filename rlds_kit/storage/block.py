@@ -74,7 +74,7 @@ def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: Filt
         fields = block_header.layout(
             column.key, packed.first_row, packed.covered, is_partial, shape, packed.filter, packed.codec
         )
-        checksum = xxhash.xxh3_64_intdigest(payload).to_bytes(8, "little")
+        checksum = xxhash.xxh3_64_digest(payload)[::-1]  # big-endian, and little-endian on disk
         header.append(block_header.entry(fields, offset, len(payload), packed.decoded_length, checksum))
         offset += len(payload)
         payloads += (lead, payload)

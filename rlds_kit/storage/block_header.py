@@ -64,15 +64,13 @@ def entry(fields: bytes, offset: int, length: int, decoded_length: int, xxh3: by
       decoded_length: likewise.
       xxh3: 8 bytes, little-endian.
     """
-    parts = [fields, b"\x60", varint.encode(offset)]  # the first payload has an offset too, of its own tag and length
-    if length:
-        parts += (b"\x68", varint.encode(length))
-    if decoded_length:
-        parts += (b"\x70", varint.encode(decoded_length))
-    if any(xxh3):
-        parts += (_XXH3_TAG, xxh3)
-    data = b"".join(parts)
-    return b"".join((_COLUMNS_TAG, varint.encode(len(data)), data))
+    size, decoded = varint.encode(length), varint.encode(decoded_length)
+    if length and decoded_length and any(xxh3):  # nearly always; protobuf leaves out what is zero
+        tail = b"".join((b"\x60", varint.encode(offset), b"\x68", size, b"\x70", decoded, _XXH3_TAG, xxh3))
+    else:
+        tail = _field(12, offset) + _field(13, length) + _field(14, decoded_length)
+        tail += _XXH3_TAG + xxh3 if any(xxh3) else b""
+    return b"".join((_COLUMNS_TAG, varint.encode(len(fields) + len(tail)), fields, tail))
 
 
 def _field(number: int, value: int) -> bytes:

@@ -50,6 +50,8 @@ class _Chosen(NamedTuple):
 
 STORED: Final = Choice(pb.IDENTITY, NO_LEVEL)
 """Neither filtered nor compressed."""
+REPEATED: Final = Choice(pb.REPEAT, FAST_LEVEL)
+"""One row stands for all."""
 PREDICTION: Final = Choice(pb.PREDICT, NOISE_LEVEL)
 SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
 
@@ -74,14 +76,14 @@ class FilterChoice:
     def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         """The choice for `rows`, `[n, bytes]`, n >= 1, each a value of a dtype and shape."""
         if _all_equal(rows):
-            return Choice(pb.REPEAT, FAST_LEVEL)
+            return REPEATED
         chosen = self._chosen.get(key)
         if chosen is None or chosen.left == 0:
             choice = self._try(key, rows, dtype, shape)
             is_confirmed = chosen is not None and chosen.choice == choice and rows.shape[1] <= LIGHT_ROW
             every = min(2 * chosen.every, self.TRY_LIGHT_EVERY) if chosen and is_confirmed else self.TRY_EVERY
             chosen = _Chosen(choice, every, every)
-        self._chosen[key] = chosen._replace(left=chosen.left - 1)
+        self._chosen[key] = _Chosen(chosen.choice, chosen.every, chosen.left - 1)
         return _readable(chosen.choice, rows, shape)
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
