@@ -65,11 +65,11 @@ class ArraysReader:
         self.losses: list[Loss] = []
         self._archive: Tree | None = None
         self._kept: Tree = {}
-        with self._opened() as tree:
-            rows = _count(path, tree)
-            if NEXT in tree and rows * bytes_of_row(tree[OBSERVATIONS]) <= _KEPT_BYTES:
-                self._kept = {OBSERVATIONS: mapped(lambda each: each[()], tree[OBSERVATIONS])}
-                tree = {**tree, **self._kept}
+        with self._opened() as stored:
+            rows = _count(path, stored)
+            if NEXT in stored and rows * bytes_of_row(stored[OBSERVATIONS]) <= _KEPT_BYTES:
+                self._kept = {OBSERVATIONS: mapped(lambda each: each[()], stored[OBSERVATIONS])}
+            tree = {**stored, **self._kept}
             self._steps = {name: each for name, each in steps_in(tree, rows).items() if each}
             self._ends = ends_of(path, tree, rows)
             declared = (name for name in (OBSERVATIONS, ACTIONS, REWARDS) if name in tree)

@@ -5,10 +5,12 @@ others finish, and on Ctrl-C it waits for all running tasks.
 """
 
 import contextlib
+import importlib
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, wait
@@ -41,6 +43,13 @@ def on_processes(workers: int | None = None) -> Iterator[Run]:
             worker.stop()
 
 
+@dataclass(frozen=True, slots=True)
+class _Modules:
+    """A message: names of modules to import."""
+
+    names: tuple[str, ...]
+
+
 class Worker:
     """A process, this end of its pipe, and the part that it works on."""
 
@@ -61,6 +70,11 @@ class Worker:
                 self.pipe.send((None if task is self._task else task, part))
             self._task = task
 
+    def prepare(self, modules: Sequence[str]) -> None:
+        """Lets the process import modules before it gets its first part."""
+        with contextlib.suppress(OSError):  # `receive` reports that the process died
+            self.pipe.send(_Modules(tuple(modules)))
+
     def receive(self) -> Any:  # int or Outcome
         """Receives a message.
 
@@ -80,7 +94,7 @@ class Worker:
     def stop(self) -> None:
         """Ends the process, also in the middle of a task."""
         self.pipe.close()
-        if self.parts:
+        if self.parts or self._task is None:  # it may still be starting
             self._process.terminate()
         self._process.join()
 
@@ -144,6 +158,11 @@ def _work(pipe: "Connection[Any, Any]") -> None:
     task: Any = None
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
-            given, part = pipe.recv()
+            message = pipe.recv()
+            if isinstance(message, _Modules):
+                for name in message.names:
+                    importlib.import_module(name)
+                continue
+            given, part = message
             task = task if given is None else given
             pipe.send(notifying(pipe.send, partial(attempt, task), part))

@@ -19,14 +19,22 @@ from rlds_kit.base.executor.run import Notify, Outcome, P, R, Run, notifying
 
 
 @contextlib.contextmanager
-def on_this_and_processes(workers: int) -> Iterator[Run]:
+def on_this_and_processes(workers: int, modules: Sequence[str] = ()) -> Iterator[Run]:
     """An executor of so many processes, of which this one is the first; what kills it, kills the caller.
 
     The others are as those of `on_processes`.
+
+    Args:
+      workers: processes, this one among them.
+      modules: what the tasks need. The others start, and import these, when the context is entered; without modules
+        they start when there is work for them.
     """
     pool: list[Worker] = []
     try:
-        yield partial(_run, pool, positive("workers", workers) - 1)
+        for _ in range(positive("workers", workers) - 1 if modules else 0):
+            pool.append(Worker())
+            pool[-1].prepare(modules)
+        yield partial(_run, pool, workers - 1)
     finally:
         for worker in pool:
             worker.stop()

@@ -1,6 +1,7 @@
 """Tasks that run in this process and in others at the same time."""
 
 import os
+import sys
 import time
 from contextlib import closing
 
@@ -55,6 +56,22 @@ def test_one_worker_is_this_process() -> None:
     for workers, parts in ((1, 5), (4, 1)):
         with on_this_and_processes(workers) as run:
             assert {process for _, process in run(_square, range(parts))} == {os.getpid()}
+
+
+def _loaded(_: int) -> tuple[int, bool]:
+    time.sleep(0.02)
+    return os.getpid(), "wave" in sys.modules
+
+
+def test_modules_are_imported_before_there_is_work() -> None:
+    """By the others alone; nothing waits for processes that get no work."""
+    with on_this_and_processes(2, ["wave"]) as run:
+        found = set[tuple[int, bool]]()
+        while len(found) < 2:
+            found |= set(run(_loaded, range(20)))
+    assert {(process == os.getpid(), is_loaded) for process, is_loaded in found} == {(True, False), (False, True)}
+    with on_this_and_processes(3, ["wave"]) as run:
+        assert list(run(_loaded, [0])) == [(os.getpid(), False)]
 
 
 def test_a_process_that_died_interrupts_the_others() -> None:
