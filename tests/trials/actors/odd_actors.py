@@ -172,3 +172,12 @@ class Heeding(Right):
 
     def given(self) -> Any:
         return int(2 * self.heard) % 2
+
+
+class SilentTogether(Right):
+    """Does not answer, for all trials at once."""
+
+    @classmethod
+    def act_batch(cls, actors: Sequence[Self], *given: Any) -> list[int]:
+        time.sleep(120)
+        return [1] * len(actors)

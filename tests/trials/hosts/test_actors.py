@@ -97,8 +97,9 @@ def test_g7_a_process_that_dies_or_hangs_ends_its_trial_and_no_other(name: str, 
     assert sorted(episode.length for episode in rlds_kit.open(tmp_path).episodes) == [2, 2, 4, 4, 4]
 
 
-def test_g7_the_process_of_an_actor_that_hangs_is_not_used_again() -> None:
-    silent = corridor(odd("Silent"), answer_seconds=1.0)
+@pytest.mark.parametrize("name", ["Silent", "SilentTogether"])
+def test_g7_the_process_of_an_actor_that_hangs_is_not_used_again(name: str) -> None:
+    silent = corridor(odd(name), answer_seconds=1.0)
     trials = list(run_trials([silent] * 2, parallel=1, start_seconds=20.0))
     assert [trial.reason for trial in trials] == ["player gave no action in time"] * 2
 
