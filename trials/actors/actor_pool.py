@@ -78,12 +78,21 @@ class _Home:
     def __init__(self, implementation: Implementation, place: _Place) -> None:
         self.implementation, self.place = implementation, place
         self.loaded: Loaded | None = None
-        self.seated = 0
+        self.seated, self.is_retired = 0, False
 
     @property
     def is_free(self) -> bool:
         """Whether there is room for an actor."""
-        return self.place.is_alive and self.loaded is not None and (self.loaded.is_batched or not self.seated)
+        if self.loaded is None or self.is_retired or not self.place.is_alive:
+            return False
+        return self.loaded.is_batched or not self.seated
+
+    def leave(self, *, is_stuck: bool) -> None:
+        """An actor is gone; a place where one did not answer gets no other, and ends with its last."""
+        self.seated -= 1
+        self.is_retired = self.is_retired or is_stuck
+        if self.is_retired and not self.seated:
+            self.place.kill("its trial is over, and it did not answer")
 
 
 class SeatedActor:
@@ -100,7 +109,6 @@ class SeatedActor:
         self._home, self._number = home, number
         self.implementation, self.version = home.implementation.name, loaded.version
         self.learns, self.is_amended = loaded.learns, loaded.is_amended
-        self._is_shared = loaded.is_batched
         self._is_busy = False
 
     async def act(self, observation: Any, reward: float | None, messages: tuple[Text, ...], news: News) -> Acted:
@@ -141,10 +149,8 @@ class SeatedActor:
         return failure
 
     def leave(self) -> None:
-        """Makes room; kills the process of an actor that does not answer, unless others share it."""
-        if self._is_busy and not self._is_shared:
-            self._home.place.kill("its trial is over, and it did not answer")
-        self._home.seated -= 1
+        """Makes room, also where the actor does not answer."""
+        self._home.leave(is_stuck=self._is_busy)
 
     async def _request(self, request: Request) -> Answer:
         if self._is_busy:

@@ -74,7 +74,9 @@ def test_r22_images_of_the_observation_are_views_and_change_nothing(tmp_path: Pa
                 for camera in (2, 1, 2):
                     await client.send("camera", n=camera)
                 await client.until(lambda me: grey(me) == 201)
-                assert (await observer.next_of("look", len(observer.said) - 1))["camera"] == 2
+                await observer.until(
+                    lambda me: [each["camera"] for each in me.said if each["type"] == "look"] == [1, 2, 1, 2]
+                )
                 async with entered(served.url, "a:ida:look") as late:
                     assert (await late.next_of("welcome"))["camera"] == 2
                 await client.send("resume")

@@ -120,8 +120,12 @@ class Learning(Right):
 
     def learn(self, experience: Experience) -> None:
         before, after = (None if each is None else each.tolist() for each in (experience[0], experience[3]))
-        self.learnt.append([before, experience.action, experience.reward, after, experience.terminated])
+        action, reward, _, is_over, _, is_default = experience[1:]
+        self.learnt.append([before, action, reward, after, is_over, is_default])
         Path(self.info.config["file"]).write_text(json.dumps(self.learnt), "utf-8")
+
+    def given(self) -> Any:
+        return self.info.config.get("second", 1) if self.is_time else 1
 
     def amended(self, step: int, value: float) -> None:
         self.learnt.append([step, value])
@@ -172,3 +176,12 @@ class Heeding(Right):
 
     def given(self) -> Any:
         return int(2 * self.heard) % 2
+
+
+class SilentTogether(Right):
+    """Does not answer, for all trials at once."""
+
+    @classmethod
+    def act_batch(cls, actors: Sequence[Self], *given: Any) -> list[int]:
+        time.sleep(120)
+        return [1] * len(actors)

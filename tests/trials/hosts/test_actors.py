@@ -97,8 +97,9 @@ def test_g7_a_process_that_dies_or_hangs_ends_its_trial_and_no_other(name: str, 
     assert sorted(episode.length for episode in rlds_kit.open(tmp_path).episodes) == [2, 2, 4, 4, 4]
 
 
-def test_g7_the_process_of_an_actor_that_hangs_is_not_used_again() -> None:
-    silent = corridor(odd("Silent"), answer_seconds=1.0)
+@pytest.mark.parametrize("name", ["Silent", "SilentTogether"])
+def test_g7_the_process_of_an_actor_that_hangs_is_not_used_again(name: str) -> None:
+    silent = corridor(odd(name), answer_seconds=1.0)
     trials = list(run_trials([silent] * 2, parallel=1, start_seconds=20.0))
     assert [trial.reason for trial in trials] == ["player gave no action in time"] * 2
 
@@ -183,10 +184,19 @@ def test_g15_learners_get_each_step_and_each_new_aggregate(is_here: bool, tmp_pa
     setup = pennies(odd("Learning", config={"file": str(file)}), odd("Judging"))
     assert played(setup, is_here=is_here).status is Status.COMPLETED
     learnt = json.loads(file.read_text("utf-8"))
-    experiences = [each for each in learnt if len(each) == 5]
+    experiences = [each for each in learnt if len(each) == 6]
     assert [(each[1], each[4]) for each in experiences] == [(1, False), (1, False), (1, False), (1, True)]
     assert all(before[3] == after[0] for before, after in itertools.pairwise(experiences))
     assert [each for each in learnt if len(each) == 2] == [[1, 2.0], [1, 2.5]]
+
+
+def test_learners_are_told_which_action_was_the_default_one(tmp_path: Path) -> None:
+    """It is what was done, and not what the actor gave."""
+    file = tmp_path / "learnt.json"
+    config = {"file": str(file), "second": 99}
+    assert played(corridor(odd("Learning", config=config, is_required=False, default_action=0))).steps == 5
+    learnt = json.loads(file.read_text("utf-8"))
+    assert [(each[1], each[5]) for each in learnt] == [(1, False), (0, True), (1, False), (1, False), (1, False)]
 
 
 def test_actors_that_act_together_share_a_process(tmp_path: Path) -> None:

@@ -31,8 +31,13 @@ from tests.trials.hosts.running import CORRIDOR, PENNIES, corridor, odd, pennies
 
 @pytest.mark.parametrize(
     ("make", "actors"),
-    [(corridor, ["random"]), (pennies, [odd("Talking"), "random"]), (pennies, [odd("Heeding"), odd("Judging")])],
-    ids=["one", "talking", "judged"],
+    [
+        (corridor, ["random"]),
+        (pennies, [odd("Talking"), "random"]),
+        (pennies, [odd("Heeding"), odd("Judging")]),
+        (pennies, [odd("Judging"), odd("Heeding")]),
+    ],
+    ids=["one", "talking", "judged", "judging"],
 )
 def test_the_same_seed_and_script_give_the_same_recording_here_and_in_processes(
     make: Any, actors: list[Any], tmp_path: Path
