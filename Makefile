@@ -1,4 +1,4 @@
-# Every verb makes what it needs in .venv. Choose an interpreter with `make test PYTHON=python3.12`.
+# Every target makes what it needs in .venv. Choose an interpreter with `make test PYTHON=python3.12`.
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
 	$$p -c '$(USABLE)' 2>/dev/null && echo $$p && break; done)
@@ -7,21 +7,22 @@ PYTEST_FLAGS ?= -n auto --maxprocesses 8
 # Exact versions of all packages. `make test CONSTRAINTS=` takes the newest instead.
 CONSTRAINTS ?= constraints.txt
 PIP_INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check $(addprefix --constraint ,$(CONSTRAINTS))
-# Tests of what is chosen where a module is imported: the C extension, or its twin in Python. All others of both take
-# turns in one run, such as those of the container.
+# A module that chooses between a C extension and its Python twin chooses when it is imported. These tests run once for
+# each of them; other tests, such as those of the container, use both in one run.
 PURE_TESTS := $(addprefix tests/,test_golden.py layers/test_golden.py storage/test_filters.py)
 
 # The stamps carry a checksum of all that an installation depends on, so a stale or moved .venv is made anew.
-SOURCES := setup.py pyproject.toml rlds_kit/_version.py $(CONSTRAINTS) $(wildcard rlds_kit/*/_*.c trials/frames/_*.c)
+C_SOURCES := $(sort $(wildcard $(foreach folder,rlds_kit/* trials/frames,$(folder)/*.c $(folder)/*.h)))
+SOURCES := setup.py pyproject.toml rlds_kit/_version.py $(CONSTRAINTS) $(C_SOURCES)
 KEY := $(shell { pwd; $(PYTHON) -VV; cat $(SOURCES); } 2>&1 | cksum | cut -d ' ' -f 1)
 RUN := .venv/bin/python
 
 .PHONY: help demo test test-all lint docs bench clean
 
-help:  ## list the verbs
+help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile
 
-demo: .venv/$(KEY).demo  ## record Atari episodes, verify them, serve them through tfds.load, draw them
+demo: .venv/$(KEY).demo  ## record Atari episodes, verify them, serve them through tfds.load, plot them
 	$(RUN) examples/demo.py
 
 test: .venv/$(KEY).dev  ## run the tests; those of the filters also on their pure-Python twins
@@ -46,7 +47,7 @@ docs: .venv/$(KEY).dev  ## build the documentation site in site/; a broken link 
 bench: .venv/$(KEY).dev  ## measure recording against its peers, side by side
 	$(RUN) benchmarks/record.py
 
-clean:  ## remove .venv and everything else that the verbs and tools made
+clean:  ## remove .venv and everything else that targets and tools made
 	rm -rf .venv build dist site *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache rlds_kit/*/_*.so trials/frames/_*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -98,7 +98,7 @@ extras["beam"] = [*extras["tfds"], "apache-beam>=2.72,<3"]
 extras["ray"] = [*extras["tfds"], "ray>=2.50"]
 extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30"]
 extras["all"] = sorted({requirement for requirements in extras.values() for requirement in requirements})
-extras["dev"] = [  # seconds to install: checks of style, and the tests of the core
+extras["dev"] = [  # seconds to install: checks of style, and the light tests (`.ci/run`)
     "hypothesis>=6.131",
     "mypy>=1.15",
     "pytest>=8.3",
@@ -127,7 +127,7 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "dill",  # which tfds.testing needs and forgets
     "httpx",
     "httpx2",  # which Starlette's client for tests is made with
-    "import-linter>=2.8",  # floors; it wants a newer Rich than the core does
+    "import-linter>=2.8",  # floors; it requires a newer Rich than rlds_kit does
     "ipykernel",  # notebooks are executed by the tests
     "minari>=0.5.4",  # its own storage writes and reads what conversions are tested with
     "ml_dtypes",

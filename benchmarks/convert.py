@@ -6,8 +6,9 @@
 
 One recording, made with rlds_kit's logger, is written in every format: by `rlds-kit convert`, as HDF5 and NPZ of D4RL's
 layout, and by TFDS. Megabytes are those of the steps before compression, so that formats compare. Imports are not
-counted. Every conversion of ours compares what it wrote with what it read, and syncs it; no peer does, and TFDS's loop
-writes nothing. Inputs are kept below --workdir.
+counted, but for those of the second worker. Every conversion of ours compares what it wrote with what it read, and
+syncs it; no peer does, and TFDS's loop writes nothing. Of vectors, what takes long gets fewer steps, see `SHARES`.
+Inputs are kept below --workdir.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import re
 import statistics
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,6 +64,16 @@ PEERS: Final = {
 }
 """What comes nearest to a copy by the package of a format; EnvLogger and LeRobot need environments of their own."""
 
+SHARES: Final = {"before": 5, "from ours": 5, "tfds": 50}
+"""Ways that are so slow that they get only this part of the vectors; their MB/s do not depend on how many there are."""
+COLUMNS: Final = {
+    "mb_per_s": "MB/s",
+    "seconds": "seconds",
+    "cpu_s": "CPU seconds",
+    "cores": "cores",
+    "peak_mib": "peak MiB",
+}
+
 Results = dict[str, dict[str, list[dict[str, Any]]]]
 
 
@@ -75,12 +86,14 @@ class Way:
       way: what the player is told to do.
       files: that are read, a folder or file of the input.
       options: for the player.
+      share: it gets the steps of the input divided by this, if they are vectors.
     """
 
     name: str
     way: str
     files: str
     options: tuple[str, ...] = ()
+    share: int = 1
 
 
 def ways(before: Path | None) -> Iterator[Way]:
@@ -91,11 +104,13 @@ def ways(before: Path | None) -> Iterator[Way]:
             options = ("--source", source, "--to", OURS, "--workers", str(workers))
             yield Way(_title(name, workers), "convert", _files(name), options)
             if before is not None and workers == 1:
-                yield Way(_title(name, 1) + BEFORE, "convert", _files(name), (*options, "--root", str(before)))
+                rooted = (*options, "--root", str(before))
+                yield Way(_title(name, 1) + BEFORE, "convert", _files(name), rooted, SHARES["before"])
         if name in PEERS:
-            yield Way(PEERS[name].title, PEERS[name].way, _files(name))
+            yield Way(PEERS[name].title, PEERS[name].way, _files(name), (), SHARES.get(PEERS[name].way, 1))
     for name in WRITTEN:
-        yield Way(f"rlds_kit to {name}, 1 worker", "convert", "recording", ("--source", OURS, "--to", name))
+        options = ("--source", OURS, "--to", name)
+        yield Way(f"rlds_kit to {name}, 1 worker", "convert", "recording", options, SHARES["from ours"])
 
 
 def _title(name: str, workers: int) -> str:
@@ -115,18 +130,20 @@ def _files(name: str) -> str:
 def main() -> None:
     """Measures, and prints Markdown or JSON; what it is doing goes to standard error."""
     arguments = _arguments()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # workers load what is compiled, as they do where it is installed
     results: Results = {}
     for given in _inputs(arguments.steps, quick=arguments.quick):
         if arguments.only not in given.title:
             continue
         _say(f"{given.title}: preparing")
-        folder = prepare(given, arguments.workdir.expanduser() / "pipelines")
-        step_bytes = _step_bytes(folder)
+        chosen = [each for each in ways(arguments.before) if re.search(arguments.way, each.name)]
+        workdir = arguments.workdir.expanduser() / "pipelines"
+        folders = {share: prepare(_part(given, share), workdir) for share in sorted({each.share for each in chosen})}
         for number in range(arguments.rounds):
-            chosen = [each for each in ways(arguments.before) if re.search(arguments.way, each.name)]
             for way in chosen[:: 1 if number % 2 == 0 else -1]:
+                folder = folders[way.share]
                 result = _run(HERE / "convert_side" / "play.py", way.way, _source(folder / way.files), *way.options)
-                result["mb_per_s"] = result["steps"] * step_bytes / result["seconds"] / 1e6
+                result["mb_per_s"] = result["steps"] * _step_bytes(folder) / result["seconds"] / 1e6
                 _say(f"{given.title}, round {number + 1}: {way.name}: {result['mb_per_s']:,.0f} MB/s")
                 results.setdefault(given.title, {}).setdefault(way.name, []).append(result)
     report = _report(results, arguments.rounds)
@@ -138,6 +155,11 @@ def main() -> None:
 def _inputs(steps: int, *, quick: bool) -> Iterator[Input]:
     yield Input("210 x 160 x 3 Atari frames", "ale", 100 if quick else 2_600)
     yield Input("17 floats", "vectors", 5_000 if quick else steps)
+
+
+def _part(given: Input, share: int) -> Input:
+    """The same with fewer steps; frames are few enough."""
+    return replace(given, steps=max(1_000, given.steps // share)) if given.kind == "vectors" else given
 
 
 def prepare(given: Input, workdir: Path) -> Path:
@@ -225,11 +247,9 @@ def _report(results: Results, rounds: int) -> str:
         f"- load average at the end: {os.getloadavg()[0]:.1f}",
     ]
     for title, played in results.items():
-        lines += ["", f"**{title}**:", "", row(("conversion", "MB/s", "seconds", "peak MiB")), row(["---"] * 4)]
+        lines += ["", f"**{title}**:", "", row(("conversion", *COLUMNS.values())), row(["---"] * (len(COLUMNS) + 1))]
         for name, one in played.items():
-            lines.append(
-                row([name, *(spread([each[key] for each in one]) for key in ("mb_per_s", "seconds", "peak_mib"))])
-            )
+            lines.append(row([name, *(spread([each[key] for each in one]) for key in COLUMNS)]))
         lines += ["", *_said(played)]
     return "\n".join(lines)
 
@@ -241,7 +261,12 @@ def _said(played: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
         two, before = played.get(_title(name, 2)), played.get(_title(name, 1) + BEFORE)
         peer = played.get(PEERS[name].title) if name in PEERS else None
         if one and two:
-            yield f"- {name}: two workers are {_ratio(two, one)} as fast as one"
+            cores = statistics.median(each["cores"] for each in two)
+            more = statistics.median(a["cpu_s"] / b["cpu_s"] for a, b in zip(two, one, strict=True))
+            yield (
+                f"- {name}: two workers are {_ratio(two, one)} as fast as one, with {more:.2f}x its CPU, on "
+                f"{cores:.2f} cores"
+            )
         if one and before:
             yield f"- {name}: {_ratio(one, before)} as fast as before"
         if one and peer:
@@ -259,9 +284,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small inputs")
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance floats")
     parser.add_argument("--way", default="", help="only what this regular expression finds, for instance arrays")
-    parser.add_argument("--steps", type=int, default=200_000, help="of 17 floats")
+    parser.add_argument("--steps", type=int, default=1_000_000, help="of 17 floats")
     parser.add_argument("--before", type=Path, help="another checkout of rlds_kit, to compare with")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
     parser.add_argument("--page", type=Path, help="also put the report into this page")
     parser.add_argument("--workdir", type=Path, default=cache, help=f"inputs, which are recorded once; {cache}")

@@ -25,19 +25,13 @@ from pipelines_side import inputs
 from pipelines_side.inputs import Input
 from side_by_side import machine, page
 from side_by_side.tables import row, short, spread
-from side_by_side.venvs import Peer, PeerMissingError, python_of
+from side_by_side.venvs import LANCE, TORCHRL, PeerMissingError, python_of
 
 HERE: Final = Path(__file__).parent
 BEGIN: Final = "<!-- begin: benchmarks/random_access.py -->"
 END: Final = "<!-- end: benchmarks/random_access.py -->"
 OURS: Final = "rlds_kit"
 SHUFFLED: Final = f'{OURS}, batches(shuffle="global")'
-LANCE: Final = Peer(
-    "lance", ("pylance==14.0.2", "h5py==3.14.0", "numpy>=2"), "", "import lance, h5py", "It needs a wheel of pylance."
-)
-TORCHRL: Final = Peer(
-    "torchrl", ("torchrl==0.14.1", "torch==2.13.0", "numpy>=2"), "", "import torchrl", "It needs PyTorch."
-)
 PEERS: Final = {"lance": LANCE, "hdf5": LANCE, "torchrl": TORCHRL}
 """The environment of each system besides ours."""
 
@@ -134,14 +128,14 @@ def prepare(given: Input, workdir: Path) -> Path:
     """Makes the input in all formats, unless it is there; returns its folder."""
     folder = inputs.make(given, workdir / "pipelines")
     if given.kind != "atari" and not (folder / "minari.hdf5").exists():
-        _run(python_of(LANCE, workdir), HERE / "random_access_side" / "write.py", folder)
+        _run(python_of(LANCE, workdir / "venvs"), HERE / "random_access_side" / "write.py", folder)
     return folder
 
 
 def _play(contest: Contest, system: System, folder: Path, workdir: Path) -> dict[str, Any]:
     peer = PEERS.get(system.player)
     try:
-        python = Path(sys.executable) if peer is None else python_of(peer, workdir)
+        python = Path(sys.executable) if peer is None else python_of(peer, workdir / "venvs")
     except PeerMissingError as error:
         raise SystemExit(f"{system.name}: {error}") from error
     player = HERE / "random_access_side" / "play.py"

@@ -16,19 +16,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
-from side_by_side import machine
+from side_by_side import machine, page
 from torch import nn
 from torch.distributions import Categorical, Normal
 
 ENVIRONMENTS = 64
 HORIZON = 128
 EPOCHS, MINIBATCHES = 4, 4
+BEGIN = "<!-- begin: benchmarks/training.py -->"
+END = "<!-- end: benchmarks/training.py -->"
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
 
 
@@ -134,6 +137,7 @@ def main() -> None:
     parser.add_argument("--env-id", default="CartPole-v1")
     parser.add_argument("--updates", type=int, default=30, help=f"of {HORIZON} steps of {ENVIRONMENTS} environments")
     parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--page", type=Path, help="also put the report into this page")
     parser.add_argument("--play", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.play is not None:
@@ -149,13 +153,21 @@ def main() -> None:
             hashes.add(result["weights"])
         ratios.append(found[True] / found[False])
         print(f"pair {number + 1}: {found[False]:.1f} s, recorded {found[True]:.1f} s", file=sys.stderr, flush=True)
+    report = "\n".join(_report(arguments.env_id, arguments.updates, ratios, len(hashes) == 1))
+    if arguments.page is not None:
+        page.insert(report, arguments.page, BEGIN, END)
+    print(report)
+
+
+def _report(env_id: str, updates: int, ratios: list[float], is_same: bool) -> Iterator[str]:
     ordered = sorted(ratios)
-    print(f"- machine: {machine.describe()}\n- load average at the end: {os.getloadavg()[0]:.1f}")
-    print(f"- {arguments.env_id}, {arguments.updates} updates of {HORIZON} x {ENVIRONMENTS} steps")
-    print(f"- time with a logger, of that without: median {statistics.median(ratios):.3f}, in {len(ratios)} pairs")
+    yield f"- machine: {machine.describe()}"
+    yield f"- load average at the end: {os.getloadavg()[0]:.1f}"
+    yield f"- {env_id}, {updates} updates of {HORIZON} x {ENVIRONMENTS} steps"
+    yield f"- time with a logger, of that without: median {statistics.median(ratios):.3f}, in {len(ratios)} pairs"
     if len(ratios) >= 9:  # the interval of the second to the second last holds the median with 97.9 % of 10 pairs
-        print(f"- interval of the median (sign test): {ordered[1]:.3f} to {ordered[-2]:.3f}")
-    print(f"- weights: {'the same in all runs' if len(hashes) == 1 else 'DIFFERENT'}")
+        yield f"- interval of the median (sign test): {ordered[1]:.3f} to {ordered[-2]:.3f}"
+    yield f"- weights: {'the same in all runs' if is_same else 'DIFFERENT'}"
 
 
 def _run(env_id: str, updates: int, folder: str) -> dict[str, Any]:

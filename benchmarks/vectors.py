@@ -16,17 +16,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from side_by_side import machine
+from side_by_side import machine, page
 from side_by_side.tables import row, short, spread
-from side_by_side.venvs import MINARI, Peer, PeerMissingError, python_of
+from side_by_side.venvs import CPPRB, MINARI, TORCHRL, PeerMissingError, python_of
 
 ROOT: Final = Path(__file__).parents[1]
 PLAYER: Final = Path(__file__).parent / "vectors_side" / "play.py"
-TORCHRL: Final = Peer("torchrl", ("torch==2.13.0", "torchrl", "numpy>=2"), "play.py", "import torchrl.data", "")
-CPPRB: Final = Peer("cpprb", ("cpprb", "numpy>=2"), "play.py", "import cpprb", "")
+BEGIN: Final = "<!-- begin: benchmarks/vectors.py -->"
+END: Final = "<!-- end: benchmarks/vectors.py -->"
 COLUMNS: Final = {
     "steps/s": "steps_per_s",
     "caller us/step": "caller_us",
@@ -38,7 +39,7 @@ Rounds = dict[str, list[dict[str, float]]]
 
 
 def main() -> None:
-    """Measures, and prints Markdown."""
+    """Measures, and prints Markdown; what it is doing goes to standard error."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workdir", type=Path, default=cache, help=f"for the peers' environments; {cache}")
@@ -47,20 +48,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--against", type=Path, help="another checkout, with its environment in .venv")
     parser.add_argument("--only", nargs="+", help="systems to measure; all if not given")
+    parser.add_argument("--page", type=Path, help="also put the report into this page")
     arguments = parser.parse_args()
     systems, missing = _systems(arguments.against, arguments.workdir.expanduser())
     if arguments.only:
         systems = {name: each for name, each in systems.items() if name in arguments.only}
-    print(f"- machine: {machine.describe()}\n- rounds: {arguments.rounds}, of {arguments.steps:,} steps")
-    for name, why in missing.items():
-        print(f"- {name} is left out: {why}")
+    lines = [f"- machine: {machine.describe()}", f"- rounds: {arguments.rounds}, of {arguments.steps:,} steps"]
+    lines += [f"- {name} is left out: {why}" for name, why in missing.items()]
     for environments in arguments.environments:
         found: Rounds = {name: [] for name in systems}
         for number in range(arguments.rounds):
             for name in list(systems)[:: 1 if number % 2 == 0 else -1]:
                 found[name].append(_play(*systems[name], environments, arguments.steps))
                 print(f"{environments} environments: {name}: {found[name][-1]}", file=sys.stderr, flush=True)
-        _report(environments, found)
+        lines += _report(environments, found)
+    report = "\n".join([*lines, "", f"Load average at the end: {os.getloadavg()[0]:.1f}."])
+    if arguments.page is not None:
+        page.insert(report, arguments.page, BEGIN, END)
+    print(report)
 
 
 def _systems(against: Path | None, workdir: Path) -> tuple[dict[str, tuple[Path, str, Path]], dict[str, str]]:
@@ -77,7 +82,7 @@ def _systems(against: Path | None, workdir: Path) -> tuple[dict[str, tuple[Path,
     missing = {}
     for title, peer in {"TorchRL LazyMemmapStorage": TORCHRL, "cpprb": CPPRB, "Minari, one at a time": MINARI}.items():
         try:
-            systems[title] = (python_of(peer, workdir), peer.name, ROOT)
+            systems[title] = (python_of(peer, workdir / "venvs"), peer.name, ROOT)
         except PeerMissingError as error:
             missing[title] = str(error)
     return systems, missing
@@ -95,16 +100,15 @@ def _play(python: Path, name: str, package: Path, environments: int, steps: int)
     return result
 
 
-def _report(environments: int, found: Rounds) -> None:
-    ratio = f"speed of {OURS}, times"
-    print(
-        f"\n**{environments} environments**\n\n{row(['system', *COLUMNS, ratio])}\n{row(['---'] * (len(COLUMNS) + 2))}"
-    )
+def _report(environments: int, found: Rounds) -> Iterator[str]:
+    yield from ("", f"**{environments} environments**", "")
+    yield row(["system", *COLUMNS, f"speed of {OURS}, times"])
+    yield row(["---"] * (len(COLUMNS) + 2))
     for name, rounds in found.items():
         cells = [spread([each[key] for each in rounds]) for key in COLUMNS.values()]
         ratios = [a["steps_per_s"] / b["steps_per_s"] for a, b in zip(found.get(OURS, rounds), rounds, strict=True)]
         between = f"{short(statistics.median(ratios))} ({short(min(ratios))} to {short(max(ratios))})"
-        print(row([name, *cells, between]), flush=True)
+        yield row([name, *cells, between])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The program `rlds-kit`: one command a file here, and those that the rooms bring.
+"""The program `rlds-kit`: its own commands, one in each module, and the commands that other rooms add.
 
 Nothing of a command is imported before it is called, so that `rlds-kit --help` is quick.
 """

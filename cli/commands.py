@@ -24,7 +24,7 @@ ROOM_MODULE: Final = "command"
 
 
 class Source(NamedTuple):
-    """Where a command is: the attribute of a module."""
+    """The place of a command: a module, and an attribute of it."""
 
     module: str
     attribute: str

@@ -1,4 +1,4 @@
-"""How the commands that edit datasets say what they did."""
+"""The output of the commands that edit datasets."""
 
 import contextlib
 from collections.abc import Iterator, Sequence

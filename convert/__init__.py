@@ -1,4 +1,4 @@
-"""Other people's recordings, read exactly: one module per format."""
+"""Reads and writes datasets of other formats, without changing a value: one module for each format."""
 
 from typing import TYPE_CHECKING, Final
 

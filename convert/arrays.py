@@ -44,6 +44,8 @@ _HDF5: Final = (".hdf5", ".h5", ".hdf")
 _NPZ: Final = ".npz"
 _STRETCH_BYTES: Final = 16 << 20
 """Bytes that are read at once; a longer episode is read whole."""
+_KEPT_BYTES: Final = 256 << 20
+"""Observations up to this size are kept: they are read to find where episodes end, and again as what they are."""
 _BROKEN: Final = (
     *(ValueError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, TypeError),
@@ -62,8 +64,12 @@ class ArraysReader:
         self.lossy: Mapping[str, str] = {}
         self.losses: list[Loss] = []
         self._archive: Tree | None = None
-        with self._opened() as tree:
-            rows = _count(path, tree)
+        self._kept: Tree = {}
+        with self._opened() as stored:
+            rows = _count(path, stored)
+            if NEXT in stored and rows * bytes_of_row(stored[OBSERVATIONS]) <= _KEPT_BYTES:
+                self._kept = {OBSERVATIONS: mapped(lambda each: each[()], stored[OBSERVATIONS])}
+            tree = {**stored, **self._kept}
             self._steps = {name: each for name, each in steps_in(tree, rows).items() if each}
             self._ends = ends_of(path, tree, rows)
             declared = (name for name in (OBSERVATIONS, ACTIONS, REWARDS) if name in tree)
@@ -79,7 +85,7 @@ class ArraysReader:
         return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
-        """By their number of rows."""
+        """Estimates the bytes of each episode from its number of rows."""
         after = self._ends.after
         return [length * self.size // after[-1] for length in np.diff(after, prepend=0).tolist()]
 
@@ -121,14 +127,14 @@ class ArraysReader:
         """The arrays; those of an NPZ file are decompressed once in each process."""
         if self._path.suffix.lower() in _HDF5:
             with hdf5.opened(self._path) as file:
-                yield _tree(file, str(self._path))
+                yield {**_tree(file, str(self._path)), **self._kept}
             return
         if self._archive is None:
             self._archive = _archive(self._path)
         yield self._archive
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_archive": None}
+        return {**vars(self), "_archive": None, "_kept": {}}
 
 
 def _archive(path: Path) -> Tree:

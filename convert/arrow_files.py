@@ -107,7 +107,7 @@ class _Table:
         return cls(data, _unpacked("<I", data, 0))
 
     def at(self, number: int) -> int | None:
-        """Where a field is; None where it is left out."""
+        """Returns the position of a field, or None if it is left out."""
         names = self._begin - _unpacked("<i", self._data, self._begin)
         place = 4 + 2 * number
         offset = _unpacked("<H", self._data, names + place) if place < _unpacked("<H", self._data, names) else 0

@@ -12,8 +12,9 @@ from typing import Any, Final
 import xxhash
 
 from rlds_kit._version import __version__
+from rlds_kit.base.durable import synced_later
 from rlds_kit.base.errors import NotADatasetError
-from rlds_kit.base.executor import Run, on_processes, serially
+from rlds_kit.base.executor import Run, on_this_and_processes, serially
 from rlds_kit.base.origin import BEFORE, LOSSY, SOURCE
 from rlds_kit.base.progress import Progress
 from rlds_kit.convert import formats
@@ -170,7 +171,9 @@ def convert_opened(
     if workers > 1 and wanted.join is None:
         raise ConversionError(f"{wanted.name} is written by one worker: its files cannot be joined; leave workers out")
     path = destination.absolute()
-    with workspace(path) as directory:
+    if executor is None:
+        executor = _executor(source.reader, workers, part_bytes)
+    with workspace(path) as directory, executor as run:
         meter = _Meter(source.reader.size, tell)
         reader = source.reader
         weights = list(reader.weigh(meter.scan)) if isinstance(reader, PartReader) else []
@@ -180,9 +183,7 @@ def convert_opened(
         prepare(directory, {**options, "source": source.identity(), "parts": [[p.begin, p.end] for p in parts]})
         earlier = _finished_parts(job, parts, meter)
         left = [part for part in parts if part.number not in earlier]
-        if executor is None:
-            executor = on_processes(workers) if min(workers, len(left)) > 1 else serially()
-        made = {note.part.number: note for note in _converted(job, left, executor, meter)}
+        made = {note.part.number: note for note in _converted(job, left, run, meter)}
         _finish(job, parts, wanted, path)
         meter.end()
     return _report(source, wanted, path, earlier, made)
@@ -207,13 +208,18 @@ def _finished_parts(job: Job, parts: list[Part], meter: "_Meter") -> dict[int, P
     return found
 
 
-def _converted(
-    job: Job, parts: Sequence[Part], executor: AbstractContextManager[Run], meter: "_Meter"
-) -> Iterator[PartNote]:
-    with executor as run:
-        for note in run(partial(convert_part, job), parts, shared=job.directory, notify=meter):
-            meter.part(2 * sum(job.bytes_of(note.part)))
-            yield note
+def _executor(reader: Reader, workers: int, part_bytes: int) -> AbstractContextManager[Run]:
+    """Workers of large sources start at once, while this process looks for the episodes."""
+    if workers == 1:
+        return serially()
+    is_large = reader.size >= 2 * part_bytes
+    return on_this_and_processes(workers, (convert_part.__module__, type(reader).__module__) if is_large else ())
+
+
+def _converted(job: Job, parts: Sequence[Part], run: Run, meter: "_Meter") -> Iterator[PartNote]:
+    for note in run(partial(convert_part, job), parts, shared=job.directory, notify=meter):
+        meter.part(2 * sum(job.bytes_of(note.part)))
+        yield note
 
 
 def _finish(job: Job, parts: list[Part], wanted: Format, path: Path) -> None:
@@ -222,7 +228,8 @@ def _finish(job: Job, parts: list[Part], wanted: Format, path: Path) -> None:
     if len(made) > 1 and wanted.join is not None:
         joined = job.directory / job.name
         joined.mkdir()
-        wanted.join([each for each in made if each.exists()], joined)
+        with synced_later(joined):  # `put` syncs all of it
+            wanted.join([each for each in made if each.exists()], joined)
     else:
         (joined,) = made
         joined.mkdir(exist_ok=True)  # a dataset without episodes may be no file at all

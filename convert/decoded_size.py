@@ -7,11 +7,12 @@ from rlds_kit.base.errors import FormatError
 LARGE: Final = 1 << 30
 """Bytes that any file may have, however small it is: constant columns take next to nothing."""
 MOST_COMPRESSED: Final = 250
-"""Of larger ones, how many times what is stored. Deflate makes about 1/1030 of zeros; recordings are no zeros."""
+"""Maximum ratio of decoded to stored bytes for data larger than `LARGE`. Deflate compresses zeros to about 1/1030;
+recordings are not zeros."""
 
 
 def require_plausible(decoded: int, stored: int, place: str) -> None:
-    """Checks that data do not claim to be far more than the file can store.
+    """Refuses data that claim to be so large when decoded that the file cannot really contain them.
 
     Args:
       decoded: bytes that they are in memory, as they themselves say.

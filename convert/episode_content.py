@@ -24,7 +24,7 @@ _ABSENT: Final = b"absent"
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal in what counts here.
+    """Whether the digests of two values are equal: whether they have the same dtypes, shapes and bits.
 
     >>> same({"weights": np.ones(2)}, {"weights": np.ones(2)}), same(1, 1.0)
     (True, False)
@@ -92,7 +92,7 @@ class _Streams:
         self._streams: dict[str, _Stream] = {}
 
     def digest(self) -> bytes:
-        """Of all of them, 16 bytes."""
+        """The digest of all streams, 16 bytes."""
         total = xxhash.xxh3_128()
         for path, stream in sorted(self._streams.items()):
             total.update(_framed(path) + stream.digest())
@@ -161,7 +161,7 @@ class _Stream:
         self._values.update(data)
 
     def digest(self) -> bytes:
-        """Of all of them."""
+        """The digest of the stream."""
         self._end_run()
         return self._kinds.digest() + self._values.digest()
 

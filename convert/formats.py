@@ -26,7 +26,7 @@ FORMATS: Final = {
         crowdplay_reader.FORMAT,
     )
 }
-"""By name; of those that recognise a path, the first counts."""
+"""The formats by name. The first one that recognises a path opens it."""
 WRITABLE: Final = tuple(name for name, each in FORMATS.items() if each.create is not None)
 
 
@@ -46,7 +46,7 @@ def named(name: str) -> Format:
 
 
 def spelled(name: str) -> str:
-    """A name as `FORMATS` spells it; one that is not known as it is.
+    """Spells the name of a format as `FORMATS` does, with `-` or `_`; an unknown name is returned unchanged.
 
     >>> spelled("rlds-kit"), spelled("minari_arrow"), spelled("gif")
     ('rlds_kit', 'minari-arrow', 'gif')

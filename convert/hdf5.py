@@ -1,9 +1,12 @@
 """Opens HDF5 files of other people's, and nothing that they point to."""
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from rlds_kit.base.errors import FormatError, RldsKitError
 from rlds_kit.base.extras import needs
@@ -14,11 +17,14 @@ _TEXTS_AT_ONCE: Final = 256
 
 
 def library() -> Any:
-    """The module h5py.
+    """Imports h5py.
 
     Raises:
       MissingExtraError: it is not installed.
     """
+    known = sys.modules.get("h5py")
+    if known is not None:  # nearly always
+        return known
     with needs("compat"):
         import h5py
     return h5py
@@ -26,7 +32,7 @@ def library() -> Any:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """A file to read.
+    """Opens a file to read.
 
     Raises:
       FormatError: it is no HDF5, or breaks off or contradicts itself where it is read.
@@ -63,25 +69,52 @@ def child(group: Any, name: str | bytes, place: str) -> Any:
     Raises:
       As `children`.
     """
+    h5py, found = library(), _opened_in(group, name, place)
+    return h5py.Dataset(found) if isinstance(found, h5py.h5d.DatasetID) else h5py.Group(found)
+
+
+def column(group: Any, name: str, place: str) -> np.ndarray:
+    """All values of a dataset in a group. There may be five small ones for each episode, so it is opened without more.
+
+    Raises:
+      FormatError: it is no array; and as `children`.
+    """
+    h5py, found = library(), _opened_in(group, name, place)
+    is_data = isinstance(found, h5py.h5d.DatasetID)
+    if is_data and found.rank and 0 not in found.shape and (dtype := found.dtype).kind in "biuf":
+        values = np.empty(found.shape, dtype)
+        found.read(h5py.h5s.ALL, h5py.h5s.ALL, values)
+        return values
+    stored = h5py.Dataset(found)[()] if is_data else found
+    if not isinstance(stored, np.ndarray):
+        raise FormatError(f"{place}/{name}: expected a value for every step, got {stored!r}")
+    return stored
+
+
+def _opened_in(group: Any, name: str | bytes, place: str) -> Any:
+    """A group or dataset as the library has it. Errors as in `children`."""
     h5py = library()
     stored = name if isinstance(name, bytes) else name.encode()
     place = f"{place}/{stored.decode(errors='replace')}"
     if group.id.links.get_info(stored).type != h5py.h5l.TYPE_HARD:  # a fifth of the time of `get`
         raise FormatError(f"{place}: expected data, got a link, which is not followed")
-    found = group[name]
-    if isinstance(found, h5py.Dataset):
+    found = h5py.h5o.open(group.id, stored)
+    if isinstance(found, h5py.h5d.DatasetID):
         _require_own(found, place)
-    elif not isinstance(found, h5py.Group):
+    elif not isinstance(found, h5py.h5g.GroupID):
         raise FormatError(f"{place}: expected data or a group, got {found!r}")
     return found
 
 
-def _require_own(dataset: Any, place: str) -> None:
-    created = dataset.id.get_create_plist()
+def _require_own(stored: Any, place: str) -> None:
+    created = stored.get_create_plist()
     if created.get_layout() == library().h5d.VIRTUAL or created.get_external_count():
         raise FormatError(f"{place}: expected data, got a reference to another file, which is not followed")
-    if not 0 <= dataset.nbytes <= LARGE:  # the stored size takes long to find
-        require_plausible(dataset.nbytes, dataset.id.get_storage_size(), place)
+    if stored.get_space().get_simple_extent_npoints() * stored.get_type().get_size() <= LARGE:  # nearly always
+        return
+    size = library().Dataset(stored).nbytes
+    if not 0 <= size <= LARGE:  # the stored size takes long to find
+        require_plausible(size, stored.get_storage_size(), place)
 
 
 def texts(dataset: Any, place: str) -> list[str]:

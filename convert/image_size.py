@@ -8,7 +8,7 @@ from typing import Final
 from rlds_kit.base.errors import FormatError
 
 MOST_PIXELS: Final = 1 << 28
-"""Of an image; more is refused."""
+"""Maximum pixels of an image; larger images are refused."""
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _JPEG: Final = b"\xff\xd8"
 _FRAMES: Final = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})

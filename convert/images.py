@@ -116,7 +116,7 @@ def _pixels_of_pillow(data: bytes) -> np.ndarray:
 
 
 def _with_channels(pixels: np.ndarray, channels: int | None) -> np.ndarray:
-    """With the given number of channels, as TensorFlow decodes them: grey as colour, and without an alpha channel."""
+    """Gives an image this number of channels, as TensorFlow does: grey becomes colour, an alpha channel is dropped."""
     own = pixels.shape[2]
     match own, channels:
         case 1, 3:

@@ -110,7 +110,7 @@ class LastSteps:
 
     @property
     def described(self) -> dict[str, str]:
-        """For the dataset's metadata: whether last steps have actions, by whether they are terminal."""
+        """Whether last steps have actions, by whether they are terminal: text for the metadata of the dataset."""
         names = {True: "terminal", False: "not terminal", None: "not known to be terminal"}
         return {name: "an action" if kind in self._acted else "no action" for kind, name in names.items()}
 

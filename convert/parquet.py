@@ -1,34 +1,61 @@
 """Opens Parquet files of other people's, reads their rows in order, and refuses what would take the memory away."""
 
 import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from rlds_kit.base.errors import FormatError, RldsKitError
 from rlds_kit.base.extras import needs
 from rlds_kit.convert.decoded_size import require_plausible
 
+_FLOATS: Final = {"halffloat": "float16", "float": "float32", "double": "float64"}
+"""Names of NumPy, where pyarrow's are others."""
 _LARGEST_TEXT: Final = 1 << 26
 _MOST_THINGS: Final = 1 << 22
 _BUFFER: Final = 1 << 20
+_MOST_FILES: Final = 8
+_METADATA: Final[dict[tuple[str, int, int], Any]] = {}
+"""Of the files that were opened last, by path, size and time. Files have a row group for each episode, so that parsing
+their metadata takes as long as reading some hundred episodes."""
 _ROWS_AT_ONCE: Final = 64
-"""Of rows that may be large: images, text, lists of any length."""
+"""Rows that are read at once if they may be large: images, text, lists of any length."""
 _BYTES_AT_ONCE: Final = 4 << 20
-"""Of rows that are numbers and lists of a fixed length."""
+"""Bytes that are read at once if rows are numbers and lists of a fixed length."""
 
 
 def library() -> Any:
-    """The module pyarrow.
+    """Imports pyarrow.
 
     Raises:
       MissingExtraError: it is not installed.
     """
+    known = sys.modules.get("pyarrow")
+    if known is not None and hasattr(known, "compute") and hasattr(known, "parquet"):  # nearly always
+        return known
     with needs("compat"):
         import pyarrow as pa
         import pyarrow.compute
         import pyarrow.parquet
     return pa
+
+
+def numbers_in(values: Any) -> np.ndarray:
+    """The elements of an array of pyarrow as `to_numpy` returns them, which takes a third of a second the first time.
+
+    It imports pandas. Arrays of numbers that are there are seen as they are instead.
+    """
+    types = library().types
+    if types.is_boolean(values.type) and not values.null_count:
+        return numbers_in(values.cast(library().uint8())).view(np.bool_)
+    if values.null_count or not len(values) or not (types.is_integer(values.type) or types.is_floating(values.type)):
+        found: np.ndarray = values.to_numpy(zero_copy_only=False)
+        return found
+    dtype = np.dtype(_FLOATS.get(str(values.type), str(values.type)))
+    return np.frombuffer(values.buffers()[1], dtype, len(values), values.offset * dtype.itemsize)
 
 
 @contextlib.contextmanager
@@ -56,14 +83,22 @@ def opened(path: Path) -> Any:
     with reading(path):
         if not path.is_file():
             raise FormatError(f"{path}: expected a Parquet file, but there is none")
+        stat = path.stat()
+        version = (str(path), stat.st_size, stat.st_mtime_ns)
+        known = _METADATA.get(version)
         file = pa.parquet.ParquetFile(
             path,
+            metadata=known,
             pre_buffer=False,
             buffer_size=_BUFFER,
             thrift_string_size_limit=_LARGEST_TEXT,
             thrift_container_size_limit=_MOST_THINGS,
         )
-        _require_sane(file.metadata, path)
+        if known is None:
+            _require_sane(file.metadata, path)
+            while len(_METADATA) >= _MOST_FILES:
+                _METADATA.pop(next(iter(_METADATA)), None)
+            _METADATA[version] = file.metadata
         return file
 
 

@@ -12,7 +12,7 @@ from rlds_kit.convert.parts import Part
 
 @dataclass(frozen=True, slots=True)
 class PartNote:
-    """A finished part.
+    """The note that a part was finished.
 
     Attributes:
       part: which one.
@@ -46,7 +46,7 @@ def files_in(directory: Path) -> dict[str, tuple[int, str]]:
 
 
 def write_note(path: Path, note: PartNote) -> None:
-    """Writes the note on a finished part, durably."""
+    """Writes the note on a finished part: all of it, or none."""
     losses = [[*names, count] for names, count in note.losses.items()]
     write_json(path, asdict(note) | {"contents": [each.hex() for each in note.contents], "losses": losses})
 

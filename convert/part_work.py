@@ -1,20 +1,27 @@
 """Converts one part of a source, reads it back and compares: the task of a worker."""
 
+import contextlib
 import shutil
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from rlds_kit.base.durable import synced_later
 from rlds_kit.base.errors import FormatError
 from rlds_kit.base.executor.run import notify
+from rlds_kit.base.whole_file import sync_tree
 from rlds_kit.convert import formats
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.part_note import PartNote, files_in, note_path, part_path, write_note
 from rlds_kit.convert.parts import Part, episodes_of
 from rlds_kit.convert.protocol import ConversionError, ForeignEpisode, Loss, Reader, Target, Writer
+
+SYNCED_BYTES: Final = 32 << 20
+"""The size of parts that are worth a sync of their own, so that a power failure does not take them. Smaller ones are
+made again sooner than a slow disk syncs them; a killed process loses neither. The whole result is synced at its end."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +61,24 @@ def convert_part(job: Job, part: Part) -> PartNote:
       ConversionError: something would be lost, and that is not allowed.
       FormatError: what was read back is not what was written.
     """
+    is_large = sum(job.bytes_of(part)) >= SYNCED_BYTES
     partial = job.directory / f"making-{part.number}-{uuid.uuid4().hex}"
     partial.mkdir()
     try:
         work = _PartWork(job, part, partial / job.name)
-        work.write()
+        with synced_later(partial):
+            work.write()
         work.compare()
         note = PartNote(part, work.contents, work.steps, dict(work.losses), files_in(partial))
+        if is_large:
+            sync_tree(partial)
         done = part_path(job.directory, part.number)
         shutil.rmtree(done, ignore_errors=True)
         partial.rename(done)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    write_note(note_path(job.directory, part.number), note)
+    with contextlib.nullcontext() if is_large else synced_later(job.directory):
+        write_note(note_path(job.directory, part.number), note)
     return note
 
 

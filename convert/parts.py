@@ -18,7 +18,7 @@ MOST_PARTS: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Episodes of a source.
+    """Consecutive episodes of a source, which one task converts.
 
     Attributes:
       number: which part.
@@ -35,7 +35,7 @@ class Part:
 
 
 def partition(weights: Sequence[int], part_bytes: int = PART_BYTES) -> list[Part]:
-    """Parts of about equal bytes; at least one. How they are cut depends on nothing but the arguments.
+    """Divides episodes into parts of about equal bytes, at least one, which depend on nothing but the arguments.
 
     Args:
       weights: bytes of each episode.

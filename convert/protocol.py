@@ -142,7 +142,7 @@ class WithOrigin(Protocol):
 
 
 class Writer(Protocol):
-    """A target."""
+    """A writer of a foreign format."""
 
     def fit(self, episode: ForeignEpisode) -> tuple[ForeignEpisode | None, list[Loss]]:
         """The episode without the values that the target cannot store, or None if nothing is left; and the losses."""
@@ -156,7 +156,7 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a writer is to make.
+    """The description of the dataset that a writer makes.
 
     Attributes:
       path: where to write; does not exist.

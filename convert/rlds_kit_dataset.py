@@ -61,7 +61,7 @@ class DatasetReader:
         return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
-        """By their number of steps."""
+        """Estimates the bytes of each episode from its number of steps."""
         lengths = self._dataset.lengths()
         return [length * self.size // max(1, sum(lengths)) for length in lengths]
 

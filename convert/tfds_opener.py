@@ -25,7 +25,9 @@ def opens(location: str) -> bool:
 
 
 def directory_of(location: str, split: str | None, data_dir: str | os.PathLike[str] | None) -> Path:
-    """Where the conversion of a dataset of TFDS is; it is made the first time. Arguments are those of `rlds_kit.open`.
+    """Returns the directory of the converted dataset, and converts it if that was not done before.
+
+    The arguments are those of `rlds_kit.open`.
 
     Raises:
       As `open_directory` and `convert`; and ValueError for a name that is none.

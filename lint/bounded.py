@@ -1,4 +1,4 @@
-"""What checks share that compare values with the bounds of their spec."""
+"""The base of checks that compare values with the bounds of their spec."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -12,7 +12,7 @@ from rlds_kit.lint.subject import Subject
 from rlds_kit.storage.leaf import escape
 
 TOLERANCE: Final = 1e-6
-"""Relative to the bound, of floats: rounding to another width is no fault."""
+"""Tolerance of floats, relative to the bound: rounding to another width is no fault."""
 
 Bounds = tuple[np.ndarray | None, np.ndarray | None]
 
@@ -31,18 +31,18 @@ class BoundsCheck(Check):
         return ()
 
     def wants(self, path: str) -> bool:
-        """Leaves with bounds."""
+        """Selects leaves with bounds."""
         return path in self._bounds
 
     def check_rows(self, stretch: Stretch) -> Iterable[Hit]:
-        """Finds elements beyond them."""
+        """Finds elements outside their bounds."""
         for path, leaf in stretch.leaves.items():
             if path in self._bounds and leaf.kind in "biuf":
                 yield from _beyond(stretch, path, leaf, *self._bounds[path])
 
 
 def bounds_of(spec: specs.Spec, path: str) -> Iterator[tuple[str, Bounds]]:
-    """The path and bounds of every leaf that has some.
+    """Finds the leaves of a spec that have bounds: yields the path and the bounds of each.
 
     >>> whole, half = specs.Array((), "uint8", minimum=0, maximum=255), specs.Array((), "int8", minimum=0)
     >>> spec = specs.Dict({"a": whole, "b": half})

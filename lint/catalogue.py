@@ -11,7 +11,7 @@ from rlds_kit.lint.rule import DECLARED, Rule
 for _module in pkgutil.iter_modules(rules.__path__):  # every module there declares one
     importlib.import_module(f"{rules.__name__}.{_module.name}")
 RULES: Final[dict[str, Rule]] = dict(sorted(DECLARED.items()))
-"""By id, in the order of ids."""
+"""The rules by id, in the order of ids."""
 UNREADABLE: Final = RULES["RK001"]
 
 

@@ -26,9 +26,9 @@ from rlds_kit.tools.replay.rebuilt import rebuilt
 PROBED: Final = 5
 """Episodes of a dataset that are played again."""
 MOST_ACTIONS: Final = 1000
-"""Of an episode that are taken again."""
+"""Maximum number of actions of an episode that are taken again."""
 MOST_BYTES: Final = 1 << 28
-"""Of the rows that are compared: of large images there are fewer."""
+"""Maximum bytes of the rows that are compared, so fewer rows if images are large."""
 ENOUGH: Final = 8
 """Observations that a shift has to explain."""
 VARIED: Final = 3
@@ -46,7 +46,7 @@ MOST_GUESSES: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What an environment did.
+    """The result of taking the recorded actions in an environment.
 
     Attributes:
       compared: how many observations were recorded ones.

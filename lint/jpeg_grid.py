@@ -15,7 +15,7 @@ BLOCK: Final = 8
 LUMA: Final = np.array([0.299, 0.587, 0.114])
 """Weights of red, green and blue in JFIF's luma."""
 STEPS: Final = np.arange(3, 41)
-"""Of the quantisation that are tried."""
+"""The quantisation steps that are tried."""
 FREQUENCIES: Final = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (1, 2), (2, 1), (2, 2), (0, 3), (3, 0), (1, 3), (3, 1))
 CONTROLS: Final = ((4, 4), (3, 5), (5, 2), (2, 3))
 """Where blocks of the control begin."""
@@ -26,11 +26,11 @@ FEWEST_VALUES: Final = 100
 TOO_FEW: Final = -2.0
 """Instead of a mean cosine."""
 FEWEST_LEVELS: Final = 64
-"""Of brightness in all images: drawn pictures have fewer, and are no matter of frequencies."""
+"""Minimum levels of brightness in all images: drawn pictures have fewer, and cannot be judged by frequencies."""
 LATTICE: Final = 0.7
 """What the mean cosine has to be: 1 where all are multiples, 0 where none are."""
 GAP: Final = 0.45
-"""By how much it has to be above that of every control."""
+"""The difference by which the score must exceed that of every control."""
 FEWEST_FREQUENCIES: Final = 4
 
 
@@ -103,7 +103,7 @@ def _best(values: np.ndarray) -> tuple[float, int]:
 
 
 def _score(values: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """For each step, the mean cosine of the values that it does not round to zero; TOO_FEW where they are too few."""
+    """The mean cosine, for each step, of the values that it does not round to zero; TOO_FEW where they are too few."""
     magnitudes = np.abs(values)
     scores = []
     for step in steps.tolist():

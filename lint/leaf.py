@@ -20,7 +20,7 @@ class Leaf:
 
     @property
     def kind(self) -> str:
-        """That of the dtype: "f" for floats, "O" for objects."""
+        """The kind of the dtype: "f" for floats, "O" for objects."""
         return self.values.dtype.kind
 
 

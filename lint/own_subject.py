@@ -45,7 +45,7 @@ class OwnSubject:
 
 
 class OwnEpisode(SubjectEpisode):
-    """An episode of ours."""
+    """An episode of our own format."""
 
     def __init__(self, number: int, episode: Episode, reader: EpisodeReader) -> None:
         self.number, self.length, self.digest = number, episode.length, episode.content_digest

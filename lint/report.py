@@ -1,4 +1,4 @@
-"""What `lint` found."""
+"""The report of `lint`."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ PLACES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something was found.
+    """The place of a finding: episode, step and field.
 
     Attributes:
       episode: its number in the dataset.
@@ -31,7 +31,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """All that a rule found in one field of one dataset.
+    """A finding: all that a rule found in one field of one dataset.
 
     Attributes:
       rule: its id.
@@ -58,7 +58,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `lint` found.
+    """The result of `lint`.
 
     Attributes:
       datasets: that were checked.
@@ -74,7 +74,7 @@ class Report:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """Findings of severity ERROR."""
+        """The findings of severity ERROR."""
         return tuple(each for each in self.findings if each.severity is Severity.ERROR)
 
     @property
@@ -89,7 +89,7 @@ class Report:
 
     @property
     def statistics(self) -> dict[str, int]:
-        """How many values, steps or episodes each rule found, by its id."""
+        """Counts how many values, steps or episodes each rule found, by its id."""
         counts = Counter[str]()
         for each in self.findings:
             counts[each.rule] += each.count

@@ -15,7 +15,7 @@ LEARNED_FROM = (OBSERVATION, ACTION, REWARD, DISCOUNT)
 
 
 class Severity(enum.Enum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
     ERROR = "error"
     """The data are wrong, or contradict their metadata."""
@@ -98,7 +98,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule.
+    """A rule: its id, severity, title and text, and the class that checks it.
 
     Attributes:
       id: "RK" and three digits, the first of which is its theme. It stays.

@@ -21,7 +21,7 @@ STRETCH_BYTES: Final = 16 << 20
 """Decoded bytes of the rows that are shown at once, all fields counted."""
 MOST_ROWS: Final = 1 << 16
 FIRST_ROWS: Final = 16
-"""As many are shown at first, until it is known how large they are."""
+"""Number of rows that checks get first, until it is known how large rows are."""
 GROWTH: Final = 8
 _UNREADABLE: Final = (FormatError, DamagedError, RiegeliError, OSError)
 

@@ -90,7 +90,7 @@ class SubjectEpisode:
 
     @functools.cached_property
     def memory(self) -> dict[str, Any]:
-        """What several checks of the episode share."""
+        """The values that several checks of the episode share."""
         return {}
 
     @property

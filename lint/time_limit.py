@@ -7,7 +7,7 @@ from rlds_kit.tools.replay.rebuilt import TIME_LIMIT
 
 
 def time_limit(provenance: Mapping[str, Any]) -> int | None:
-    """After how many actions Gymnasium's `TimeLimit` truncated an episode; None where there was none, or none is known.
+    """Finds after how many actions Gymnasium's `TimeLimit` truncated an episode; None if it did not, or if unknown.
 
     >>> time_limit({"interface": "gymnasium", "spec": {"max_episode_steps": 500}})
     500

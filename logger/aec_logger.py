@@ -63,7 +63,7 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder: `flush()`, `durable`."""
+        """The recorder, with `flush()` and `durable`."""
         return self._agents.recording.recorder
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:

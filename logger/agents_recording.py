@@ -92,11 +92,11 @@ class AgentNames:
         return name
 
     def keyed(self, by_agent: Mapping[Any, Any]) -> dict[str, Any]:
-        """The same values by name."""
+        """Replaces agents by their names in a dict of values."""
         return {self(agent): item for agent, item in by_agent.items()}
 
     def flags(self, by_agent: Mapping[Any, Any]) -> dict[str, bool]:
-        """The same flags by name, as Python's own."""
+        """Replaces agents by their names in a dict of flags, which become Python's bool."""
         return {self(agent): bool(flag) for agent, flag in by_agent.items()}
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from rlds_kit.base.errors import SpecError
+from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.logger.reset_counter import ResetCounters
 
 
@@ -46,8 +48,27 @@ def mode_named(name: AutoresetMode | str) -> AutoresetMode:
         raise ValueError(f"autoreset: expected one of {known}, got {name!r}") from error
 
 
+def flags_of(name: str, batch: Any, num_envs: int) -> np.ndarray:  # of any type in other people's environments
+    """One flag for each environment, `[num_envs]` bool. Some simulators return them as `[num_envs, 1]`.
+
+    Raises:
+      SpecError: they are not as many truth values, or 0 and 1.
+
+    >>> flags_of("terminated", np.array([[1.0], [0.0]]), 2)
+    array([ True, False])
+    """
+    found = np.asarray(as_array(batch))
+    is_right = found.shape in ((num_envs,), (num_envs, 1)) and found.dtype.kind in "biuf"
+    if not is_right or (found.dtype != np.bool_ and not np.isin(found, (0, 1)).all()):
+        raise SpecError(
+            f"{name}: expected {num_envs} truth values, one for each environment, got {found.dtype} {found.shape}: "
+            f"{batch!r}"[:300]
+        )
+    return found.reshape(num_envs).astype(np.bool_)
+
+
 class Autoresets:
-    """Which environments the next step resets, and the resets and steps of each so far.
+    """Tracks which environments the next step resets, and the resets and steps of each environment so far.
 
     >>> autoresets = Autoresets(AutoresetMode.NEXT_STEP, 2)
     >>> autoresets.reset([0, 1], [None, None])

@@ -34,7 +34,7 @@ def as_array(batch: Batch) -> Batch:
 
 
 def value_of(batch: Batch, index: int, spec: specs.Spec | None) -> Any:  # a value of any type
-    """The value of one environment: dicts and tuples that the spec declares are batched item by item.
+    """Takes the value of one environment out of a batch; declared dicts and tuples are batched item by item.
 
     >>> value_of({"x": np.arange(3)}, 1, None)
     {'x': np.int64(1)}

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import RecordingError, SpecError
 from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
-from rlds_kit.logger.autoreset import Autoresets, mode_named
+from rlds_kit.logger.autoreset import Autoresets, flags_of, mode_named
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.logger.recording import Recording
@@ -92,12 +92,12 @@ class BatchWriter:
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder: `flush()`, `durable`."""
+        """The recorder, with `flush()` and `durable`."""
         return self._recording.recorder
 
     @property
     def running(self) -> np.ndarray:
-        """`[num_envs]` bool, which environments are within an episode; `step` records nothing of the others."""
+        """Which environments are within an episode, `[num_envs]` bool; `step` records nothing of the others."""
         return self._log.running.copy()
 
     def start(
@@ -128,9 +128,8 @@ class BatchWriter:
         each: Sequence[object] = [None] * self.num_envs if seeds is None else [*seeds]
         if len(each) != self.num_envs:
             raise SpecError(f"seeds: expected {self.num_envs}, one for each environment, got {len(each)}")
-        if mask is not None:
-            self._check(mask, "mask")
-        chosen = [*range(self.num_envs)] if mask is None else np.flatnonzero(as_array(mask)).tolist()
+        flags = None if mask is None else flags_of("mask", mask, self.num_envs)
+        chosen = [*range(self.num_envs)] if flags is None else np.flatnonzero(flags).tolist()
         self._autoresets.reset(chosen, each)
         errors = self._log.start(chosen, observation, dict(info or {}), seeds=each, options=options)
         errors.raise_it()
@@ -159,25 +158,24 @@ class BatchWriter:
             "SameStep"; None: as `info["final_obs"]` has them, or unknown, and the last step lacks its observation.
 
         Raises:
-          SpecError: a batch does not have a value for each environment, or, if strict, a value does not match its
-            declaration.
+          SpecError: a batch does not have a value for each environment, flags are no truth values, or, if strict, a
+            value does not match its declaration.
           UnsupportedTypeError: a value cannot be recorded; the rows of the other environments are.
           RecordingError: no environment is within an episode, or recording is not possible any more.
         """
         self._recording.check()
         if not (self._log.running | self._autoresets.due).any():
             raise RecordingError("no environment is within an episode; call start() before step()")
-        given = {OBSERVATION: observation, ACTION: action, REWARD: reward}
-        for name, batch in (given | {"terminated": terminated, "truncated": truncated}).items():
+        for name, batch in {OBSERVATION: observation, ACTION: action, REWARD: reward}.items():
             self._check(batch, name)
+        ended = flags_of("terminated", terminated, self.num_envs), flags_of("truncated", truncated, self.num_envs)
         infos = dict(info or {})
         if final_observation is not None:
             self._check(final_observation, FINAL_OBSERVATION)
             infos[FINAL_OBSERVATION] = as_array(final_observation)
         self._autoresets.step()
-        terminated, truncated = as_array(terminated), as_array(truncated)
-        errors = self._log.step(action, (observation, reward, terminated, truncated, infos), self._autoresets.due)
-        self._autoresets.ended(terminated, truncated)
+        errors = self._log.step(action, (observation, reward, *ended, infos), self._autoresets.due)
+        self._autoresets.ended(*ended)
         errors.raise_it()
 
     def flush(self) -> None:

@@ -85,7 +85,7 @@ class EnvLogger(dm_env.Environment):
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder: `flush()`, `durable`."""
+        """The recorder, with `flush()` and `durable`."""
         return self._recording.recorder
 
     def reset(self) -> dm_env.TimeStep:
@@ -137,19 +137,19 @@ class EnvLogger(dm_env.Environment):
         close_both(self._recording.close, self._environment.close)
 
     def observation_spec(self) -> Any:  # dm_env's specs nest freely
-        """The environment's."""
+        """Returns the observation spec of the environment."""
         return self._environment.observation_spec()
 
     def action_spec(self) -> Any:  # dm_env's specs nest freely
-        """The environment's."""
+        """Returns the action spec of the environment."""
         return self._environment.action_spec()
 
     def reward_spec(self) -> Any:  # dm_env's specs nest freely
-        """The environment's."""
+        """Returns the reward spec of the environment."""
         return self._environment.reward_spec()
 
     def discount_spec(self) -> Any:  # dm_env's specs nest freely
-        """The environment's."""
+        """Returns the discount spec of the environment."""
         return self._environment.discount_spec()
 
     def __getattr__(self, name: str) -> Any:

@@ -74,7 +74,7 @@ class EpisodeWriter:
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder."""
+        """The recorder, with `flush()` and `durable`."""
         return self._recording.recorder
 
     @property

@@ -98,7 +98,7 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder: `flush()`, `durable`."""
+        """The recorder, with `flush()` and `durable`."""
         return self._recording.recorder
 
     @property

@@ -51,7 +51,7 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder: `flush()`, `durable`."""
+        """The recorder, with `flush()` and `durable`."""
         return self._agents.recording.recorder
 
     def reset(

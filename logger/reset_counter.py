@@ -40,15 +40,20 @@ class ResetCounter:
         """Counts the next steps, whether they are recorded or not."""
         self._steps += count
 
+    def chain(self) -> ResetChain | None:
+        """The position of an episode that begins now; None if there was no seed yet."""
+        if self._seed is None:
+            return None
+        return ResetChain(self._instance, self._seeded_reset, self._seed, self._resets, self._steps)
+
     def provenance(self) -> dict[str, Any]:
         """The provenance entry of an episode that begins now; empty if there was no seed yet."""
-        if self._seed is None:
-            return {}
-        return ResetChain(self._instance, self._seeded_reset, self._seed, self._resets, self._steps).provenance()
+        chain = self.chain()
+        return {} if chain is None else chain.provenance()
 
 
 class ResetCounters:
-    """The same for environments that step together; counting a step costs the same for any number of them.
+    """Counts resets and steps of environments that step together; counting costs the same for any number of them.
 
     >>> counters = ResetCounters(2)
     >>> counters.reset(1, 7)
@@ -69,8 +74,12 @@ class ResetCounters:
         """Counts a step of those that `[count]` bool selects."""
         self._steps += which
 
+    def chain(self, index: int) -> ResetChain | None:
+        """As `ResetCounter.chain`, of one of them."""
+        return self._pass_on(index).chain()
+
     def provenance(self, index: int) -> dict[str, Any]:
-        """As `ResetCounter.provenance`, of one of them."""
+        """Returns the provenance of one environment, as `ResetCounter.provenance` does."""
         return self._pass_on(index).provenance()
 
     def _pass_on(self, index: int) -> ResetCounter:

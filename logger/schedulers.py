@@ -95,7 +95,7 @@ class BernoulliStepScheduler:
         self._random = random.Random(seed)  # noqa: S311  sampling, not secrets
 
     def __call__(self, _: StepData) -> bool:
-        """A random decision."""
+        """Decides at random."""
         return self._random.random() < self._probability
 
 
@@ -189,7 +189,7 @@ class BernoulliEpisodeScheduler(EpisodeScheduler):
         self._random = random.Random(seed)  # noqa: S311  sampling, not secrets
 
     def choose(self) -> bool:
-        """A random decision."""
+        """Decides at random."""
         return self._random.random() < self._probability
 
 

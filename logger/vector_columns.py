@@ -5,15 +5,17 @@ by row, only for the environments that have them.
 """
 
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, REWARD, TIME_NS, EpisodeEnd
 from rlds_kit.logger import vector_info
+from rlds_kit.logger.autoreset_starts import AutoresetStarts
 from rlds_kit.logger.batch_fields import BatchField, as_array, value_of
 from rlds_kit.logger.batch_infos import BatchInfos
 from rlds_kit.logger.episode_log import break_off
@@ -25,6 +27,12 @@ from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
 
+_ENDINGS: Final = {
+    (True, False): EpisodeEnd.TERMINATED,
+    (False, True): EpisodeEnd.TRUNCATED,
+    (True, True): EpisodeEnd.TERMINATED,
+}
+"""How episodes end, by Gymnasium's flags; those of a step in this order."""
 Acted = tuple[Any, Any, np.ndarray]
 """Actions, rewards, and `[environments]` bool, which episodes have terminated."""
 
@@ -59,6 +67,7 @@ class VectorColumns:
         self.running = np.zeros(num_envs, np.bool_)
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs, self._mode, self._resets = declared, num_envs, mode, resets
+        self._autoreset = AutoresetStarts(resets)
         fields = {name: BatchField(name, declared.fields.get(name), num_envs) for name in (OBSERVATION, ACTION, REWARD)}
         self._observation, self._action, self._reward = fields.values()
         self._infos = BatchInfos(num_envs) if record_info else None
@@ -83,23 +92,24 @@ class VectorColumns:
         seeds: Sequence[object],
         options: object = None,
     ) -> FirstError:
-        """Starts an episode of each chosen environment; `seeds` are those of all. Returns the errors."""
+        """Starts an episode of each chosen environment; `seeds` has one for every environment. Returns the errors."""
         errors = FirstError()
         lanes = np.array([*chosen], np.int64)
         with errors:
             for lane in chosen:
-                self._begin(lane, autoreset=False, seed=seeds[lane], options=options)
+                provenance = start_provenance(self._resets, lane, autoreset=False)
+                start = start_message(provenance=provenance, seed=seeds[lane], options=options)
+                self._begin([lane], {lane: start})
         self._append(lanes, as_array(observations), as_array(infos), None, errors)
         return errors
 
     def step(self, actions: Any, result: VectorResult, resetting: np.ndarray) -> FirstError:
-        """Records the result of a step, or of an autoreset where `resetting` is true. Returns the errors."""
-        observations, rewards, terminations, truncations, infos = map(as_array, result)
-        terminated, truncated = (np.asarray(each, np.bool_) for each in (terminations, truncations))
+        """Records the results of a step, which resets environments where `resetting` is true. Returns the errors."""
+        observations, rewards, terminated, truncated, infos = map(as_array, result)
         errors = FirstError()
         if resetting.any():
-            for lane in np.flatnonzero(resetting).tolist():
-                self._begin(lane, autoreset=True)
+            lanes = np.flatnonzero(resetting).tolist()
+            self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes})
         ended = (terminated | truncated) & self.running & ~resetting
         any_ended = ended.any()
         acted = as_array(actions), rewards, terminated
@@ -113,27 +123,27 @@ class VectorColumns:
             self._end(ended & self.running, terminated, truncated)
         if self._mode is AutoresetMode.SAME_STEP and any_ended:
             # The returned observations are already the first ones of the next episodes.
-            lanes = np.flatnonzero(ended)
-            for lane in lanes.tolist():
+            lanes = np.flatnonzero(ended).tolist()
+            for lane in lanes:
                 self._resets.reset(lane, None)
-                self._begin(lane, autoreset=True)
-            self._append(lanes, observations, vector_info.of_resets(infos), None, errors)
+            self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes})
+            self._append(np.flatnonzero(ended), observations, vector_info.of_resets(infos), None, errors)
         return errors
 
-    def _begin(self, lane: int, *, autoreset: bool, **given: Any) -> None:
-        provenance = start_provenance(self._resets, lane, autoreset=autoreset)
-        self._rows.start(lane, start_message(provenance=provenance, **given))
-        self.running[lane] = True
+    def _begin(self, lanes: list[int], starts: Mapping[int, pb.EpisodeStart]) -> None:
+        self._rows.start(starts)
+        self.running[lanes] = True
         if self._started_ns is not None:
-            self._started_ns[lane] = 0
+            self._started_ns[lanes] = 0
 
     def _end(self, ended: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
-        for flags in ((True, False), (False, True), (True, True)):
-            lanes = np.flatnonzero(ended & (terminated == flags[0]) & (truncated == flags[1])).tolist()
-            if lanes:
-                ending = EpisodeEnd.TERMINATED if flags[0] else EpisodeEnd.TRUNCATED
+        by_flags: dict[tuple[bool, bool], list[int]] = {}
+        for lane in np.flatnonzero(ended).tolist():
+            by_flags.setdefault((bool(terminated[lane]), bool(truncated[lane])), []).append(lane)
+        for flags in _ENDINGS:
+            if lanes := by_flags.get(flags):
                 self.running[lanes] = False
-                self._rows.end(lanes, ending, terminated=flags[0], truncated=flags[1])
+                self._rows.end(lanes, _ENDINGS[flags], terminated=flags[0], truncated=flags[1])
 
     def _append(
         self,
@@ -188,7 +198,7 @@ class VectorColumns:
         for lane in lanes.tolist():
             with errors:
                 observation, info = vector_info.final(infos, lane, self._num_envs)
-                self._append_row(lane, observation, info, acted, times)
+                self._append_row(lane, observation, info, acted, times, is_missing=observation is None)
 
     def _append_row(
         self,
@@ -197,9 +207,11 @@ class VectorColumns:
         info: dict[str, Any],
         acted: Acted | None,
         times: np.ndarray | None,
+        *,
+        is_missing: bool = False,
     ) -> None:
         """Adds a row to one lane; its observation may be missing."""
-        observed = {} if observation is None else {OBSERVATION: observation}
+        observed = {} if is_missing else {OBSERVATION: observation}
         if observed and self._infos is not None:
             observed[INFO] = info
         if observed and times is not None:

@@ -11,7 +11,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from rlds_kit.base.step import ACTION
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
-from rlds_kit.logger.autoreset import Autoresets, mode_of
+from rlds_kit.logger.autoreset import Autoresets, flags_of, mode_of
 from rlds_kit.logger.batch_fields import as_array, value_of
 from rlds_kit.logger.episode_log import Callback, Callbacks, InfoFunction
 from rlds_kit.logger.gymnasium_logger import declare
@@ -125,7 +125,7 @@ class VectorLogger(_Wrapper):
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder: `flush()`, `durable`."""
+        """The recorder, with `flush()` and `durable`."""
         return self._recording.recorder
 
     def reset(
@@ -180,8 +180,10 @@ class VectorLogger(_Wrapper):
         self._expect()
         self._autoresets.step()
         result = self.env.step(actions)
-        errors = self._log.step(taken, result, self._autoresets.due)
-        self._autoresets.ended(result[2], result[3])
+        observations, rewards, *flags, infos = result
+        ended = flags_of("terminated", flags[0], self.num_envs), flags_of("truncated", flags[1], self.num_envs)
+        errors = self._log.step(taken, (observations, rewards, *ended, infos), self._autoresets.due)
+        self._autoresets.ended(*ended)
         self._is_expecting = False
         errors.raise_it()
         return result
@@ -195,7 +197,7 @@ class VectorLogger(_Wrapper):
         close_both(self._recording.close, lambda: self.env.close(**kwargs))
 
     def _expect(self) -> None:
-        """As `EpisodeLog.expect`, for all sub-environments, because one call steps all of them."""
+        """Prepares all sub-environments for a step, as `EpisodeLog.expect` does for one: one call steps all of them."""
         if self._is_expecting:
             self._log.interrupt()
             self._autoresets.forget()

@@ -55,7 +55,7 @@ class VectorRows:
 
     @property
     def running(self) -> np.ndarray:
-        """`[sub-environments]` bool, which are within an episode."""
+        """Which sub-environments are within an episode, `[sub-environments]` bool."""
         return np.array([log.is_running for log in self._logs])
 
     def interrupt(self) -> None:
@@ -115,20 +115,28 @@ class VectorRows:
             own = vector_info.split(vector_info.of_steps(infos), index, len(self._logs))
             self._add(index, observation, own, acted, flags)
             return
-        self._add(index, *vector_info.final(infos, index, len(self._logs)), acted, flags)
+        observation, info = vector_info.final(infos, index, len(self._logs))
+        self._add(index, observation, info, acted, flags, is_missing=observation is None)
         # The returned observation is already the first one of the next episode.
         self._resets.reset(index, None)
         self._start(index, observations, vector_info.of_resets(infos), autoreset=True)
 
     def _add(
-        self, index: int, observation: object, info: dict[str, Any], acted: tuple[object, object], flags: Flags
+        self,
+        index: int,
+        observation: object,
+        info: dict[str, Any],
+        acted: tuple[object, object],
+        flags: Flags,
+        *,
+        is_missing: bool = False,
     ) -> None:
         action, reward = acted
         time_step = None
         if self._need_time_steps:
             time_step = GymnasiumTimeStep.transition(observation, reward, flags, info, index)
         self._logs[index].step(
-            {} if observation is None else self._observed(observation, info),
+            {} if is_missing else self._observed(observation, info),
             {ACTION: action, REWARD: reward, DISCOUNT: 0.0 if flags[0] else 1.0},
             time_step,
             ending=ending_of(*flags),

@@ -87,7 +87,10 @@ def write_arrays(
     own: dict[str, Any] = {**(metadata or {})}
     if isinstance(arrays, Mapping):
         tree = _tree(arrays)
-        own |= tree.pop(METADATA, {})
+        given = tree.pop(METADATA, {})
+        if not isinstance(given, Mapping):
+            raise SpecError(f"{METADATA}: expected a dict of metadata of the dataset, got {type(given).__name__}")
+        own |= given
         found = _flat(tree, fields)
     else:
         found = _given(arrays, fields)
@@ -124,6 +127,8 @@ def _tree(arrays: Mapping[str, object]) -> dict[str, Any]:
     """Arrays by name, in dicts where names have slashes."""
     tree: dict[str, Any] = {}
     for path, values in arrays.items():
+        if not isinstance(path, str):
+            raise SpecError(f"arrays: expected names of arrays, got {path!r}")
         *groups, own = path.split("/")
         inner = tree
         for group in groups:
@@ -209,7 +214,8 @@ def _declared(first: Given) -> specs.Dict:
 
 def _spec(values: Nest) -> specs.Spec | None:
     if isinstance(values, np.ndarray):
-        return specs.Array(values.shape[1:], values.dtype) if values.dtype.kind in "biufc" and values.ndim else None
+        is_number = values.dtype.kind in "biufc" and values.dtype.char not in "gG"  # longdouble cannot be recorded
+        return specs.Array(values.shape[1:], values.dtype) if is_number and values.ndim else None
     if not isinstance(values, dict | tuple):
         return None
     parts = [_spec(each) for each in (values.values() if isinstance(values, dict) else values)]

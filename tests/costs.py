@@ -11,6 +11,7 @@ import itertools
 import sys
 import tempfile
 import threading
+import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
@@ -38,6 +39,13 @@ VECTOR: Final = specs.Dict(
     {
         "observation": specs.Array((17,), np.float64),
         "action": specs.Array((6,), np.float32),
+        "reward": specs.Array((), np.float64),
+    }
+)
+SHORT: Final = specs.Dict(
+    {
+        "observation": specs.Array((4,), np.float32),
+        "action": specs.Array((), np.int64),
         "reward": specs.Array((), np.float64),
     }
 )
@@ -135,9 +143,22 @@ def operations(folder: Path) -> Iterator[tuple[str, Callable[[], int]]]:
                 writer.step(vectors[row], actions, vectors[row, :, 0], flags, flags)
         return LENGTH
 
+    def record_short() -> int:
+        """Episodes of 40 steps of 64 environments, which end at different times."""
+        count, rows, steps = 64, 40, 400
+        ends = (np.arange(steps)[:, None] + np.arange(count)) % (rows + 1) == rows
+        observations = rng.normal(size=(steps, count, 4)).astype(np.float32)
+        chosen = rng.integers(0, 2, (steps, count))
+        with logger.BatchWriter(next(directories), count, autoreset="NextStep", spec=SHORT, policy=MANUAL) as writer:
+            writer.start(observations[0], seeds=[*range(count)])
+            for row in range(1, steps):
+                writer.step(observations[row], chosen[row], np.ones(count), ends[row], flags[:count])
+        return int(ends.sum())
+
     yield "append a frame of 210 x 160 x 3", lambda: append(FRAME, lambda row: np.roll(frame, row, 0), 3, 256)
     yield "append a vector of 17 floats", lambda: append(VECTOR, lambda row: vectors[row % LENGTH, 0], actions[0], 4000)
     yield "append a step of 512 vectors", append_batch
+    yield "record an episode of 40 steps of 64 environments", record_short
 
     recording = folder / "recording"
     with Recorder(recording, VECTOR, policy=MANUAL) as recorder:
@@ -173,7 +194,9 @@ def operations(folder: Path) -> Iterator[tuple[str, Callable[[], int]]]:
         return 1
 
     def first_batch() -> int:
-        next(iter(rlds_kit.open(recording).transitions().batches(256, threads=1)))
+        batches = iter(rlds_kit.open(recording).transitions().batches(256, threads=1))
+        next(batches)
+        time.sleep(0.3)  # a thread reads ahead: count all that it may read, not what it has read by now
         return 1
 
     yield "read a step, all fields", scan

@@ -16,6 +16,7 @@ from rlds_kit import layers
 from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.whole_file import make_directory, whole_file, write_json
+from rlds_kit.convert import part_work
 from rlds_kit.convert.part_note import note_path, part_path, read_note
 from rlds_kit.convert.parts import Part
 from rlds_kit.logger import EnvLogger, EpisodeWriter, GymnasiumLogger, VectorLogger
@@ -30,6 +31,7 @@ from rlds_kit.tools.upkeep.rechunk import rechunk
 from rlds_kit.tools.upkeep.repair import repair
 from rlds_kit.tools.video import write_video
 from tests.convert.test_resume import converted
+from tests.convert.troubled import EPISODES
 from tests.layers.recording import record
 from tests.logger.test_env_logger import Counter
 from tests.power_cut import HARSHEST, Disk, assert_whole, files, restore, story_of
@@ -158,23 +160,26 @@ def test_a_description_that_is_written_again(tmp_path: Path) -> None:
     assert_whole(story_of(tmp_path, lambda: note(tmp_path / "data", {"verb": "none"})), "data/dataset.json")
 
 
-def test_notes_of_a_conversion(tmp_path: Path) -> None:
+@pytest.mark.parametrize("synced_bytes", [0, 1 << 40], ids=["large parts", "small parts"])
+def test_notes_of_a_conversion(synced_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A part that is noted as done is there with the bytes that were noted, or is taken for not done."""
+    monkeypatch.setattr(part_work, "SYNCED_BYTES", synced_bytes)
     noted = 0
     story = story_of(tmp_path, lambda: converted(tmp_path, "error_free"))
     assert_whole(story, "ours")
+    parts = {f"part-{number:05d}.json": Part(number, 2 * number, 2 * number + 2) for number in range(EPISODES // 2)}
     for number, tree in enumerate(story.during):
         work = {path: content for path, content in tree.items() if path.startswith(".ours.partial-convert/part-")}
         if not any(path.endswith(".json") for path in work):
             continue
         root = restore(work, tmp_path / "left" / str(number)) / ".ours.partial-convert"
         for path in root.glob("part-*.json"):
-            part = Part(**json.loads(path.read_bytes())["part"])
+            part = parts[path.name]
             found = read_note(root, part)
             assert found is None or any(part_path(root, part.number).rglob("*.riegeli"))
             assert path == note_path(root, part.number)
             noted += found is not None
-    assert noted
+    assert noted or synced_bytes
 
 
 def test_the_plan_of_a_conversion(tmp_path: Path) -> None:

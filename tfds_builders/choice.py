@@ -10,7 +10,7 @@ from rlds_kit.tfds_builders.tfds_extra import tfds
 
 @dataclass(frozen=True)
 class Choice:
-    """What is read of an episode, and in what form.
+    """The fields of an episode that are read, and their form.
 
     Attributes:
       features: a `tfds.features.FeaturesDict` of what is read.

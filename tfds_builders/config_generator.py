@@ -15,7 +15,8 @@ IMAGE_CHANNELS: Final[Mapping[str, Mapping[Any, tuple[int, ...]]]] = {
     "png": {np.uint8: (1, 3, 4), np.uint16: (1, 3, 4), np.float32: (1,)},
     "jpeg": {np.uint8: (1, 3)},
 }
-"""By encoding, then dtype: of arrays `[height, width, channels]`, which TensorFlow decodes as they were."""
+"""Numbers of channels, by encoding and dtype, with which TensorFlow decodes arrays `[height, width, channels]` as they
+were."""
 
 
 def extract_feature_from_data(
@@ -143,7 +144,7 @@ def _is_image_array(data: Any, image_encoding: str) -> bool:
 
 
 def _shape_and_dtype(data: Any, field_name: str | None) -> tuple[tuple[int | None, ...], Any]:  # and a tf.DType
-    """Of a tensor, array, spec or Python scalar."""
+    """Returns shape and dtype of a tensor, array, spec or Python scalar."""
     import tensorflow as tf
 
     if hasattr(data, "shape") and hasattr(data, "dtype"):

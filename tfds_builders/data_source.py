@@ -111,7 +111,7 @@ class EpisodeDataSource(Sequence[dict[str, Any]]):
             return type(self)(self._chosen, self._numbers[index], is_dense=self._is_dense, name=self._name)
         number = int(self._numbers[range(len(self))[index]])
         table, features = self._chosen.arrays.table, self._chosen.features
-        _, *facts = self._chosen.arrays.head(number)
+        facts = self._chosen.arrays.facts(number)
         of_episode = {name: fact[()] for name, fact in zip(table.fact_columns, facts, strict=True) if name in features}
         return {STEPS: self._steps(number), **of_episode} if STEPS in features else of_episode
 

@@ -90,7 +90,7 @@ class FixedBuilder(ShardBuilder, skip_registration=True):  # type: ignore[call-a
 
     @property
     def table(self) -> EpisodeTable:
-        """All episodes."""
+        """The table of all episodes."""
         return self._table
 
     def download_and_prepare(self, **options: Any) -> None:
@@ -170,7 +170,7 @@ class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[ca
 
     @property
     def table(self) -> EpisodeTable | None:
-        """All episodes; None as long as there are none."""
+        """The table of all episodes; None as long as there are none."""
         found = self._found()
         if not found:
             return None
@@ -239,7 +239,7 @@ class DirectoryBuilder(ShardBuilder, skip_registration=True):  # type: ignore[ca
 
 
 def _fixed(place: Place) -> Place:
-    """The same place for a process that works in another directory."""
+    """Makes a place independent of the working directory, for other processes."""
     return place if isinstance(place, Dataset) or not Path(place).is_dir() else Path(place).absolute()
 
 

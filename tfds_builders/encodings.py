@@ -24,7 +24,7 @@ from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
 Encoding: TypeAlias = Literal["none", "bytes", "zlib"]
-"""As `tfds.features.Encoding` spells them."""
+"""The encodings, as `tfds.features.Encoding` spells them."""
 
 _CHECKED: Final = {
     np.dtype(np.float16): (np.uint16, 0x7C00, 0x0200),
@@ -123,7 +123,7 @@ def strings_when_skipped(features: Any) -> dict[str, str]:
 
 
 def strings_notice(features: Any) -> str:
-    """Which numbers are strings for those who skip decoding, for people; empty if none are.
+    """Describes, for users who skip decoding, which numbers are stored as strings; empty if none are.
 
     Args:
       features: of an episode.

@@ -1,4 +1,4 @@
-"""What EnvLogger recorded, as episodes of RLDS: also the releases of RLDS Creator and robosuite.
+"""Reads EnvLogger's recordings as episodes of RLDS: also the releases of RLDS Creator and robosuite.
 
 EnvLogger stores with each observation the action that led to it; here a step has the action that followed (SAR), and
 the last step zeros. The remains of a killed EnvLogger are recognised: steps that its index gives to the episode before

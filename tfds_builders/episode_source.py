@@ -37,11 +37,11 @@ class EpisodeSource(Protocol):
 
     @property
     def name(self) -> str:
-        """Where they are, for messages."""
+        """The place of the episodes, for messages."""
 
     @property
     def features(self) -> Any:  # tfds.features.FeaturesDict
-        """Of every episode.
+        """The features that every episode has.
 
         Raises:
           SpecError: TFDS cannot store a field exactly; the message names it.
@@ -49,11 +49,11 @@ class EpisodeSource(Protocol):
 
     @property
     def keys(self) -> Sequence[str]:
-        """Of every episode, in order."""
+        """The keys of all episodes, in order."""
 
     @property
     def parts(self) -> Sequence[Part]:
-        """All episodes, in order, cut into what can be read on its own."""
+        """The episodes in order, cut into parts that can be read on their own."""
 
     def episodes(self, part: Part) -> Iterator[SourceEpisode]:
         """The episodes of a part, one in memory at a time.
@@ -97,12 +97,12 @@ class DatasetSource:
 
     @property
     def name(self) -> str:
-        """The directory."""
+        """The directory of the dataset."""
         return str(self._dataset.path)
 
     @cached_property
     def features(self) -> Any:  # tfds.features.FeaturesDict
-        """Of every episode, as `episode_features` has them."""
+        """The features of every episode, as `episode_features` makes them."""
         return episode_features(
             self._dataset,
             metadata=self._metadata,
@@ -112,12 +112,12 @@ class DatasetSource:
 
     @cached_property
     def keys(self) -> list[str]:
-        """The ids."""
+        """The ids of the episodes."""
         return [str(episode.id) for episode in self._dataset.episodes]
 
     @property
     def parts(self) -> list[range]:
-        """Neighbouring episodes, by number."""
+        """Parts of neighbouring episodes, as ranges of their numbers."""
         count = len(self._dataset.episodes)
         return [range(begin, min(begin + PART_EPISODES, count)) for begin in range(0, count, PART_EPISODES)]
 

@@ -76,7 +76,7 @@ class Chosen:
 
     @functools.cached_property
     def row_bytes(self) -> int:
-        """Of a decoded step."""
+        """The bytes of a decoded step."""
         return sum(leaf.row_bytes for found in self.arrays.table.layouts.values() for leaf in found)
 
 

@@ -204,7 +204,7 @@ class _Split:
 
     @property
     def _path(self) -> Path:
-        """Of the shard that comes next."""
+        """Returns the path of the next shard."""
         return Path(self.template.sharded_filepath(shard_index=len(self.lengths), num_shards=None))
 
     @property

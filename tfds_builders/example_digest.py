@@ -15,7 +15,7 @@ import xxhash
 from rlds_kit.base.rlds_types import STEPS
 
 FieldDigests = dict[str, bytes]
-"""By the path of a field, `steps/observation/camera`: 8 bytes."""
+"""Digests of 8 bytes, by the path of a field, such as `steps/observation/camera`."""
 Keys = tuple[str, ...]
 
 
@@ -126,6 +126,6 @@ class _Digest:
         self._values.update(len(encoded).to_bytes(8, "little") + encoded)
 
     def result(self) -> bytes:
-        """Of all values, 8 bytes."""
+        """Returns the digest of all values, 8 bytes."""
         kind = f"{sorted(self._dtypes)} {self._count}".encode()
         return xxhash.xxh3_64_digest(kind + self._shapes.digest() + self._values.digest())

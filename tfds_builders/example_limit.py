@@ -13,7 +13,7 @@ SAFE_PART: Final = 2
 """An episode whose values count for less than this part of the limit cannot exceed it: no encoding makes more than two
 bytes of one that is counted."""
 SIGNED_BYTES: Final = 5
-"""That a signed integer counts for: a negative one is stored in ten."""
+"""Bytes that a signed integer counts for: a negative one is stored in ten."""
 VALUE_BYTES: Final = 128
 """What an encoding may add to a value: the largest is PNG, for its header."""
 

@@ -1,4 +1,4 @@
-"""What TensorFlow Datasets is told of episodes: the features of a recorded dataset, bit for bit or refused.
+"""Describes episodes to TensorFlow Datasets: the features of a recorded dataset, bit for bit or refused.
 
 An array has TFDS's own encoding where that keeps it exactly, and else is stored as its bytes: see `encodings` for when.
 """
@@ -33,7 +33,8 @@ from rlds_kit.tfds_builders.encodings import (
 from rlds_kit.tfds_builders.tfds_extra import tfds
 
 IMAGE_CHANNELS: Final = (1, 3, 4)
-"""Of arrays `[height, width, channels]` of uint8 that are images. TensorFlow reads no PNG of two channels."""
+"""Numbers of channels of uint8 arrays `[height, width, channels]` that are images. TensorFlow reads no PNG of two
+channels."""
 REFUSED: Final = "leave the field out: name the others in `select`"
 
 
@@ -44,7 +45,7 @@ def episode_features(
     observation_valid: bool = False,
     compress: Collection[str] = (),
 ) -> Any:  # tfds.features.FeaturesDict
-    """The features of a dataset's episodes, of the same names, dtypes and shapes as `dataset.as_tf_dataset()` has.
+    """Makes the features of a dataset's episodes, with the names, dtypes and shapes of `dataset.as_tf_dataset()`.
 
     An image is an array of uint8 `[height, width, channels]` with 1, 3 or 4 channels, and becomes `Image`, stored as
     PNG. Text becomes `Text`, and every other array a `Tensor` in TFDS's own encoding, or as its bytes where that

@@ -64,7 +64,7 @@ def _fit(value: Any, feature: Any, place: str) -> Any:
 
 
 def _cast(array: np.ndarray, dtype: np.dtype[Any], place: str) -> np.ndarray:
-    """The same values in another dtype; no number becomes a boolean."""
+    """Converts values to another dtype without changing them; no number becomes a boolean."""
     if array.dtype == dtype:
         return array
     with np.errstate(all="ignore"):

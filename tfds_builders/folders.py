@@ -20,7 +20,7 @@ from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
 Folder: TypeAlias = str | os.PathLike[str] | Dataset | EpisodeSource
 """A directory, a dataset that was opened, or a source."""
 Folders: TypeAlias = Mapping[str, Folder | Sequence[Folder]]
-"""By split."""
+"""The folders of each split."""
 
 
 def sources_of(

@@ -17,7 +17,7 @@ from rlds_kit.tfds_builders.shards import convert_shards, serially
 from rlds_kit.tfds_builders.shards.convert import identity
 
 SAMPLE_EPISODES: Final = 3
-"""Of the shortest ones, whole: what the generated test builds from."""
+"""Number of episodes, the shortest ones, that are copied whole for the generated test."""
 
 _MODULE: Final = Template('''\
 """$title, as a dataset of TensorFlow Datasets.
@@ -82,7 +82,7 @@ if __name__ == "__main__":
 
 @dataclass(frozen=True, slots=True)
 class NewBuilder:
-    """What `write_builder` wrote.
+    """The result of `write_builder`.
 
     Attributes:
       directory: of the module.
@@ -164,7 +164,7 @@ def _module(dataset: Dataset, name: str, metadata: Sequence[str] | None) -> str:
 
 
 def _literal(text: str) -> str:
-    """As formatters of code write it: JSON's escapes are Python's too."""
+    """Writes a value as formatters of code write it: JSON's escapes are Python's too."""
     return json.dumps(text, ensure_ascii=False)
 
 

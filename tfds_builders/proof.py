@@ -70,7 +70,7 @@ class _Expected:
 
     @property
     def keys(self) -> list[str]:
-        """Of those that are left."""
+        """The keys of the episodes that were not found yet."""
         return [key for keys in self._left.values() for key in keys]
 
     def take(self, name: str, digests: FieldDigests) -> None:
@@ -84,7 +84,7 @@ class _Expected:
             del self._left[joined]
 
     def _difference(self, name: str, digests: FieldDigests) -> str:
-        """Which field of which episode is not what it was: of the episode that shares the most with what was found."""
+        """Describes which field differs in the expected episode that has most in common with the found one."""
         found = [digests[field] for field in self._fields]
         best, shared = "", [False] * len(found)
         for joined, keys in self._left.items():

@@ -22,7 +22,7 @@ MODULE_ENDING = "_dataset_builder"
 
 @dataclasses.dataclass
 class EpisodesConfig(tfds.core.BuilderConfig):  # type: ignore[misc]  # TFDS has no types
-    """One of several datasets of a builder.
+    """The config of one of several datasets of a builder.
 
     Attributes:
       folders: where the data of each split is, as in `EpisodesBuilder.FOLDERS`.
@@ -67,7 +67,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
     LICENCE: ClassVar[str] = ""
 
     def folders(self, dl_manager: Any) -> Folders:  # tfds.download.DownloadManager
-        """Where the data of each split is. Override it for data that is downloaded, or put into the manual directory.
+        """Returns the folder with the data of each split. Override it for data that are downloaded or copied by hand.
 
         Args:
           dl_manager: of TFDS; `dl_manager.manual_dir`, `dl_manager.download_and_extract(url)`.
@@ -125,7 +125,7 @@ class EpisodesBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True): 
         self.info.read_from_directory(self.data_dir)
 
     def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
-        """By split what gives its examples: a generator, or a `beam.PTransform`."""
+        """Returns, for each split, what generates its examples: a generator, or a `beam.PTransform`."""
         if not hasattr(self, "_sources"):  # `tfds build --download_only`
             self._sources, self._on_beam = self._opened(dl_manager), False
         return {split: self._generate_examples(sources) for split, sources in self._sources.items()}

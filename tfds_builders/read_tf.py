@@ -34,7 +34,8 @@ def read(chosen: Chosen, numbers: np.ndarray, config: Any, *, is_dense: bool, sh
     else:
         episodes = feed.episodes(chosen.arrays, numbers=order)
     episodes = _with_ids(episodes, chosen.features, add_tfds_id=config.add_tfds_id).with_options(config.options)
-    return episodes.cache() if is_dense and _fits_memory(chosen, numbers, config, shuffle=shuffle) else episodes
+    has_steps = is_dense or feed.are_light(chosen.arrays)  # else a cache would not hold them
+    return episodes.cache() if has_steps and _fits_memory(chosen, numbers, config, shuffle=shuffle) else episodes
 
 
 def _order(numbers: np.ndarray, config: Any, *, shuffle: bool) -> Any:

@@ -24,7 +24,7 @@ class ShardInfo(tfds.core.DatasetInfo):  # type: ignore[misc]  # TFDS has no typ
 
     @property
     def features(self) -> Any:  # tfds.features.FeaturesDict
-        """Of an episode; None as long as there are no shards."""
+        """The features of an episode; None as long as there are no shards."""
         table = self._shards.table
         return None if table is None else table.features
 
@@ -43,7 +43,7 @@ class ShardInfo(tfds.core.DatasetInfo):  # type: ignore[misc]  # TFDS has no typ
         """Writes nothing: TFDS would take a folder with its own files for one whose data it can read by itself."""
 
     def initialize_from_bucket(self) -> None:
-        """Nothing of this was ever prepared by TFDS."""
+        """Does nothing: TFDS has never prepared such a dataset."""
 
 
 class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: ignore[call-arg,misc]
@@ -57,7 +57,7 @@ class ShardBuilder(tfds.core.DatasetBuilder, skip_registration=True):  # type: i
     @property
     @abc.abstractmethod
     def table(self) -> EpisodeTable | None:
-        """All episodes; None as long as there are no shards."""
+        """The table of all episodes; None as long as there are no shards."""
 
     @property
     def split_dict(self) -> Any:  # tfds.core.SplitDict

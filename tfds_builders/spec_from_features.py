@@ -11,7 +11,7 @@ from rlds_kit.tfds_builders.tfds_extra import tfds
 
 
 def spec_of(feature: Any) -> specs.Spec:
-    """What a feature holds when it has been read.
+    """Makes the spec of what a feature holds when it has been read.
 
     A `Dataset` or a `Sequence` is the spec of many elements, stacked as TFDS stacks them; `feature["steps"]` of an
     episode therefore is a `Sequence` whose `element` is the spec of a step. Arrays of text of any length are `Any`.

@@ -6,7 +6,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 BATCH_AUTO_TUNE: Final = -1
-"""As a batch size: choose one. As many elements as fit in 200 kB, and at least one."""
+"""The batch size that means: choose one. As many elements as fit in 200 kB, and at least one."""
 
 _TARGET_BYTES: Final = 200_000
 _STRING_BYTES: Final = 1_000  # lengths of strings are unknown: short for an encoded image, long for a name

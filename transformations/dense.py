@@ -16,7 +16,7 @@ _ALL = tf.int64.max
 
 
 def to_dense(steps: Any) -> Dense:
-    """Steps, or anything made of them, with a leading dimension of time in each tensor.
+    """Batches all steps of an episode: each tensor of the result has a leading dimension of time.
 
     Works eagerly, in a `tf.function` and in `Dataset.map`, also for an episode without steps. All steps are in memory.
 

@@ -15,7 +15,7 @@ from rlds_kit.transformations.fields import count_steps
 from rlds_kit.transformations.segments import OBSERVATION_VALID
 
 _PART_BYTES: Final = 16 * 2**20
-"""Of steps that are counted together: so many that NumPy does the work."""
+"""Bytes of steps that are counted together: so many that NumPy does most of the work."""
 _MAX_ROWS: Final = 2**16
 _NOT_VALUES: Final = frozenset([*FLAGS, STEP_INDEX, OBSERVATION_VALID])
 

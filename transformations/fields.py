@@ -48,12 +48,12 @@ def require_when_run(value: tf.Tensor, condition: tf.Tensor, *explanation: Any) 
 
 
 def count_rows(tensor: tf.Tensor) -> tf.Tensor:
-    """How many rows a tensor has, int64 of shape []."""
+    """Counts the rows of a tensor, int64 of shape []."""
     return tf.size(tensor, tf.int64) if tensor.shape.rank == 1 else tf.shape(tensor, tf.int64)[0]
 
 
 def count_steps(steps: Mapping[str, Any]) -> tf.Tensor:
-    """How many rows dense steps have, int64 of shape [].
+    """Counts the rows of dense steps, int64 of shape [].
 
     Raises:
       tf.errors.InvalidArgumentError: fields differ in length.

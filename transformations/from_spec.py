@@ -50,7 +50,7 @@ def zeros_from_spec(spec: Any) -> Any:
 
 
 def zero_dataset_like(ds: Any) -> tf.data.Dataset:
-    """A dataset of one element: zeros in the structure of another dataset's elements.
+    """Makes a dataset of one element: zeros in the structure of another dataset's elements.
 
     Args:
       ds: a `tf.data.Dataset`, or its `tf.data.DatasetSpec`.

@@ -27,7 +27,7 @@ def spread(tensor: tf.Tensor, like: tf.Tensor) -> tf.Tensor:
 
 
 def latest_true(flags: tf.Tensor) -> tf.Tensor:
-    """For each row the number of the last row up to it whose flag is set, -1 if there is none; `[T]` int64.
+    """Returns for each row the number of the last row up to it whose flag is set, -1 if there is none; `[T]` int64.
 
     >>> latest_true(tf.constant([False, True, False, True])).numpy()
     array([-1,  1,  1,  3])

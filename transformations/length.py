@@ -1,4 +1,4 @@
-"""How many steps an episode has."""
+"""Counts the steps of an episode."""
 
 from typing import Any
 

@@ -19,7 +19,7 @@ _map = tf.nest.map_structure
 
 
 def sar_fields_mask(step: rlds_types.Step) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Observation, action and reward of a step, and which of them are valid: on the last step only the observation.
+    """Returns observation, action and reward of a step, and which are valid: on the last step only the observation.
 
     It is for `mean_and_std`, where observation and action hold numbers and no encoded images.
 
@@ -49,7 +49,7 @@ def mean_and_std(
     get_step_fields: Callable[[rlds_types.Step], tuple[Mapping[str, Any], Mapping[str, Any]]],
     optimization_batch_size: int = BATCH_AUTO_TUNE,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Mean and sample standard deviation of fields, over the steps of all episodes, in one pass.
+    """Computes mean and sample standard deviation of fields, over the steps of all episodes, in one pass.
 
     Everything is computed in float64, and batches of steps are merged as in T. F. Chan, G. H. Golub and R. J. LeVeque,
     "Updating formulae and a pairwise algorithm for computing sample variances" (1979), so that neither small dtypes nor
@@ -97,7 +97,7 @@ def mean_and_std(
 
 
 def _moments_of_batch(batch: Mapping[str, Any]) -> _Moments:
-    """Of a batch of fields, with the leading dimension of steps."""
+    """Computes the moments of a batch of fields, with the leading dimension of steps."""
     count, mean, squares = {}, {}, {}
     for key, valid in batch["valid"].items():
         data = _map(_to_float64, batch["data"][key])

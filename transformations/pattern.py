@@ -15,7 +15,7 @@ from rlds_kit.transformations.pattern_path import Path, leaves, map_paths, place
 
 @dataclasses.dataclass(frozen=True)
 class PatternNode:
-    """One leaf of a pattern: a field of a step, at one of the newest steps or at several.
+    """A leaf of a pattern: a field of a step, at one of the newest steps or at several.
 
     Attributes:
       path: leads to the field.
@@ -34,12 +34,12 @@ class PatternNode:
 
     @property
     def history(self) -> int:
-        """How many steps must have arrived, the newest included."""
+        """The number of steps that must have arrived, the newest included."""
         return -(self.stop if self.start is None else self.start)
 
     @property
     def length(self) -> int | None:
-        """How many steps the leaf holds; None for a single step without the dimension of steps."""
+        """The number of steps in the leaf; None for a single step without the dimension of steps."""
         return None if self.start is None else math.ceil((self.stop - self.start) / self.step)
 
     @property
@@ -99,7 +99,7 @@ class PatternConfig:
 
     @property
     def history(self) -> int:
-        """How many steps must have arrived for the pattern to be complete."""
+        """The number of steps that must have arrived before the pattern is complete."""
         nodes: list[PatternNode] = leaves(self.pattern)
         return max(node.history for node in nodes)
 

@@ -32,7 +32,7 @@ _COMPARE: Final[Mapping[str, Callable[..., tf.Tensor]]] = {
 
 
 def initial_state(specs: Mapping[str, tf.TensorSpec], configs: int) -> State:
-    """Before the first block.
+    """Creates the state before the first block.
 
     Args:
       specs: of the columns.
@@ -78,11 +78,11 @@ def apply_to_block(
 @dataclasses.dataclass(frozen=True)
 class _Block:
     columns: Columns
-    """Of the earlier steps, then of the block's."""
+    """The columns of the earlier steps, then of the block's."""
     before: tf.Tensor
     """The number of earlier steps."""
     step_index: tf.Tensor
-    """Of the block's steps, in their episodes."""
+    """The numbers of the block's steps in their episodes."""
     available: tf.Tensor
     """How many steps a pattern may use, up to and including each of the block's."""
 

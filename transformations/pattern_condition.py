@@ -11,7 +11,7 @@ from rlds_kit.transformations.pattern_path import Path, map_paths
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Condition:
-    """When a pattern is applied. Made from `step_index`, `steps_since_applied`, `is_end_episode` or `data`.
+    """A condition for applying a pattern, made from `step_index`, `steps_since_applied`, `is_end_episode` or `data`.
 
     Attributes:
       quantity: what is compared.
@@ -28,12 +28,12 @@ class Condition:
 
     @staticmethod
     def step_index() -> "Quantity":
-        """Number of the newest step in its episode, from 0."""
+        """The number of the newest step in its episode, from 0."""
         return Quantity("step_index")
 
     @staticmethod
     def steps_since_applied() -> "Quantity":
-        """How many steps ago the same config was applied, over all episodes; before that, how many steps there were."""
+        """The number of steps since the same config was applied, over all episodes, or since the first step."""
         return Quantity("steps_since_applied")
 
     @staticmethod
@@ -61,7 +61,7 @@ class Condition:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Quantity:
-    """What a condition compares. Comparison operators make a `Condition`; `%` takes the remainder first, as in Python.
+    """A quantity that a condition compares. Comparison operators make a `Condition`; `%` takes the remainder first.
 
     Attributes:
       kind: "step_index", "steps_since_applied", "is_end_episode" or "data".

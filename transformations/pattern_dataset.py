@@ -221,7 +221,7 @@ def _merged(*results: tuple[Any, tf.Tensor]) -> Any:
 
 
 def _one_by_one(*results: tuple[Any, tf.Tensor]) -> tf.data.Dataset:
-    """The same for results whose shapes differ, so that they have no place in one tensor."""
+    """Sorts results whose shapes differ, one by one, because they do not fit into one tensor."""
     order = tf.argsort(_keys(results))
     which = tf.concat([tf.fill(tf.shape(positions), index) for index, (_, positions) in enumerate(results)], 0)
     row = tf.concat([tf.range(tf.size(positions)) for _, positions in results], 0)

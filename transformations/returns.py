@@ -1,4 +1,4 @@
-"""What an episode brought in all, and from each step on."""
+"""Returns of episodes: the sum of all rewards, and the sums from each step on."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -55,7 +55,7 @@ def shift_keys(
 
 
 def _shift_one_by_one(steps: tf.data.Dataset, later: set[str], distance: int) -> tf.data.Dataset:
-    """For steps whose shapes may differ, so that they cannot be batched."""
+    """Shifts fields of steps whose shapes may differ, one by one, because they cannot be batched."""
 
     def realign(window: dict[str, Any]) -> tf.data.Dataset:
         skipped = {key: distance if key in later else 0 for key in window}

@@ -85,7 +85,7 @@ def _spec_of_windows(dataset: tf.data.Dataset, size: int | None) -> Any:
 
 
 def _window(dataset: tf.data.Dataset, size: int, shift: int, stride: int, drop_remainder: bool) -> tf.data.Dataset:
-    """For elements that are no tensors: ragged ones, sparse ones, datasets such as the steps of an episode."""
+    """Batches windows of elements that are not dense tensors: ragged, sparse, or datasets of steps."""
 
     def merge(*window: Any) -> tf.data.Dataset:
         columns = [column.batch(size, drop_remainder=drop_remainder) for column in tf.nest.flatten(window)]

@@ -66,7 +66,7 @@ def windows(steps: Dense, length: int, stride: int = 1, pad: Pad = "none") -> De
 
 @on_either_form
 def chunks(steps: Dense, offsets: Mapping[str, Iterable[int]], pad: Pad = "none") -> Dense:
-    """For every step, fields at offsets from it: a history of observations, a chunk of actions ahead.
+    """Makes chunks: for every step, fields at offsets from it. For histories of observations, and actions ahead.
 
     No chunk reaches over a gap or beyond the episode.
 

@@ -1,4 +1,4 @@
-"""Converts one dataset, or lets a peer do what comes nearest; prints seconds and peak memory as JSON."""
+"""Converts one dataset, or lets a peer do what comes nearest; prints seconds, CPU seconds and peak memory as JSON."""
 
 import argparse
 import importlib
@@ -179,13 +179,20 @@ def main() -> None:
     for module in MODULES[given.way]:
         importlib.import_module(module)
     temporary = Path(tempfile.mkdtemp(prefix="convert-", dir=given.path.parent))
-    memory, began = Memory(), time.perf_counter()
+    memory, cpu, began = Memory(), _cpu_seconds(), time.perf_counter()
     try:
         steps = WAYS[given.way](given.path, given.keep or temporary / "made-v0", given)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    result: dict[str, Any] = {"steps": steps, "seconds": time.perf_counter() - began, "peak_mib": memory.end() / 2**20}
+    seconds = time.perf_counter() - began
+    result: dict[str, Any] = {"steps": steps, "seconds": seconds, "cpu_s": _cpu_seconds() - cpu}
+    result |= {"cores": result["cpu_s"] / seconds, "peak_mib": memory.end() / 2**20}
     print(json.dumps({**result, "versions": f"{PACKAGES[given.way]} {_version(PACKAGES[given.way])}"}))
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
 
 
 def _version(package: str) -> str:

@@ -48,6 +48,13 @@ TFDS: Final = Peer(
     "import tensorflow_datasets",
     "It needs TensorFlow.",
 )
+LANCE: Final = Peer(
+    "lance", ("pylance==14.0.2", "h5py==3.14.0", "numpy>=2"), "", "import lance, h5py", "It needs a wheel of pylance."
+)
+TORCHRL: Final = Peer(
+    "torchrl", ("torchrl==0.14.1", "torch==2.13.0", "numpy>=2"), "", "import torchrl.data", "It needs PyTorch."
+)
+CPPRB: Final = Peer("cpprb", ("cpprb", "numpy>=2"), "", "import cpprb", "It needs a wheel, or a C++ compiler.")
 PYTHON: Final = "3.11"
 """EnvLogger 1.2 has no wheel for a later one; all peers get the same."""
 

@@ -9,6 +9,7 @@ import json
 import resource
 import sys
 import time
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,6 +185,8 @@ def minari(trace: Trace, folder: Path, watch: Stopwatch) -> None:
     from gymnasium import spaces
     from minari import DataCollector
 
+    rows = trace.observation.reshape(-1, 17)
+
     class Null(gymnasium.Env):  # type: ignore[misc,type-arg]  # untyped in some of the environments
         observation_space = spaces.Box(-np.inf, np.inf, (17,), np.float64)
         action_space = spaces.Box(-np.inf, np.inf, (6,), np.float32)
@@ -191,21 +194,22 @@ def minari(trace: Trace, folder: Path, watch: Stopwatch) -> None:
 
         def reset(self, **_: Any) -> Any:
             self.place += 1
-            return trace.observation.reshape(-1, 17)[self.place], {}
+            return rows[self.place % len(rows)], {}
 
         def step(self, _: Any) -> Any:
             self.place += 1
-            return trace.observation.reshape(-1, 17)[self.place], 0.5, False, self.place % EPISODE == 0, {}
+            return rows[self.place % len(rows)], 0.5, False, self.place % EPISODE == 0, {}
 
     folder.mkdir()
-    gymnasium.register("Null-v0", Null)
+    sys.modules["null_env"] = types.SimpleNamespace(Null=Null)  # type: ignore[assignment]
+    gymnasium.register("Null-v0", "null_env:Null")  # by name: Minari stores the spec as JSON
     collector = DataCollector(gymnasium.make("Null-v0", disable_env_checker=True))
     collector.reset()
     actions = trace.action.reshape(-1, 6)
     for step in range(steps_of(trace)):
         if watch(collector.step, actions[step])[3]:
             collector.reset()
-    collector.create_dataset("a/b-v0", eval_env="CartPole-v1")
+    collector.create_dataset("null/vectors-v0", eval_env="CartPole-v1")
 
 
 def steps_of(trace: Trace) -> int:

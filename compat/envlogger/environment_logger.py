@@ -69,19 +69,19 @@ class EnvLogger(dm_env.Environment):
         self._environment.close()
 
     def observation_spec(self) -> Any:
-        """The environment's."""
+        """Returns the observation spec of the environment."""
         return self._environment.observation_spec()
 
     def action_spec(self) -> Any:
-        """The environment's."""
+        """Returns the action spec of the environment."""
         return self._environment.action_spec()
 
     def reward_spec(self) -> Any:
-        """The environment's."""
+        """Returns the reward spec of the environment."""
         return self._environment.reward_spec()
 
     def discount_spec(self) -> Any:
-        """The environment's."""
+        """Returns the discount spec of the environment."""
         return self._environment.discount_spec()
 
     def __getattr__(self, name: str) -> Any:

@@ -60,15 +60,15 @@ class Reader:
         return [step for episode in self._episodes for step in episode]
 
     def metadata(self) -> Any:
-        """Of the run."""
+        """Returns the metadata of the run."""
         return self._metadata
 
     def episode_metadata(self) -> Sequence[Any]:
-        """Of each episode what `episode_fn` returned; None where it returned nothing."""
+        """Returns what `episode_fn` returned for each episode, with None where it returned nothing."""
         return self._about
 
     def observation_spec(self) -> Any:
-        """Is not here.
+        """Raises an error: recorded observations have no dm_env spec here.
 
         Raises:
           NotImplementedError: always; the message names what to use.

@@ -20,11 +20,11 @@ from rlds_kit.convert.crowdplay.trajectories import (
 from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
 
 ACTIONS: Final = 18
-"""Of ALE's full set."""
+"""Number of actions in ALE's full set."""
 NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER = "next_ram", "user_type", "step_iter", "action_step_iter"
 COLLECTORS: Final = "collectors"
 FIELDS: Final = (OBSERVATION, ACTION, REWARD, DISCOUNT, NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER)
-"""Of every step, arrays all of them. `collectors`, what the task's measures stood at, is beside them."""
+"""The fields of every step, all arrays. `collectors`, what the task's measures stood at, is beside them."""
 METADATA: Final = (
     *("game", "task", "channel", "task_id", "agent_id", "player", "score", "created_on"),
     *("crowdplay_episode", "crowdplay_session"),
@@ -70,7 +70,7 @@ class CrowdPlayReader:
         return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
-        """By the sizes of the files."""
+        """Estimates the bytes of each episode from the sizes of its files."""
         return self._sizes
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:

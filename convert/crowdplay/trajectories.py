@@ -198,7 +198,7 @@ def read_episodes(
 
 
 def _restrict(base: sqlite3.Connection) -> None:
-    """Nothing in a database that was downloaded makes SQLite call anything, work for ever, or take all memory."""
+    """Restricts SQLite: a downloaded database must not make it call anything, work for ever, or take all memory."""
     base.execute("PRAGMA trusted_schema = OFF")
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _KEYWORD_LIMITS.total_bytes)
     left = iter(range(_MOST_SQLITE_CALLS))

@@ -12,7 +12,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from rlds_kit.base.errors import FormatError
-from rlds_kit.convert.envlogger.recording import SCALAR_DIM_SIZE, Value, decode
+from rlds_kit.convert.envlogger.recording import SCALAR_DIM_SIZE, Value, decode, recordable
 from rlds_kit.convert.envlogger_storage_pb2 import Data, Datum
 from rlds_kit.riegeli import errors as riegeli_errors
 from rlds_kit.riegeli import varint
@@ -143,7 +143,7 @@ def _data(record: bytes, begin: int, end: int, depth: int) -> Node:
 
 def _constant(record: bytes, begin: int, end: int) -> Constant:
     try:
-        return Constant(decode(Data.FromString(record[begin:end])))
+        return Constant(recordable(decode(Data.FromString(record[begin:end]))))
     except DecodeError as error:
         raise FormatError(f"expected a message of EnvLogger's: {error}") from error
 

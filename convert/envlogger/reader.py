@@ -25,7 +25,7 @@ from rlds_kit.base.step import ACTION, DECLARED_FIELDS, DISCOUNT, FLAGS, OBSERVA
 from rlds_kit.base.step import EpisodeEnd as End
 from rlds_kit.convert.envlogger.columns import Layouts, OtherLayoutError, Stretch, joined, repeated
 from rlds_kit.convert.envlogger.layout import Constant, Items, Node
-from rlds_kit.convert.envlogger.recording import Record, Value, decode
+from rlds_kit.convert.envlogger.recording import Record, Value, decode, recordable
 from rlds_kit.convert.envlogger.scan import (
     LAST,
     METADATA_OF_EPISODES,
@@ -86,7 +86,7 @@ class EnvLoggerReader:
         return self.read(0, len(self._scan().episodes))
 
     def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
-        """By their steps; reads all of these to find where episodes begin."""
+        """Estimates the bytes of each episode from its steps, all of which are read to find where episodes begin."""
         episodes = self._scan(progress).episodes
         total = sum(each.steps for each in episodes)
         return [self.size * each.steps // total for each in episodes]
@@ -173,13 +173,13 @@ def _parsed(data: bytes, place: str) -> Value:
 def _data(reader: RecordReader, stored: StoredEpisode) -> list[bytes]:
     """The records of an episode."""
     reader.seek(stored.position)
-    found = []
-    for step in range(stored.steps):
-        data = reader.read_record()
-        if data is None:
-            place = f"{stored.shard / STEPS_FILE}, step {stored.number + step}"
+    found = list[bytes]()
+    while len(found) < stored.steps:
+        some = reader.read_some(stored.steps - len(found))
+        if not some:
+            place = f"{stored.shard / STEPS_FILE}, step {stored.number + len(found)}"
             raise FormatError(f"{place}: expected a step, but the file ends: it changed while it was read")
-        found.append(data)
+        found += some
     return found
 
 
@@ -218,10 +218,10 @@ def _columns(stretches: Sequence[Stretch]) -> tuple[Rows, Rows]:
             case _:
                 raise OtherLayoutError
         own = _fields_of(each, custom)
-        observed.add(row, len(each), {OBSERVATION: recordable(each.column(observation)), **own[0]})
+        observed.add(row, len(each), {OBSERVATION: each.column(observation), **own[0]})
         if row:
             found = {name: node for name, node in ((REWARD, reward), (DISCOUNT, discount)) if not _is_nothing(node)}
-            done = {name: recordable(each.column(node)) for name, node in ({ACTION: action} | found).items()}
+            done = {name: each.column(node) for name, node in ({ACTION: action} | found).items()}
             acted.add(row - 1, len(each), done | own[1])
         elif len(each) > 1:
             raise OtherLayoutError
@@ -235,7 +235,7 @@ def _fields_of(stretch: Stretch, custom: Node) -> tuple[dict[str, Any], dict[str
         sides = fields_of(custom.value)
         return tuple({name: repeated(each, len(stretch)) for name, each in side.items()} for side in sides)  # type: ignore[return-value]  # two
     if not isinstance(custom, Items) or custom.kind is not dict:
-        return fields_of(stretch.column(custom))
+        return _fields(stretch.column(custom))
     columns = {name: stretch.column(each) for name, each in custom.items.items()}
     extra = custom.items.get(EXTRA)
     if isinstance(extra, Constant):
@@ -243,7 +243,7 @@ def _fields_of(stretch: Stretch, custom: Node) -> tuple[dict[str, Any], dict[str
     if isinstance(extra, Items) and all(map(_is_dict, extra.items.values())):
         parts = extra.items.items()
         columns[EXTRA] = {name: {} if isinstance(each, Constant) else stretch.column(each) for name, each in parts}
-    found = fields_of(columns)
+    found = _fields(columns)
     if extra is not None and CUSTOM_DATA in found[0]:  # it is no dict of fields, in which an empty dict is a value
         raise OtherLayoutError
     return found
@@ -344,7 +344,10 @@ def _ended(episode: ForeignEpisode, stored: Any) -> ForeignEpisode:
 
 def fields_of(custom: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What `step_fn` returned as fields of the observation, and of the action that led to it."""
-    custom = recordable(custom)
+    return _fields(recordable(custom))
+
+
+def _fields(custom: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     if custom is None:
         return {}, {}
     if not isinstance(custom, dict):
@@ -366,21 +369,3 @@ def _acted(record: Record) -> dict[str, Any]:
     """What the action of a record brought; EnvLogger stores an undefined reward or discount as None."""
     row = {ACTION: recordable(record.action), REWARD: recordable(record.reward), DISCOUNT: recordable(record.discount)}
     return {name: value for name, value in row.items() if name == ACTION or value is not None}
-
-
-def recordable(value: Value) -> Value:
-    """The value with lists instead of arrays of text, which have elements of different lengths.
-
-    >>> recordable({"words": np.array(["a", "long"], object)})
-    {'words': ['a', 'long']}
-    """
-    match value:
-        case dict():
-            return {key: recordable(item) for key, item in value.items()}
-        case tuple():
-            return tuple(recordable(item) for item in value)
-        case list():
-            return [recordable(item) for item in value]
-        case np.ndarray() if value.dtype == np.object_:
-            return value.tolist()
-    return value

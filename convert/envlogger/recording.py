@@ -214,6 +214,24 @@ def decode(data: Data) -> Value:
     return None
 
 
+def recordable(value: Value) -> Value:
+    """The value with lists instead of arrays of text, which have elements of different lengths.
+
+    >>> recordable({"words": np.array(["a", "long"], object)})
+    {'words': ['a', 'long']}
+    """
+    match value:
+        case dict():
+            return {key: recordable(item) for key, item in value.items()}
+        case tuple():
+            return tuple(recordable(item) for item in value)
+        case list():
+            return [recordable(item) for item in value]
+        case np.ndarray() if value.dtype == np.object_:
+            return value.tolist()
+    return value
+
+
 def _decode_pairs(pairs: Iterable[Data]) -> dict[Value, Value]:
     """Return the entries of a dict whose keys are not strings."""
     entries = {}

@@ -1,8 +1,9 @@
 """Finds where episodes begin in EnvLogger's shards, from the steps alone, without decoding more than their types."""
 
+import itertools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,7 @@ LAST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """Where an episode is.
+    """The position of an episode in EnvLogger's files.
 
     Attributes:
       shard: directory of the shard.
@@ -46,7 +47,7 @@ class StoredEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What is in a directory.
+    """The content of a directory of EnvLogger.
 
     Attributes:
       episodes: in order.
@@ -65,7 +66,7 @@ def shards_of(path: Path) -> list[Path]:
 
 
 def indexed(shard: Path) -> dict[int, int]:
-    """For the first step of each episode that the index knows, the position of its metadata."""
+    """Maps the first step of each episode in the index to the position of its metadata."""
     return {int(first): int(position) for first, position in _index(shard)[1]}
 
 
@@ -98,42 +99,96 @@ def _scan_steps(shard: Path, found: Scan) -> int:
         return True
 
     positions, count = indexed(shard), 0
-    open_steps = list[tuple[int, int]]()
+    opened: StoredEpisode | None = None
+
+    def end() -> None:
+        nonlocal opened
+        if opened is not None:
+            found.episodes.append(opened)
+        opened = None
+
     with RecordReader(shard / STEPS_FILE, recovery=note) as reader:
-        for number, is_broken, step_type in _types(reader, shard, regions):
-            count = number + 1
-            if open_steps and (step_type == FIRST or is_broken):
-                found.episodes.append(_stored(shard, open_steps, positions))
-                open_steps = []
-            if open_steps or step_type == FIRST:
-                open_steps.append((number, reader.last_position))
-            else:
-                found.losses.append(Loss("episode", "a step that follows on no first step"))
-            if step_type == LAST and open_steps:
-                found.episodes.append(_stored(shard, open_steps, positions))
-                open_steps = []
-        if open_steps:
-            found.episodes.append(_stored(shard, open_steps, positions))
+        for run in _runs(reader, shard, regions):
+            count = run.number + run.count
+            if run.is_broken:
+                end()
+            if run.type == FIRST:
+                for number in range(run.count):
+                    end()
+                    opened = _begun(shard, run.number + number, run.position + number, positions)
+                continue
+            followers = run.count if opened is not None and run.type != LAST else min(run.count, 1)
+            if opened is not None:
+                opened = replace(opened, steps=opened.steps + followers)
+            lost = run.count if opened is None else run.count - followers
+            found.losses.extend([Loss("episode", "a step that follows on no first step")] * lost)
+            if run.type == LAST:
+                end()
+        end()
         _note_damage(shard, regions, found, is_truncated=reader.truncated is not None)
     return count
 
 
-def _types(reader: RecordReader, shard: Path, regions: Sequence[SkippedRegion]) -> Iterator[tuple[int, bool, int]]:
-    """Number of a step, whether damaged bytes stand before it, and its type."""
-    damaged = 0
-    ends: dict[int, int | None] = {}
-    types: dict[bytes, int] = {}
-    for number, data in enumerate(reader):
+@dataclass(frozen=True, slots=True)
+class _StepRun:
+    """Consecutive steps of one type, in one chunk.
+
+    Attributes:
+      number: of the first one.
+      position: of its record; those of the others follow.
+      count: how many there are.
+      type: first, mid or last.
+      is_broken: whether damaged bytes stand before them.
+    """
+
+    number: int
+    position: int
+    count: int
+    type: int
+    is_broken: bool
+
+
+def _runs(reader: RecordReader, shard: Path, regions: Sequence[SkippedRegion]) -> Iterator[_StepRun]:
+    """The steps of a shard."""
+    damaged, number = 0, 0
+    types = _Types(shard)
+    while records := reader.read_some(_MOST):
         is_broken, damaged = len(regions) > damaged, len(regions)
-        # Steps of one length have few beginnings, which determine their types.
-        end = ends.get(len(data))
-        known = None if end is None else types.get(data[:end])
+        position = reader.last_position - len(records) + 1
+        for step_type, run in itertools.groupby(types.of(records, number)):
+            count = len(list(run))
+            yield _StepRun(number, position, count, step_type, is_broken)
+            number, position, is_broken = number + count, position + count, False
+
+
+class _Types:
+    """The types of steps. Steps of one length have few beginnings, which determine their types."""
+
+    def __init__(self, shard: Path) -> None:
+        self._shard = shard
+        self._ends: dict[int, int | None] = {}
+        self._known: dict[bytes, int] = {}
+
+    def of(self, records: Sequence[bytes], number: int) -> list[int]:
+        """The type of each record; `number` is that of the first one."""
+        found = list[int]()
+        for length, run in itertools.groupby(records, len):
+            same, end = list(run), self._ends.get(length)
+            known = [] if end is None else list(map(self._known.get, (data[:end] for data in same)))
+            if not known or None in known:
+                known = [self._found(data, number + len(found) + at) for at, data in enumerate(same)]
+            found += known  # type: ignore[arg-type]  # none is None
+        return found
+
+    def _found(self, data: bytes, number: int) -> int:
+        end = self._ends.get(len(data))
+        known = None if end is None else self._known.get(data[:end])
         if known is None:
-            known = _type_of(data, f"{shard / STEPS_FILE}, step {number}")
-            end = ends[len(data)] = end_of_type(data)
-            if end is not None and len(types) < _MOST:
-                types[data[:end]] = known
-        yield number, is_broken, known
+            known = _type_of(data, f"{self._shard / STEPS_FILE}, step {number}")
+            end = self._ends[len(data)] = end_of_type(data)
+            if end is not None and len(self._known) < _MOST:
+                self._known[data[:end]] = known
+        return known
 
 
 def _type_of(data: bytes, place: str) -> int:
@@ -148,10 +203,10 @@ def _type_of(data: bytes, place: str) -> int:
     return step_type
 
 
-def _stored(shard: Path, steps: Sequence[tuple[int, int]], positions: dict[int, int]) -> StoredEpisode:
-    number, position = steps[0]
+def _begun(shard: Path, number: int, position: int, positions: Mapping[int, int]) -> StoredEpisode:
+    """An episode of its first step."""
     about = positions.get(number, 0)
-    return StoredEpisode(shard, number, position, len(steps), about if about > 0 else None)
+    return StoredEpisode(shard, number, position, 1, about if about > 0 else None)
 
 
 def _note_missing(shard: Path, steps: int, found: Scan) -> None:

@@ -41,7 +41,7 @@ from rlds_kit.riegeli import RecordWriter
 from rlds_kit.spec.from_dm_env import to_dm_env
 
 EPISODES_PER_SHARD: Final = 10_000
-"""As EnvLogger's own default."""
+"""Episodes in a shard, as EnvLogger's own default is."""
 _OVER: Final = (EpisodeEnd.TERMINATED, EpisodeEnd.TRUNCATED)
 
 

@@ -90,12 +90,13 @@ def _array(column: Any, feature: Feature, place: str) -> np.ndarray:
     for length in feature.shape if _is_listed(values) else ():
         if not _is_listed(values):
             break
-        if any(each != length for each in np.unique(pa.compute.list_value_length(values))):
+        lengths = [values.type.list_size] if pa.types.is_fixed_size_list(values.type) else _lengths(values)
+        if any(each != length for each in lengths):
             raise FormatError(f"{place}: expected lists of {length} values, got others")
         values = values.flatten()
     if _is_listed(values) or values.null_count or len(values) != rows * math.prod(feature.shape):
         raise FormatError(f"{place}: expected {rows} values of the shape {feature.shape}, got {column.type}")
-    found = values.to_numpy(zero_copy_only=False)
+    found = parquet.numbers_in(values)
     if found.dtype.kind not in "biuf":
         raise FormatError(f"{place}: expected {feature.dtype}, got {column.type}")
     dtype = np.dtype(feature.dtype)
@@ -123,6 +124,11 @@ def require_lengths(kind: Any, feature: Feature, place: str) -> None:
         if not types.is_nested(kind) or types.is_struct(kind):
             return
         kind = kind.value_type
+
+
+def _lengths(values: Any) -> list[int | None]:
+    found: list[int | None] = parquet.library().compute.list_value_length(values).unique().to_pylist()
+    return found
 
 
 def _is_listed(values: Any) -> bool:

@@ -172,7 +172,7 @@ class EpisodeNote:
 
 
 def read_episode_note(data: bytes, place: str) -> EpisodeNote:
-    """The inverse of `episode_note`.
+    """Reads what `episode_note` returned.
 
     Raises:
       FormatError: it is not that.
@@ -192,7 +192,7 @@ def packed(content: Any) -> bytes:
 
 
 def unpacked(data: bytes) -> Any:
-    """The inverse of `packed`.
+    """Unpacks what `packed` returned.
 
     Raises:
       ValueError, DecodeError, ZstdError: it is not that, or far larger than it can be.

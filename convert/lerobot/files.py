@@ -50,7 +50,7 @@ class RolledFiles:
         self._end()
 
     def _is_full(self, rows: int) -> bool:
-        """As LeRobot decides: whether rows as large as those before would make the file too large."""
+        """Whether rows as large as those before would make the file too large, as LeRobot decides it."""
         size = self._sink.tell()
         return bool(size + rows * size / max(1, self._rows) >= FILE_MEGABYTES * _MEGABYTE)
 

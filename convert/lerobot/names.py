@@ -29,7 +29,7 @@ PREFIXES: Final = {OBSERVATION: OBSERVATION, ACTION: ACTION, NEXT_REWARD: REWARD
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value stands in a step.
+    """The field of a step, and the place in its nest, where a value is.
 
     Attributes:
       field: of the step.
@@ -58,7 +58,7 @@ TASK_PLACES: Final = (
 
 
 def places_of(names: Iterable[str]) -> dict[str, Place]:
-    """Where features stand, those of observation, action and reward in nests as their dots say.
+    """Finds the places of features: dots in their names nest those of observation, action and reward.
 
     Where a name would be a value and a nest of others at once, the names below a prefix stay flat.
 

@@ -78,7 +78,7 @@ class LeRobotReader:
         return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
-        """By their frames, which `meta/episodes` has."""
+        """Estimates the bytes of each episode from its frames, which `meta/episodes` lists."""
         lengths = [self._place_of(row, number)[2] for number, row in enumerate(self._rows(_PLACE))]
         return [self.size * length // max(1, sum(lengths)) for length in lengths]
 
@@ -102,7 +102,7 @@ class LeRobotReader:
 
     @functools.cached_property
     def _first_frames(self) -> dict[str, int]:
-        """By file, the number in the dataset of its first frame."""
+        """Maps each file to the number of its first frame in the dataset."""
         found: dict[str, int] = {}
         for number, row in enumerate(self._rows(_PLACE)):
             path, start, _ = self._place_of(row, number)
@@ -139,7 +139,7 @@ class LeRobotReader:
         return dict(zip(numbers, texts, strict=True))
 
     def _all_places(self) -> dict[str, Place]:
-        """Where the features stand in a step."""
+        """Finds the places of the features in a step."""
         noted = {name: note.place for name, note in self._extra.fields.items() if name in self._features}
         places = {names.TASK_INDEX: Place(names.TASK)} | noted
         places |= names.places_of(name for name in self._features if name not in places)

@@ -37,7 +37,7 @@ def statistics_of(values: Any, feature: Feature) -> FieldStatistics | None:
 
 
 def described(statistics: FieldStatistics, feature: Feature, frames: int) -> dict[str, Any]:
-    """As LeRobot writes them: lists, of images `[channels, 1, 1]`."""
+    """Converts statistics to LeRobot's form: lists, those of images `[channels, 1, 1]`."""
     is_image = feature.dtype == IMAGE
     scale = 255.0 if is_image else 1.0
     named = {"min": statistics.min, "max": statistics.max, "mean": statistics.mean, "std": statistics.std}

@@ -17,7 +17,7 @@ _MOST_PIXELS: Final = 1 << 26
 
 
 def library() -> Any:
-    """The module av.
+    """Imports av.
 
     Raises:
       MissingExtraError: it is not installed.

@@ -153,7 +153,7 @@ class ArrowWriter:
             writer.write_table(table, max_chunksize=len(table))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no file stays open."""
 
 
 class ParquetWriter(ArrowWriter):
@@ -191,7 +191,7 @@ def _numbers(array: Any, shape: Sequence[int] = ()) -> np.ndarray:
         types.is_boolean(array.type) or types.is_integer(array.type) or types.is_floating(array.type)
     ):
         raise FormatError(f"expected numbers in every row, got {array.type} with {array.null_count} nulls")
-    flat: np.ndarray = array.to_numpy(zero_copy_only=False)
+    flat = parquet.numbers_in(array)
     if flat.size != rows * int(np.prod(shape, dtype=np.int64)):
         raise FormatError(f"expected {rows} arrays of shape {tuple(shape)}, got {flat.size} elements")
     return flat.reshape(rows, *shape)

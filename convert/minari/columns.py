@@ -69,7 +69,7 @@ def uniform(values: Sequence[Any], dtype: Any = None) -> tuple[Any, str]:
 
 
 def _cast(array: np.ndarray, dtype: Any) -> np.ndarray | None:
-    """The same numbers in another dtype, None where it cannot represent them exactly."""
+    """Converts numbers to another dtype; None if it cannot represent them exactly."""
     if array.dtype == dtype:
         return array
     if not np.can_cast(array.dtype, dtype, "same_kind") and not {array.dtype.kind, np.dtype(dtype).kind} <= {*"iu"}:

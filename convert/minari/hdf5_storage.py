@@ -44,43 +44,42 @@ class Hdf5Reader:
             yield lambda name: self._read(hdf5.child(file, name, place), f"{place}/{name}")
 
     def _read(self, group: Any, place: str) -> StoredEpisode:
-        nodes = hdf5.children(group, place)
-        missing = [name for name in _COLUMNS if name not in nodes]
+        names = set(group)
+        missing = [name for name in _COLUMNS if name not in names]
         if missing:
             raise FormatError(f"{place}: expected {', '.join(missing)}")
+        unknown = sorted(names - {*_COLUMNS, _INFOS})
+        for name in unknown:
+            hdf5.child(group, name, place)
         observations, actions = (
-            self._decoded(nodes[name], space, f"{place}/{name}")
-            for name, space in zip(_COLUMNS, self._spaces, strict=False)
+            self._decoded(group, name, space, place) for name, space in zip(_COLUMNS, self._spaces, strict=False)
         )
-        rewards, terminations, truncations = (np.asarray(nodes[name][()]) for name in _COLUMNS[2:])
+        rewards, terminations, truncations = (hdf5.column(group, name, place) for name in _COLUMNS[2:])
         return StoredEpisode(
             observations,
             actions,
             rewards,
             terminations,
             truncations,
-            infos=_infos(nodes[_INFOS], f"{place}/{_INFOS}") if _INFOS in nodes else {},
+            infos=_infos(hdf5.child(group, _INFOS, place), f"{place}/{_INFOS}") if _INFOS in names else {},
             attributes=unflattened({name: _attribute(value) for name, value in group.attrs.items()}),
-            unknown=sorted(nodes.keys() - {*_COLUMNS, _INFOS}),
+            unknown=unknown,
         )
 
-    def _decoded(self, node: Any, space: Space, place: str) -> Any:
+    def _decoded(self, group: Any, name: str, space: Space, place: str) -> Any:
         if isinstance(space, spaces.Dict):
-            inner = hdf5.children(node, place)
-            return {key: self._decoded(inner[key], each, f"{place}/{key}") for key, each in space.spaces.items()}
+            node, place = hdf5.child(group, name, place), f"{place}/{name}"
+            return {key: self._decoded(node, key, each, place) for key, each in space.spaces.items()}
         if isinstance(space, spaces.Tuple):
-            inner = hdf5.children(node, place)
-            parts = enumerate(space.spaces)
-            return tuple(self._decoded(inner[f"_index_{i}"], each, f"{place}/{i}") for i, each in parts)
+            node, place = hdf5.child(group, name, place), f"{place}/{name}"
+            return tuple(self._decoded(node, f"_index_{i}", each, place) for i, each in enumerate(space.spaces))
         if isinstance(space, spaces.Text):
-            return hdf5.texts(node, place)
+            return hdf5.texts(hdf5.child(group, name, place), f"{place}/{name}")
         if self._is_jpeg and is_image(space):
-            require_plausible(len(node) * math.prod(space.shape or ()), self.size, place)
+            node = hdf5.child(group, name, place)
+            require_plausible(len(node) * math.prod(space.shape or ()), self.size, f"{place}/{name}")
             return decoded_images([bytes(each) for each in node], space)
-        column = node[()]
-        if not isinstance(column, np.ndarray):
-            raise FormatError(f"{place}: expected a value for every step, got {column!r}")
-        return column
+        return hdf5.column(group, name, place)
 
 
 class Hdf5Writer:

@@ -47,7 +47,7 @@ STORAGES: Final[Mapping[str, type[Hdf5Reader] | type[ArrowReader]]] = {
     "arrow": ArrowReader,
     "parquet": ParquetReader,
 }
-"""By what Minari calls them."""
+"""Readers by the name that Minari gives to their storage."""
 
 
 class MinariReader:

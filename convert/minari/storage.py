@@ -85,7 +85,7 @@ class StorageWriter(Protocol):
 
 
 def data_directory(path: Path) -> Path:
-    """Where the files of a dataset are: in `data`, or in the directory itself."""
+    """Finds the directory with the files of a dataset: `data`, or the directory itself."""
     return path / DATA if (path / DATA / METADATA_FILE).is_file() else path
 
 

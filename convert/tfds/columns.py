@@ -27,7 +27,7 @@ Elements: TypeAlias = np.ndarray | list[Any]
 _FLAT: Final = "ragged_flat_values"
 _LENGTHS: Final = "ragged_row_lengths_"
 _MOST_BYTES: Final = 1 << 31
-"""Of one value that was compressed."""
+"""Maximum decoded bytes of one compressed value."""
 _SMALL: Final = 1 << 10
 """Compressed bytes that are unpacked without a limit: deflate makes no more than about a megabyte of them."""
 
@@ -45,6 +45,16 @@ def count_steps(example: Example, features: Features) -> int:
     if len(set(known.values())) > 1:
         raise FormatError(f"the features have different numbers of steps: {known}")
     return next(iter(known.values()))
+
+
+def count_of_numbers(example: Example, features: Features) -> int:
+    """The number of steps by one feature of numbers, which are not unpacked one by one; else as `count_steps`."""
+    for path, feature in leaves(features).items():
+        if feature.kind == "numbers" and feature.encoding == "none" and not feature.stores_shape:
+            count = _count_of(example, f"{STEPS}/{path}", feature)
+            if count is not None:
+                return count
+    return count_steps(example, features)
 
 
 def step_columns(example: Example, features: Features, steps: int) -> dict[str, Column]:
@@ -127,7 +137,7 @@ def _grouped(values: Elements, lengths: np.ndarray, spec: specs.Spec) -> list[An
 
 
 def _together(values: Elements, spec: specs.Spec) -> Elements:
-    """As one array, where the values have one shape."""
+    """Combines values into one array if they have one shape."""
     if isinstance(values, np.ndarray) or not isinstance(spec, specs.Array) or None in spec.shape:
         return values
     shape = [length or 0 for length in spec.shape]

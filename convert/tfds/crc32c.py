@@ -1,4 +1,4 @@
-"""CRC-32C, the checksum of TFRecord files, in NumPy.
+"""CRC-32C, the checksum of TFRecord files, in C or in NumPy.
 
 The polynomial is Castagnoli's, bits reflected: RFC 3720, section 12.1. A message is cut into lanes of equal length,
 whose checksums are computed side by side and joined two by two: to append zero bytes is a linear map of a checksum's
@@ -10,6 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from rlds_kit.extension import extension
+
+_native: Final = extension("rlds_kit.riegeli")
 _POLYNOMIAL: Final = 0x82F63B78
 _LANE_BYTES: Final = 64
 _MAX_LANES: Final = 1 << 14
@@ -22,6 +25,11 @@ def crc32c(data: bytes | memoryview) -> int:
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
     """
+    return int(_native.crc32c(data)) if _native else in_numpy(data)
+
+
+def in_numpy(data: bytes | memoryview) -> int:
+    """The same where the extension was not built, at 50 MB/s."""
     state = 0xFFFFFFFF
     view = memoryview(data).cast("B")
     while len(view) >= 2 * _LANE_BYTES:

@@ -34,7 +34,7 @@ _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 
 @dataclass(frozen=True)
 class Record:
-    """Where a record comes from.
+    """The position of a record in the files of a dataset.
 
     Attributes:
       split: of the dataset.
@@ -67,13 +67,13 @@ class TfdsDirectory:
 
     @property
     def name(self) -> str:
-        """As `tfds.load` takes it: "name/config:version"."""
+        """The name as `tfds.load` takes it: "name/config:version"."""
         config = f"/{self.info['configName']}" if self.info.get("configName") else ""
         return f"{self.info['name']}{config}:{self.info.get('version', '')}"
 
     @property
     def file_format(self) -> str:
-        """Of the files: "tfrecord" or "array_record"."""
+        """The format of the files: "tfrecord" or "array_record"."""
         return str(self.info.get("fileFormat") or "tfrecord")
 
     @property
@@ -133,7 +133,7 @@ class TfdsDirectory:
                 _require_all(path, count, length)
 
     def sha256(self, name: str) -> str:
-        """Of `features.json` or `dataset_info.json`, in hexadecimal."""
+        """The SHA-256 of `features.json` or `dataset_info.json`, in hexadecimal."""
         return hashlib.sha256((self.path / name).read_bytes()).hexdigest()
 
 
@@ -187,7 +187,7 @@ def _require_sound(directory: TfdsDirectory) -> None:
 
 
 def find(name: str, data_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Where TFDS has prepared a dataset.
+    """Finds the directory in which TFDS has prepared a dataset.
 
     Args:
       name: "name", "name/config", "name:version" or "name/config:version". Of several versions the highest is taken.

@@ -5,6 +5,7 @@ The file is a `tensorflow_datasets.Feature` message as JSON
 versions of TFDS, a tree of `{"type": ..., "content": ...}`.
 """
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -84,7 +85,7 @@ class Feature:
             spec = stacked(spec, length) or specs.Sequence(spec)
         return specs.Optional(spec) if self.optional else spec
 
-    @property
+    @functools.cached_property
     def element_spec(self) -> specs.Spec:
         """What a value is without the sequences around it."""
         if self.dtype is not None:

@@ -12,7 +12,7 @@ from rlds_kit.convert import images
 from rlds_kit.convert.last_steps import OBSERVATION_VALID, Flags, LastSteps, acted_fields, ending, read_flags
 from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
-from rlds_kit.convert.tfds.columns import Column, count_steps, last_value, step_column, stored_strings
+from rlds_kit.convert.tfds.columns import Column, count_of_numbers, last_value, step_column, stored_strings
 from rlds_kit.convert.tfds.directory import INFO, TfdsDirectory, is_tfds_directory, open_directory
 from rlds_kit.convert.tfds.episodes import TfdsEpisode, naming, read_episode
 from rlds_kit.convert.tfds.features import FILE as FEATURES
@@ -130,7 +130,7 @@ def _survey(directory: TfdsDirectory, stretches: list[Stretch], progress: Callab
 def _add_last_step(directory: TfdsDirectory, example: Example, last_steps: LastSteps) -> int:
     """Shows an episode's last step; returns the number of steps."""
     features = leaves(directory.features.steps)
-    steps = count_steps(example, directory.features.steps)
+    steps = count_of_numbers(example, directory.features.steps)  # reading the episode compares all of them
     flags = {path: each for path, each in features.items() if path in (*FLAGS, OBSERVATION_VALID)}
     columns = {path: step_column(example, path, feature, steps) for path, feature in flags.items()}
     acted = {path: last_value(example, path, feature, steps) for path, feature in acted_fields(features).items()}

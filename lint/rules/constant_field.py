@@ -57,7 +57,7 @@ class ConstantField(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says which never changed."""
+        """Reports the leaves that never changed."""
         del subject
         for path, rows in self._rows.items():
             if path not in self.done and rows >= FEWEST_ROWS and self._episodes > 1:

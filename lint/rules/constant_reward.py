@@ -16,6 +16,6 @@ from rlds_kit.lint.rules.constant_field import ConstantField
 
 @rule("RK304", Severity.INFO)
 class ConstantReward(ConstantField):
-    """The same as of observations and actions."""
+    """Finds rewards that are constant, as `ConstantField` finds observations and actions."""
 
     reads = (REWARD,)

@@ -19,6 +19,6 @@ class LeftOut(Check):
     """Checks the report of the reader."""
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Repeats it."""
+        """Reports what the reader of the format left out."""
         for loss in dict.fromkeys(subject.losses):
             yield Hit(loss, field=loss.partition(":")[0])

@@ -21,6 +21,6 @@ class LossySource(Check):
     """Checks the metadata of the dataset."""
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says what was lost."""
+        """Reports what was lost before the dataset was made, as its metadata or its format say."""
         for field, what in subject.lossy.items():
             yield Hit(f"lossy at the source: {what}", field=field)

@@ -1,6 +1,7 @@
 """NaN or infinity in metadata or in other fields.
 
-A number in an episode's metadata, in `info`, or in a field that `step_fn` made is NaN or infinite.
+A number in an episode's metadata is NaN or infinite, or one in a field other than observation, action, reward and
+discount, such as `info` or a field that `step_fn` made.
 
 Metadata choose episodes and weigh them: a score of NaN is neither above nor below a threshold, so `where` leaves it
 out both ways, and JSON has no NaN. In `info` it is often meant, which is why this is a warning.
@@ -21,10 +22,10 @@ from rlds_kit.lint.subject import SubjectEpisode
 
 @rule("RK302", Severity.WARNING)
 class NotANumberElsewhere(Check):
-    """Checks the floats of metadata and dynamic fields."""
+    """Checks the floats of metadata, and of all fields except observation, action, reward and discount."""
 
     def wants(self, path: str) -> bool:
-        """All fields that are not declared, but for leaves that hold no floats."""
+        """Selects the fields besides observation, action, reward and discount, without leaves that hold no floats."""
         return path.partition("/")[0] not in LEARNED_FROM and path not in self.done
 
     def check_rows(self, stretch: Stretch) -> Iterable[Hit]:

@@ -42,7 +42,7 @@ class TruncatedBeforeTheLimit(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says which."""
+        """Reports the episodes that were truncated before the limit."""
         del subject
         if len({actions for _, actions, _ in self._found}) < FEWEST:
             return

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from rlds_kit.base import lock
+from rlds_kit.base.durable import fsync
 
 
 class FileGoneError(OSError):
@@ -57,7 +58,7 @@ class AppendFile:
           FileGoneError: the file is no longer at its path.
           OSError: the disk is full, or gone.
         """
-        os.fsync(self._file.fileno())
+        fsync(self._file.fileno(), self.path)
         self.require_there()
         if not self._directory_is_durable:
             sync_directory(self.path.parent)
@@ -109,6 +110,6 @@ def sync_directory(path: Path) -> None:
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        fsync(descriptor, path)
     finally:
         os.close(descriptor)

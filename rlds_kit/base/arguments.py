@@ -22,7 +22,7 @@ def integer(name: str, value: object) -> int:
 
 
 def positive(name: str, value: object) -> int:
-    """The same for a number that must be at least 1.
+    """Checks that an argument is a whole number of at least 1, and returns it as an int.
 
     Raises:
       TypeError: it is no integer.

@@ -4,7 +4,7 @@ from rlds_kit import riegeli
 
 
 class RldsKitError(Exception):
-    """Base class of all errors that rlds_kit raises."""
+    """The base class of all errors that rlds_kit raises."""
 
 
 class UnsupportedTypeError(RldsKitError, TypeError):
@@ -29,11 +29,11 @@ class FormatError(RldsKitError, ValueError):
 
 
 class DamagedError(RldsKitError, riegeli.errors.DamagedError):
-    """Stored bytes do not match their checksum, or are missing."""
+    """Raised if stored bytes do not match their checksum, or are missing."""
 
 
 class DamageWarning(UserWarning):
-    """Opening a dataset skipped damaged bytes; episodes that were completely inside them are not listed."""
+    """Issued if opening a dataset skipped damaged bytes; episodes completely inside them are not listed."""
 
 
 class LossWarning(DamageWarning):
@@ -41,7 +41,7 @@ class LossWarning(DamageWarning):
 
 
 class RecordingError(RldsKitError, RuntimeError):
-    """Recording stopped; the message has the numbers of stored and lost steps."""
+    """Raised if recording stopped; the message has the numbers of stored and lost steps."""
 
 
 class DatasetExistsError(RldsKitError, FileExistsError):
@@ -49,4 +49,4 @@ class DatasetExistsError(RldsKitError, FileExistsError):
 
 
 class NotADatasetError(RldsKitError, FileNotFoundError):
-    """There is no dataset at a path."""
+    """Raised if there is no dataset at a path."""

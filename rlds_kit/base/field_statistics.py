@@ -79,18 +79,18 @@ class FieldStatistics:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one value."""
+        """The shape of one value."""
         return self.mean.shape
 
     @property
     def variance(self) -> Floats:
-        """Of the values themselves, so divided by the count; NaN where there are none."""
+        """The variance of the values themselves, so with the count as divisor; NaN where there are no values."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.squares / self.count
 
     @property
     def std(self) -> Floats:
-        """Square root of the variance."""
+        """The square root of the variance."""
         return np.sqrt(self.variance)
 
     def quantile(self, level: npt.ArrayLike) -> Floats:
@@ -199,7 +199,7 @@ def _moments(columns: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
 
 
 def _moments_of_bytes(columns: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
-    """The same for one-byte integers or bools, whose sums are exact integers: several times faster, for images."""
+    """Computes the moments of one-byte integers or bools from exact integer sums, several times faster for images."""
     columns = columns.view(np.uint8) if columns.dtype == bool else columns
     size, number = columns.shape
     total, total_of_squares = np.zeros(size, np.int64), np.zeros(size, np.int64)

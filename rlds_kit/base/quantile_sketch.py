@@ -65,7 +65,7 @@ class QuantileSketch:
 
     @property
     def count(self) -> int:
-        """How many numbers there are."""
+        """The number of numbers."""
         return int(self.counts.sum())
 
     @property

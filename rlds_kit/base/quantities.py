@@ -19,7 +19,7 @@ def size_text(size: float) -> str:
 
 
 def count_text(count: int, noun: str) -> str:
-    """A number of things.
+    """Formats a number of things, with its noun in the singular or plural.
 
     >>> count_text(1, "episode"), count_text(12000, "step")
     ('1 episode', '12,000 steps')

@@ -37,12 +37,12 @@ class ResetChain:
         return self.instance, self.seeded_reset
 
     def provenance(self) -> dict[str, Any]:
-        """The entry, under its name."""
+        """Returns the entry of this chain in a provenance: a dict with the key `reset_chain`."""
         return {RESET_CHAIN: asdict(self)}
 
 
 def chain_of(provenance: Mapping[str, Any]) -> ResetChain | None:
-    """The chain of an episode; None if there is none, or the entry has another form.
+    """Returns the reset chain in an episode's provenance; None if there is none, or its entry is not a valid one.
 
     >>> chain_of(ResetChain("a", 1, 7, 2, 60).provenance())
     ResetChain(instance='a', seeded_reset=1, seed=7, resets=2, steps=60)

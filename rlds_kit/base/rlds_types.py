@@ -72,7 +72,7 @@ BatchedEpisode: TypeAlias = dict[str, Any]
 StepFilterFn: TypeAlias = Callable[[Step], bool]
 EpisodeFilterFn: TypeAlias = Callable[[Episode], bool]
 StepsToStepsFn: TypeAlias = Callable[[Any], Any]
-"""From a `tf.data.Dataset` of steps to another."""
+"""A function from a `tf.data.Dataset` of steps to another."""
 StepMapFn: TypeAlias = Callable[[Step], Step]
 
 

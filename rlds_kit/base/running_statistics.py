@@ -72,12 +72,12 @@ class EpisodeStatistics:
 
     @property
     def episodes(self) -> int:
-        """How many episodes there are."""
+        """The number of episodes."""
         return int(self.length.count)
 
     @property
     def steps(self) -> int:
-        """How many steps there are, the last ones included."""
+        """The number of steps, the last ones included."""
         return round(float(self.length.mean) * self.episodes) if self.episodes else 0
 
     def merge(self, other: Self) -> Self:
@@ -205,7 +205,7 @@ def _joins(rows: Rows, at: slice, following: Rows, then: slice) -> npt.NDArray[n
 
 
 def _starts(episode: Integers) -> Integers:
-    """Where episodes begin in consecutive rows or sums."""
+    """Finds where episodes begin in consecutive rows or sums."""
     return np.flatnonzero(np.concatenate([[True], episode[1:] != episode[:-1]]))
 
 

@@ -24,15 +24,15 @@ INFO: Final = "info"
 """The info dict that a Gymnasium environment returned with the observation."""
 
 TERMINATED: Final = "terminated"
-"""With several agents: which of them terminated by the step's action."""
+"""A field of episodes with several agents: which of them terminated by the step's action."""
 TRUNCATED: Final = "truncated"
-"""With several agents: which of them were truncated after the step's action."""
+"""A field of episodes with several agents: which of them were truncated after the step's action."""
 STATE: Final = "state"
-"""With several agents: the global state."""
+"""A field of episodes with several agents: the global state."""
 AGENT_SELECTION: Final = "agent_selection"
-"""With agents that act in turn: whose turn the step is."""
+"""A field of episodes whose agents act in turn: whose turn the step is."""
 CUMULATIVE_REWARD: Final = "cumulative_reward"
-"""With agents that act in turn: the reward of the agent whose turn it is, since its previous turn."""
+"""A field of episodes whose agents act in turn: the reward of the step's agent since its previous turn."""
 
 DECLARED_FIELDS: Final = (OBSERVATION, ACTION, REWARD, DISCOUNT)
 """Fields that a spec declares in advance."""
@@ -55,7 +55,7 @@ def is_clock(path: str) -> bool:
 
 
 class EpisodeEnd(enum.Enum):
-    """How an episode ended.
+    """The ways in which an episode can end.
 
     >>> EpisodeEnd.TERMINATED.is_terminal, EpisodeEnd.TRUNCATED.is_terminal
     (True, False)

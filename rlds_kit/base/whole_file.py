@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from rlds_kit.base import lock
 from rlds_kit.base.append_file import sync_directory
+from rlds_kit.base.durable import fsync
 
 TEMPORARY: Final = ".tmp"
 """Suffix of a file that is not complete yet, unless its writer uses another name."""
@@ -71,7 +72,7 @@ def sync_file(path: Path) -> None:
     """Returns when the bytes of a file would survive a power failure."""
     descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)  # Windows needs write access
     try:
-        os.fsync(descriptor)
+        fsync(descriptor, path)
     finally:
         os.close(descriptor)
 

@@ -45,7 +45,7 @@ class AnnotatedDataset(abc.ABC):
 
     @abc.abstractmethod
     def _with_amended(self, amended: Amended | None) -> Self:
-        """The same episodes, read with layers."""
+        """Returns a dataset of the same episodes whose values are amended by layers, or by none."""
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class AnnotatedDataset(abc.ABC):
         )
 
     def as_amended(self, *names: str, rules: Mapping[str, Rule] | None = None) -> Self:
-        """The same episodes with the values of annotations instead of the recorded ones.
+        """Returns the dataset with the values of annotations in place of the recorded ones.
 
         Rewards, and any other amended field, have the values of the layers where there are annotations; all other
         values are as recorded. Fields that only annotations have can be selected with `select`. The view works like any
@@ -153,7 +153,7 @@ class AnnotatedDataset(abc.ABC):
         return () if self._amended is None else self._amended.names
 
     def as_recorded(self) -> Self:
-        """The same episodes with all values as recorded."""
+        """Returns the dataset with all values as they were recorded."""
         return self._with_amended(None)
 
     def tagged(self, label: str, *names: str) -> Self:

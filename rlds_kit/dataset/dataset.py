@@ -100,7 +100,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     @property
     def steps(self) -> "DatasetSteps":
-        """All steps of all episodes, one after the other."""
+        """The steps of all episodes, one after the other."""
         return DatasetSteps(self.episodes, self.lengths())
 
     @property
@@ -163,7 +163,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
 
     @property
     def content_digest(self) -> bytes:
-        """16 bytes that are equal for datasets of equal episodes, in any order."""
+        """The content digest, 16 bytes that are equal for datasets of equal episodes, in any order."""
         return digest.combine(episode.content_digest for episode in self.episodes)
 
     def where(self, predicate: Callable[[dict[str, Any]], bool]) -> "Dataset":
@@ -211,7 +211,7 @@ class Dataset(EpisodeFeeds, SampledDataset, AnnotatedDataset):
         return {name: self._view(order=self._order[parts == name]) for name in fractions}
 
     def select(self, *names: str) -> "Dataset":
-        """The same episodes with these fields only; the others are not read.
+        """Returns the dataset with only these fields; other fields are not read.
 
         Args:
           *names: fields, or paths into nests: with "observation/state" an observation is a dict of `state` alone.

@@ -14,7 +14,7 @@ from rlds_kit.storage.directory import is_dataset, shards_in
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A dataset.
+    """A dataset that was found in a directory.
 
     Attributes:
       path: its directory.

@@ -48,13 +48,13 @@ class Ends:
     final: np.ndarray
 
     def between(self, begin: int, end: int) -> "Ends":
-        """Those of the episodes in some rows, whose numbers count from the first of these."""
+        """Returns the ends of the episodes in rows `[begin, end)`, counted from `begin`."""
         after = [each - begin for each in self.after if begin < each <= end]
         return Ends(after, self.terminal[begin:end], self.timeout[begin:end], self.final[begin:end])
 
 
 def ends_of(path: object, tree: Tree, rows: int) -> Ends:
-    """Finds them.
+    """Finds the ends of the episodes in a file of arrays.
 
     Args:
       path: of the file, or what the arrays are, for errors.
@@ -125,7 +125,7 @@ def are_alike(observations: Any, following: Any) -> bool:
 
 
 def broken_after(observations: Any, following: Any, rows: int) -> np.ndarray:
-    """Where a trajectory is broken.
+    """Finds the rows after which a trajectory is broken.
 
     Returns:
       `[rows - 1]` bool: after which rows the next observation is not, bit for bit, the observation of the row after.

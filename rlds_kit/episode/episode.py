@@ -65,7 +65,7 @@ class Episode:
 
     @property
     def length(self) -> int:
-        """Number of steps, the last one included: one more than actions were taken."""
+        """The number of steps, the last one included: one more than actions were taken."""
         return len(self._rows)
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class Episode:
 
     @property
     def end(self) -> EpisodeEnd | None:
-        """How it ended; None while it is being recorded.
+        """The way in which the episode ended; None while it is being recorded.
 
         Raises:
           DamagedError: the end may have been in bytes that are damaged.
@@ -195,7 +195,7 @@ class Episode:
 
     @property
     def content_digest(self) -> bytes:
-        """16 bytes that are equal for equal content; empty while the episode has no end."""
+        """The content digest, 16 bytes that are equal for equal content; empty while the episode has no end."""
         return self._entry.content_digest
 
     @property
@@ -246,7 +246,7 @@ class Episode:
         return Steps(self)
 
     def mask(self, name: str) -> np.ndarray:
-        """`[length]` bool, True for steps that have a value of a field.
+        """Returns `[length]` bool: True for steps that have a value of a field.
 
         Raises:
           KeyError: no step has the field.
@@ -254,7 +254,7 @@ class Episode:
         return self._stacked(name)[1]
 
     def stacks(self) -> dict[str, restore.Stack]:
-        """All leaves of these steps as they were recorded, by path; those of unselected fields are left out.
+        """Reads all leaves of these steps as they were recorded, by path; those of unselected fields are left out.
 
         Raises:
           DamagedError: the data are damaged.

@@ -24,7 +24,7 @@ class Episodes(Sequence[Episode]):
     def __getitem__(self, index: slice) -> Self: ...
 
     def __getitem__(self, index: int | slice) -> Episode | Self:
-        """An episode, or several.
+        """Returns one episode, or a sequence of several.
 
         Raises:
           IndexError: there is no such episode.
@@ -40,7 +40,7 @@ class Episodes(Sequence[Episode]):
 
 
 class DatasetSteps(Sequence[Step]):
-    """All steps of a dataset. Iterators are independent of each other."""
+    """The steps of a dataset, as one sequence. Iterators are independent of each other."""
 
     def __init__(self, episodes: Episodes, lengths: Sequence[int]) -> None:
         self._episodes = episodes

@@ -3,6 +3,7 @@
 The last step of an episode holds its final observation; its action, reward and discount are undefined.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -35,7 +36,7 @@ def step_episodes(tree: Mapping[str, Any], rows: int) -> Iterator[FlatEpisode]:
     terminal = flags.get(IS_TERMINAL)
     if terminal is not None:
         _require_last(terminal, is_last)
-    for begin, end in zip([0, *after[:-1].tolist()], after.tolist(), strict=True):
+    for begin, end in itertools.pairwise([0, *after.tolist()]):
         yield _episode(tree, begin, end, terminal, is_last=bool(is_last[end - 1]))
 
 

@@ -46,7 +46,7 @@ class Amended:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the layers."""
+        """The names of the layers."""
         return tuple(layer.name for layer in self.layers)
 
     def reader(self, recorded: EpisodeReader, entry: EpisodeEntry) -> EpisodeReader:

@@ -137,7 +137,7 @@ def _numbers(annotation: Annotation) -> np.ndarray:
 
 
 def combined(rule: Rule, annotations: Sequence[Annotation], length: int) -> tuple[np.ndarray, Values]:
-    """What a rule makes of annotations of one field, which may be none; it may be anybody's, so that is checked.
+    """Combines annotations of one field by a rule. The rule may be the caller's, so its result is checked.
 
     Raises:
       SpecError: it is not what a rule gives, or the rule cannot combine them.

@@ -24,11 +24,11 @@ class AnyEpisode(Protocol):
 
     @property
     def id(self) -> uuid.UUID:
-        """Identifies it."""
+        """The id of the episode."""
 
     @property
     def content_digest(self) -> bytes:
-        """Of the whole episode."""
+        """The content digest of the whole episode."""
 
     @property
     def rows(self) -> range:

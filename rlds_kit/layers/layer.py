@@ -28,11 +28,11 @@ class Annotated(Protocol):
 
     @property
     def id(self) -> uuid.UUID:
-        """Identifies it."""
+        """The id of the episode."""
 
     @property
     def content_digest(self) -> bytes:
-        """Its content digest; empty while it has no end."""
+        """The content digest of the episode; empty while it has no end."""
 
     @property
     def rows(self) -> range:
@@ -81,7 +81,7 @@ class Layer:
 
     @property
     def damage(self) -> dict[str, tuple[SkippedRegion, ...]]:
-        """Files with damaged bytes."""
+        """The files of the layer that have damaged bytes."""
         return {name: each.skipped for name, each in self._files.items() if each.skipped}
 
     @property
@@ -97,7 +97,7 @@ class Layer:
 
     @property
     def sources(self) -> list[str]:
-        """All sources, sorted."""
+        """The sources of all annotations, sorted."""
         return sorted({source for each in self._files.values() for batch in each.batches for source in batch.source})
 
     def annotations(self, episode: Annotated | uuid.UUID | None = None) -> tuple[Annotation, ...]:
@@ -121,7 +121,7 @@ class Layer:
         return tuple(each for each in found if each.touches(episode.rows))
 
     def history(self, episode: Annotated | uuid.UUID | None = None) -> tuple[Annotation, ...]:
-        """All annotations that are not damaged, including retractions and retracted ones, in order of time."""
+        """Lists all intact annotations, including retractions and retracted ones, in order of time."""
         chosen = self._by_episode if episode is None else [_id_of(episode)]
         return tuple(self._decoded(each for one in chosen for each in self._all(one)))
 
@@ -135,7 +135,7 @@ class Layer:
         return tuple(sorted({each.value for each in self.annotations(episode) if each.kind is Kind.TAG}))
 
     def tagged(self, episode: Annotated, label: str) -> np.ndarray:
-        """`[length]` bool, True for steps with a label; a label of the whole episode applies to every step.
+        """Returns `[length]` bool: True for steps with a label. A label of the whole episode applies to every step.
 
         Raises:
           DamagedError: the layer is damaged.
@@ -173,7 +173,7 @@ class Layer:
         return rewards[rows.start :], mask[rows.start :]
 
     def returns(self, episode: Annotated | uuid.UUID) -> dict[str, float]:
-        """The return of an episode according to each source.
+        """Collects the returns that sources have annotated to an episode: a number for each source.
 
         Raises:
           DamagedError: the layer is damaged.
@@ -270,6 +270,6 @@ def _id_of(episode: Annotated | uuid.UUID) -> bytes:
 
 
 def _reopened(dataset: Path, name: str, ends: Mapping[str, int]) -> Layer:
-    """The same snapshot in another process."""
+    """Opens the snapshot of a layer again, in the process that unpickles it."""
     files = {each: read_file(dataset / LAYERS / name / each, until=end) for each, end in ends.items()}
     return Layer(dataset, name, files)

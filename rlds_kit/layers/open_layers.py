@@ -26,7 +26,7 @@ class OpenLayers:
         return tuple(layer_names(self._dataset))
 
     def get(self, name: str) -> Layer:
-        """A layer with all annotations that are durable now.
+        """Returns a layer in its current state: with all annotations that are durable now.
 
         Raises:
           KeyError: there is no such layer.

@@ -12,7 +12,8 @@ ALIGNMENT: Final = 64
 LARGE_BYTES: Final = 1 << 16
 """Smaller arrays are allocated by NumPy; larger ones are in reused memory."""
 LENT_BYTES: Final = 256 << 20
-"""As long as less memory is in use, views of arrays may be returned instead of copies.
+"""Limit of the memory in use below which views of arrays may be returned instead of copies. Threads check before they
+allocate, so it may be slightly exceeded.
 
 Threads check before they allocate, so the limit may be slightly exceeded.
 """

@@ -20,7 +20,7 @@ LIGHT_WORKERS: Final = 2
 
 
 class Batches(Iterable[Batch]):
-    """All samples, batch by batch, decoded by threads in bounded memory.
+    """Batches of all samples, decoded by threads in bounded memory.
 
     Each `for` loop is one epoch, and the next loop is the next epoch, in another order if they are shuffled. The same
     seed gives the same batches on every machine. `state_dict` returns the position of the latest loop; after
@@ -36,7 +36,7 @@ class Batches(Iterable[Batch]):
         self._latest = _Loop(0, 0, 0)
 
     def __len__(self) -> int:
-        """Batches of an epoch."""
+        """The number of batches in an epoch."""
         return (self._samples.count + self._options.batch_size - 1) // self._options.batch_size
 
     @property
@@ -130,7 +130,7 @@ class Batches(Iterable[Batch]):
         self._latest = _Loop(state["epoch"], state["samples_done"], state["samples_done"])
 
     def sharded(self, index: int, count: int, epoch: int) -> "Batches":
-        """One of `count` parts of these batches, which together have every sample once.
+        """Returns one of `count` parts of these batches, which together have every sample once.
 
         Args:
           index: of the part.

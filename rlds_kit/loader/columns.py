@@ -29,17 +29,17 @@ class Column:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of values; object for bytes."""
+        """The dtype of the values; object for bytes."""
         return np.dtype(object) if self.spec is None else self.spec.dtype
 
     @property
     def dtypes(self) -> list[np.dtype[Any]]:
-        """Of `arrays`."""
+        """The dtypes of the arrays that `arrays` returns."""
         return [self.dtype, np.dtype(np.int64)] if self.is_ragged else [self.dtype]
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """Of one value, None for an unknown dimension."""
+        """The shape of one value, with None for an unknown dimension."""
         return () if self.spec is None else self.spec.shape
 
     @property
@@ -49,7 +49,7 @@ class Column:
 
     @property
     def row_bytes(self) -> int:
-        """Of one value, 0 if unknown."""
+        """The bytes of one value; 0 if unknown."""
         return 0 if self.is_ragged else math.prod(size or 0 for size in self.shape) * self.dtype.itemsize
 
     def arrays(self, values: np.ndarray, defined: np.ndarray) -> list[np.ndarray]:

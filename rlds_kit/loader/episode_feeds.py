@@ -78,7 +78,7 @@ class EpisodeFeeds:
         observation_valid: bool = False,
         last_step: LastStep = "zeros",
     ) -> Any:  # tf.data.Dataset
-        """The same episodes with all steps of each as one dict of tensors `[T, ...]`: several times faster.
+        """Returns episodes for TensorFlow, all steps of each as one dict of tensors `[T, ...]`: several times faster.
 
         An element is `{"steps": {field: tensor, ...}, "episode_id": string, "end": string}` and the chosen metadata.
         The functions of `rlds_kit.transformations` take such steps. Several episodes are in memory at once.

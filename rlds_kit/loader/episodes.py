@@ -33,7 +33,7 @@ STRETCH_BYTES: Final = 24 << 20
 """Approximate bytes of decoded steps in a stretch; if blocks are small, at most 1.5 times as many."""
 
 Stretch: TypeAlias = dict[Leaf, tuple[np.ndarray, np.ndarray]]
-"""For every leaf the values of consecutive steps, `[rows, ...]`, and `[rows]` bool, True where there is one."""
+"""The values of consecutive steps of every leaf, `[rows, ...]`, and `[rows]` bool, True where there is one."""
 
 
 class WholeEpisodes:
@@ -150,7 +150,7 @@ class WholeEpisodes:
 
     @property
     def fact_columns(self) -> dict[str, np.ndarray]:
-        """For each of the `facts` an array `[0, ...]` of its dtype and shape."""
+        """An empty array `[0, ...]` for each of the `facts`, with its dtype and shape."""
         text = np.empty(0, object)
         return {EPISODE_ID: text, END: text, **{name: each[:0] for name, each in self._metadata.examples.items()}}
 
@@ -195,7 +195,7 @@ def equal_stretches(begins: np.ndarray, rows: int, count: int) -> np.ndarray:
 
 
 def with_step_index(source: Source) -> Source:
-    """The same source, with the field `step_index` if the dataset has it."""
+    """Adds the field `step_index` to the fields of a source, if the dataset has it."""
     if STEP_INDEX not in source.spec.fields or STEP_INDEX in source.fields:
         return source
     return replace(source, fields=(*source.fields, STEP_INDEX))
@@ -224,17 +224,17 @@ class EpisodeNumbers:
 
     @property
     def name(self) -> str:
-        """Of the dataset, for messages."""
+        """The name of the dataset, for messages."""
         return self.source.name
 
     @property
     def weights(self) -> Weights:
-        """Their number; sizes are not relevant."""
+        """The number of episodes; their sizes do not matter."""
         return Weights(len(self.source.entries), row_bytes=1, rows_per_sample=1, rows_between=1)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Their description, apart from the data."""
+        """What kind of samples these are, as a dict for JSON."""
         return {"samples": "episodes"}
 
     @property
@@ -244,19 +244,19 @@ class EpisodeNumbers:
 
     @property
     def names(self) -> str:
-        """The episodes in short."""
+        """The episodes in a short form, which `named` understands."""
         return self.source.names
 
     def named(self, names: str) -> Self:
-        """Only these episodes, as far as they exist."""
+        """Returns only these episodes, as far as they exist."""
         return type(self)(self.source.named(names))
 
     def cache(self, limit: int) -> FieldCache:
-        """Nothing needs to be cached for numbers."""
+        """Returns an empty cache, because numbers are not read."""
         return FieldCache(self.source, {}, limit)
 
     def pool(self, items: np.ndarray, memory: ArrayPool | None = None, cache: FieldCache | None = None) -> Pool:
-        """Nothing needs to be read for numbers."""
+        """Returns an empty pool, because numbers are not read."""
         del items, memory, cache
         return Pool(self.source, {}, {})
 

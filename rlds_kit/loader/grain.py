@@ -14,7 +14,7 @@ class Items(Protocol):
     """A sequence of items: `Samples` or `WholeEpisodes`."""
 
     def __getitem__(self, number: int, /) -> dict[str, Any]:
-        """One of them."""
+        """Returns one item."""
 
 
 class Resumable(Protocol):
@@ -25,13 +25,13 @@ class Resumable(Protocol):
         """Number of the epoch of the next batch."""
 
     def __len__(self) -> int:
-        """Batches of an epoch."""
+        """The number of batches in an epoch."""
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches of an epoch."""
 
     def sharded(self, index: int, count: int, epoch: int) -> "Resumable":
-        """One of `count` parts, from the beginning of an epoch."""
+        """Returns one of `count` parts, from the beginning of an epoch."""
 
     def state_dict(self) -> dict[str, Any]:
         """The position of the latest loop."""

@@ -36,17 +36,17 @@ class Leaf:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the values of many steps."""
+        """The dtype of the values of many steps."""
         return np.dtype(object) if self.spec is None else self.spec.dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the value of one step."""
+        """The shape of the value of one step."""
         return () if self.spec is None else tuple(size or 0 for size in self.spec.shape)
 
     @property
     def row_bytes(self) -> int:
-        """Of the value of one step."""
+        """The bytes of the value of one step."""
         return OBJECT_BYTES if self.spec is None else self.spec.dtype.itemsize * int(np.prod(self.shape))
 
 

@@ -37,12 +37,12 @@ class Sampled(Protocol):
     def windows(
         self, length: int, stride: int = 1, pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
     ) -> Samples:
-        """Windows of consecutive steps."""
+        """Returns windows of consecutive steps."""
 
     def chunks(
         self, offsets: Mapping[str, Iterable[int]], pad: Pad = "none", *, dtypes: Mapping[str, DTypeLike] | None = None
     ) -> Samples:
-        """For every step, each field at its own offsets."""
+        """Returns chunks: for every step, the values of each field at its own offsets."""
 
     def transitions(self, n: int = 1, gamma: float = 1.0, *, dtypes: Mapping[str, DTypeLike] | None = None) -> Samples:
         """Transitions, one for every action."""
@@ -252,7 +252,7 @@ class MixedBatches(Iterable[Batch]):
         self._latest = _Loop(state["samples_done"])
 
     def sharded(self, index: int, count: int, epoch: int) -> "MixedBatches":
-        """One of `count` parts of this mixture, for worker processes.
+        """Returns one of `count` parts of this mixture, for worker processes.
 
         Args:
           index: of the part.

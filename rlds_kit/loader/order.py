@@ -17,15 +17,15 @@ class Order(Protocol):
     """A permutation of `range(size)` for every epoch."""
 
     def items(self, epoch: int, begin: int, end: int) -> np.ndarray:
-        """`[end - begin]` int64: the samples at these positions of an epoch."""
+        """Returns `[end - begin]` int64: the samples at these positions of an epoch."""
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Divides positions `[begin, end)` into parts of at most `limit` that are efficient to read together."""
+        """Divides positions `[begin, end)` into pieces of at most `limit` that are efficient to read together."""
 
 
 @dataclass(frozen=True, slots=True)
 class InOrder:
-    """As recorded, in every epoch."""
+    """The order in which samples were recorded, in every epoch."""
 
     size: int
 
@@ -35,14 +35,14 @@ class InOrder:
         return np.arange(begin, end)
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Parts of `limit` positions: neighbours are read together anyway."""
+        """Divides positions into pieces of `limit`: neighbours are read together anyway."""
         del epoch
         return _growing_pieces(begin, end, limit)
 
 
 @dataclass(frozen=True, slots=True)
 class GlobalOrder:
-    """Every sample may come anywhere, with no buffer."""
+    """A permutation of all samples, without a buffer: every sample may come anywhere."""
 
     size: int
     seed: int
@@ -52,14 +52,14 @@ class GlobalOrder:
         return permuted(np.arange(begin, end), self.size, self.seed, epoch)
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Parts of `limit` positions: all divisions are equivalent."""
+        """Divides positions into pieces of `limit`: all divisions are equivalent."""
         del epoch
         return _growing_pieces(begin, end, limit)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockOrder:
-    """Runs of `run` neighbouring samples in random order, the samples of `mix` such runs shuffled together.
+    """The samples in runs of `run` neighbours: runs in random order, the samples of `mix` such runs shuffled together.
 
     Every run is read once, and `mix` runs are in memory at a time.
     """
@@ -79,7 +79,7 @@ class BlockOrder:
         return np.concatenate(parts)
 
     def pieces(self, epoch: int, begin: int, end: int, limit: int) -> Iterator[tuple[int, int]]:
-        """Each group of runs is a part, independent of the limit: its size was chosen when the order was created."""
+        """Makes each group of runs a piece, independent of `limit`: its size was chosen when the order was created."""
         del limit
         for _, first, last in self._groups(epoch, begin, end):
             yield max(begin, first), min(end, last)

@@ -19,26 +19,26 @@ class Table(Readable, Protocol):
 
     @property
     def name(self) -> str:
-        """Of the dataset, for messages."""
+        """The name of the dataset, for messages."""
 
     @property
     def weights(self) -> Weights:
-        """Their sizes."""
+        """The number and sizes of the samples."""
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Their description, apart from the data: equal for equal samples."""
+        """What kind of samples these are, as a dict for JSON that is equal for equal samples."""
 
     @property
     def digest(self) -> str:
-        """Identifies their episodes."""
+        """A digest of the episodes of the samples."""
 
     @property
     def names(self) -> str:
-        """The episodes in short."""
+        """The episodes in a short form, which `named` understands."""
 
     def named(self, names: str) -> Self:
-        """Only the samples of these episodes, as far as they exist."""
+        """Returns only the samples of these episodes, as far as they exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Ordered:
 
     @property
     def count(self) -> int:
-        """This worker's samples of an epoch."""
+        """The number of this worker's samples in an epoch."""
         begin, end = self.options.span(self.samples.weights.samples)
         return end - begin
 

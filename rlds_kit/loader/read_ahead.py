@@ -42,7 +42,8 @@ Gather: TypeAlias = Callable[[np.ndarray], Batch]
 GATHERED: Final = 1 << 11
 """Samples that are read together, if batches are smaller: what one call costs is then little for each."""
 GATHERED_BYTES: Final = 4 << 20
-"""Bytes of these, at most: the batches are parts of one array, which stays in memory as long as one of them does."""
+"""Maximum bytes of batches that are read together: they are parts of one array, which stays in memory as long as one of
+them does."""
 
 
 def group_size(batch_size: int, sample_bytes: int, most: int) -> int:

@@ -24,10 +24,10 @@ _UNKNOWN, _ABSENT, _PLAIN, _CODED, _OTHER = range(5)
 """What is known about a leaf in a block: nothing; no column; rows as they are; filtered or compressed; a column for
 `EpisodeReader`."""
 _IS_COMPACT: Final = np.isin(np.arange(256), (pb.IDENTITY, pb.XOR_RUNS, pb.SPARSE_XOR, pb.SHUFFLE))
-"""By filter, whether columns are cached without undoing it: any row is decoded from them at once, and frames take less
-memory."""
+"""Whether columns with a filter are cached without undoing it, by number of the filter: any row is decoded from them at
+once, and frames take less memory."""
 _MAY_BE_RUNS: Final = np.isin(np.arange(256), (pb.IDENTITY, pb.XOR, pb.REPEAT))
-"""By filter, whether frames may be cached as runs of changes."""
+"""Whether frames with a filter may be cached as runs of changes, by number of the filter."""
 _WORTH_RUNS: Final = 16
 """Frames that are compressed to a smaller part than this are cached as runs of changes."""
 _SAMPLE: Final = 32
@@ -37,7 +37,7 @@ _KEPT_SHARE: Final = 4
 
 
 class NotFoundError(Exception):
-    """Some steps must be read by `Pool`."""
+    """Raised if some steps can only be read by `Pool`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ class _Steps:
 
 
 class _Leaf:
-    """What is known about a leaf.
+    """Remembers what was found out about a leaf.
 
     Attributes:
       index: its number among all leaves.
@@ -144,7 +144,7 @@ class RowReader:
         return found if len(found) <= located.MOST_LEAVES else {}
 
     def _known(self, wanted: Mapping[Leaf, Wanted]) -> Mapping[Leaf, _Leaf]:
-        """Nothing yet, of every leaf; the smallest are kept."""
+        """Makes an object for each leaf that nothing is known about yet; the smallest leaves are kept."""
         if self._blocks is None:
             return {}
         steps, found = int(self._source.lengths.sum()), {}

@@ -34,7 +34,7 @@ class SampledDataset(abc.ABC):
 
     @abc.abstractmethod
     def select(self, *names: str) -> Self:
-        """The same episodes with these fields only."""
+        """Returns the dataset with only these fields."""
 
     def arrays(
         self,
@@ -43,7 +43,7 @@ class SampledDataset(abc.ABC):
         out: Mapping[str, Any] | None = None,
         threads: int | None = None,
     ) -> StepColumns:
-        """All steps as flat arrays, one episode after the other, for data that fit in memory.
+        """Reads all steps into flat arrays, one episode after the other, for data that fit in memory.
 
         Args:
           *names: fields, or paths into nests, as in `select`; default: the selected fields.
@@ -58,7 +58,7 @@ class SampledDataset(abc.ABC):
         Raises:
           SpecError: the values of a field differ in shape or dtype, or are no numbers.
           KeyError: there is no such field.
-          ValueError: an array of `out` has another dtype or shape.
+          ValueError: an array of `out` has another dtype or shape, or overlaps another one.
           DamagedError: data are damaged.
           MemoryError: the arrays do not fit in memory.
 
@@ -101,7 +101,7 @@ class SampledDataset(abc.ABC):
         *,
         dtypes: Mapping[str, DTypeLike] | None = None,
     ) -> Samples:
-        """For every step, each field at its own offsets: a history of observations, a chunk of future actions.
+        """Returns chunks: for every step, each field at its own offsets. For histories of observations, future actions.
 
         In a batch, a field is `[B, len(offsets), ...]`, and `valid` has `[B, len(offsets)]` bool, True where it is
         defined. `episode` and `step` are `[B]`: the step of the dataset. No chunk crosses a gap or an episode's end.

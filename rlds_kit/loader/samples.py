@@ -46,13 +46,13 @@ class Kind(Protocol):
         """Steps from one sample to the next."""
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: the number of samples in segments of these lengths."""
+        """Returns `[segments]`: the number of samples in segments of these lengths."""
 
     def anchors(self, nth: np.ndarray) -> np.ndarray:
         """The anchor, counted from its segment's first step, of the nth sample of a segment."""
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """For every field the numbers of the steps at which it is read."""
+        """Returns, for every field, the numbers of the steps at which it is read."""
 
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:
         """The samples."""
@@ -159,7 +159,7 @@ class Samples(Sequence[Batch]):
         return self.batch(pool, items)
 
     def cached(self, memory: int) -> Self:
-        """The same samples with another cache for `gather`, `samples[i]`, and datasets that are read by index.
+        """Returns these samples with a cache of another size for `gather`, `samples[i]` and datasets read by index.
 
         Decoded columns are cached, in memory that forked workers share. Rows that are stored as they are need no cache:
         they are read from the file.
@@ -212,7 +212,7 @@ class Samples(Sequence[Batch]):
 
     @property
     def name(self) -> str:
-        """Of the dataset, for messages."""
+        """The name of the dataset, for messages."""
         return self.source.name
 
     @functools.cached_property
@@ -234,11 +234,11 @@ class Samples(Sequence[Batch]):
 
     @property
     def names(self) -> str:
-        """The episodes in short."""
+        """The episodes in a short form, which `named` understands."""
         return self.source.names
 
     def named(self, names: str) -> Self:
-        """Only the samples of these episodes, as far as they exist."""
+        """Returns only the samples of these episodes, as far as they exist."""
         return type(self)(self.source.named(names), self.kind, self._dtypes, self._cache_bytes)
 
     def batches(
@@ -252,7 +252,7 @@ class Samples(Sequence[Batch]):
         threads: int | None = None,
         memory: int | None = None,
     ) -> Batches:
-        """All samples, batch by batch.
+        """Returns all samples in batches, which can be iterated epoch after epoch.
 
         Args:
           batch_size: samples in a batch; the last of an epoch may have fewer.
@@ -273,7 +273,7 @@ class Samples(Sequence[Batch]):
         return Batches(self, Options(batch_size, shuffle, seed, drop_remainder, shard, threads, memory))
 
     def arrays(self, *, threads: int | None = None) -> Batch:
-        """All samples as one batch, in the order of the data: for data that fit in memory.
+        """Reads all samples as one batch, in the order of the data: for data that fit in memory.
 
         Args:
           threads: that decode; by default as many as there are cores, at most 4.

@@ -42,7 +42,7 @@ class Segments:
 
     @property
     def lengths(self) -> np.ndarray:
-        """`[segments]` int64, steps of each."""
+        """The number of steps in each segment, `[segments]` int64."""
         steps: np.ndarray = self.end - self.begin
         return steps
 

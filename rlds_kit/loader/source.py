@@ -43,12 +43,12 @@ class Source:
 
     @functools.cached_property
     def lengths(self) -> np.ndarray:
-        """`[episodes]` int64, steps of each."""
+        """The number of steps in each episode, `[episodes]` int64."""
         return self.entries.column("rows")
 
     @functools.cached_property
     def bases(self) -> np.ndarray:
-        """`[episodes]` int64: the number of steps in all previous episodes, so that every step has a number."""
+        """The number of steps in all previous episodes, `[episodes]` int64, so that every step has a number."""
         before: np.ndarray = np.cumsum(self.lengths) - self.lengths
         return before
 

@@ -49,7 +49,7 @@ class StepArrays:
             raise SpecError(f"{source.name} has a field {taken[0]!r} of its own; leave it out with `select`")
 
     def regrouped(self, nests: dict[str, Any], own: tuple[str, ...]) -> Self:
-        """The same columns in other nests, and only some of the flags."""
+        """Returns a copy with these columns in other nests, and with only some of the flags."""
         other = copy.copy(self)
         other.nests, other.own = nests, own
         return other
@@ -59,11 +59,10 @@ class StepArrays:
         """The paths of arrays whose shapes change from step to step."""
         return [each.path for each in self.columns.values() if each.is_ragged]
 
-    def head(self, number: int) -> list[np.ndarray]:
-        """The bounds of an episode's stretches, `[n + 1]` int64, and the facts of the episode, in their order."""
-        facts = self.table.facts(number)
-        columns = {name: np.array(fact, self.table.fact_columns[name].dtype) for name, fact in facts.items()}
-        return [self.table.bounds(number), *(plain(array, name) for name, array in columns.items())]
+    def facts(self, number: int) -> list[np.ndarray]:
+        """The facts of an episode, in their order."""
+        facts, columns = self.table.facts(number), self.table.fact_columns
+        return [plain(np.array(fact, columns[name].dtype), name) for name, fact in facts.items()]
 
     def flat(self, number: int, rows: range) -> list[np.ndarray]:
         """Consecutive steps: the results of `Column.arrays` for each column, one after the other, and the flags.
@@ -82,7 +81,7 @@ class StepArrays:
         return arrays + [own[name] for name in self.own]
 
     def steps(self, number: int, rows: range) -> dict[str, Any]:
-        """The same as nests of arrays `[rows, ...]` by field; a ragged column is an object array `[rows]` of arrays.
+        """Reads steps as nests of arrays `[rows, ...]` by field; a ragged column is an object array `[rows]` of arrays.
 
         Raises:
           DamagedError: one of them is damaged.

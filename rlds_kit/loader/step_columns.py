@@ -1,6 +1,7 @@
 """All steps of a dataset as flat arrays in memory, with the bounds of episodes."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +123,7 @@ def step_columns(source: Source, dtypes: Mapping[str, Any], out: Mapping[str, An
         for leaves in layouts.values()
         for leaf in leaves
     }
+    _require_apart([*targets.values()])
     found = segments(source)
     read_columns(source, [*targets.values()], threads)
     fields = {name: nested(leaves, lambda leaf: targets[leaf.path].values) for name, leaves in layouts.items()}
@@ -160,6 +162,14 @@ def _target(name: str, leaf: Leaf, steps: int, given: np.ndarray | None) -> Targ
             f"{'' if is_right else '; `dtypes` converts'}"
         )
     return Target(leaf, given[:steps], defined)
+
+
+def _require_apart(targets: Sequence[Target]) -> None:
+    """Raises ValueError if two arrays have bytes in common: one would overwrite the other."""
+    ordered = sorted((each.values.ctypes.data, each.values.nbytes, each.leaf.path) for each in targets)
+    for (begin, size, path), (following, _, other) in itertools.pairwise(each for each in ordered if each[1]):
+        if following < begin + size:
+            raise ValueError(f"out: expected separate memory for every array, but {path} and {other} overlap")
 
 
 def _followed(found: Segments, steps: int) -> np.ndarray:

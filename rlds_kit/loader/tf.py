@@ -4,7 +4,8 @@ TensorFlow calls Python once for a stretch of many steps or for a whole batch: a
 times as long. TensorFlow has no types, so tensors, their specs and datasets are `Any` here.
 """
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -61,9 +62,23 @@ def episodes(arrays: StepArrays, *, numbers: Any = None) -> Any:
         stretches = reader.stretches(number, bounds, at_once=STRETCHES_AT_ONCE).prefetch(STRETCHES_AHEAD)
         return {STEPS: _counted(reader.one_by_one(stretches), bounds[-1]), **facts}
 
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
+    def light_episode(number: Any) -> dict[str, Any]:
+        is_read, facts, rows = reader.whole(number, reads_ahead=True)
+        return {STEPS: reader.one_by_one_if(is_read, rows, lambda: small_episode(number)[STEPS]), **facts}
+
     if reader.is_small:
-        return _numbers(arrays, numbers).map(small_episode, num_parallel_calls=SMALL_EPISODES_AT_ONCE)
+        made = light_episode if reader.is_light else small_episode
+        return _numbers(arrays, numbers).map(made, num_parallel_calls=SMALL_EPISODES_AT_ONCE)
     return _numbers(arrays, numbers).map(large_episode, num_parallel_calls=LARGE_EPISODES_AHEAD)
+
+
+def are_light(arrays: StepArrays) -> bool:
+    """Whether `episodes` read each episode completely before its steps are accessed, unless much memory is in use.
+
+    Then a cache of these episodes is one of their steps.
+    """
+    return _Reader(arrays).is_light
 
 
 def dense_episodes(arrays: StepArrays, *, numbers: Any = None, parallel_calls: int | None = None) -> Any:
@@ -91,8 +106,8 @@ def dense_episodes(arrays: StepArrays, *, numbers: Any = None, parallel_calls: i
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def episode(number: Any) -> dict[str, Any]:
-        bounds, facts = reader.head(number)
-        return {STEPS: reader.stretch(number, 0, bounds[-1]).rows, **facts}
+        _, facts, rows = reader.whole(number)
+        return {STEPS: rows, **facts}
 
     calls = tf.data.AUTOTUNE if parallel_calls is None else parallel_calls
     return _numbers(arrays, numbers).map(episode, num_parallel_calls=calls)
@@ -143,6 +158,7 @@ class _Reader:
         columns = arrays.columns.values()
         self._has_empty_values = any(0 in each.shape for each in columns)
         self._gives_datasets = self._has_empty_values or any(each.row_bytes >= FRAME_BYTES for each in columns)
+        self.is_light = self.is_small and not self._gives_datasets and not arrays.ragged
 
     def head(self, number: Any) -> tuple[Any, dict[str, Any]]:
         """Bounds of stretches, `[n + 1]` int64, and the facts of an episode.
@@ -152,16 +168,57 @@ class _Reader:
         """
         import tensorflow as tf
 
-        examples = self.arrays.table.fact_columns
-        dtypes = [tf.int64, *(tf.as_dtype(example.dtype) for example in examples.values())]
+        dtypes = [tf.int64, *self._fact_dtypes()]
         bounds, *facts = tf.numpy_function(self._head, [number], dtypes, stateful=False)
-        shaped = [tf.ensure_shape(fact, each.shape[1:]) for fact, each in zip(facts, examples.values(), strict=True)]
-        return tf.ensure_shape(bounds, [None]), dict(zip(examples, shaped, strict=True))
+        return tf.ensure_shape(bounds, [None]), self._facts(iter(facts))
 
     def _head(self, number: np.int64) -> list[np.ndarray]:
-        bounds, *facts = self.arrays.head(int(number))
+        bounds = self.arrays.table.bounds(int(number))
         reads_ahead = self._reads_ahead and len(bounds) > 1 and is_little_lent(READ_AHEAD_SHARE)
-        return [bounds[1:] if reads_ahead else bounds, *facts]
+        return [bounds[1:] if reads_ahead else bounds, *self.arrays.facts(int(number))]
+
+    def whole(self, number: Any, *, reads_ahead: bool = False) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+        """All of an episode with one call of Python: whether its steps were read, its facts, and its steps.
+
+        Args:
+          number: of the episode.
+          reads_ahead: whether the steps are read before they are accessed: then not while much memory is in use.
+        """
+        import tensorflow as tf
+
+        dtypes = [tf.bool, *self._fact_dtypes(), *self._row_dtypes()]
+        read = functools.partial(self._whole, reads_ahead=reads_ahead)
+        outputs = iter(tf.numpy_function(read, [number], dtypes, stateful=False))
+        return tf.ensure_shape(next(outputs), []), self._facts(outputs), self._rows(outputs)
+
+    def _whole(self, number: np.int64, *, reads_ahead: bool) -> list[Any]:
+        is_read = not reads_ahead or is_little_lent(READ_AHEAD_SHARE)
+        rows = range(int(self.arrays.table.source.lengths[number]) if is_read else 0)
+        return [np.bool_(is_read), *self.arrays.facts(int(number)), *self.arrays.flat(int(number), rows)]
+
+    def _fact_dtypes(self) -> list[Any]:
+        import tensorflow as tf
+
+        return [tf.as_dtype(example.dtype) for example in self.arrays.table.fact_columns.values()]
+
+    def _facts(self, outputs: Iterator[Any]) -> dict[str, Any]:
+        import tensorflow as tf
+
+        examples = self.arrays.table.fact_columns
+        return {name: tf.ensure_shape(next(outputs), each.shape[1:]) for name, each in examples.items()}
+
+    def _row_dtypes(self) -> list[Any]:
+        import tensorflow as tf
+
+        dtypes = [tf.as_dtype(dtype) for each in self.arrays.columns.values() for dtype in each.dtypes]
+        return [*dtypes, *(tf.bool for _ in self.arrays.own)]
+
+    def _rows(self, outputs: Iterator[Any]) -> dict[str, Any]:
+        import tensorflow as tf
+
+        tensors = {each.path: _tensors(each, outputs) for each in self.arrays.columns.values()}
+        fields = {name: map_arrays(lambda each: tensors[each.path], nest) for name, nest in self.arrays.nests.items()}
+        return fields | {name: tf.ensure_shape(next(outputs), [None]) for name in self.arrays.own}
 
     def stretches(self, number: Any, bounds: Any, *, at_once: int | None = None) -> Any:
         """A dataset of the stretches of an episode; those between `bounds` are read when they are accessed."""
@@ -177,15 +234,9 @@ class _Reader:
         """The steps `[begin, end)` of an episode."""
         import tensorflow as tf
 
-        columns = self.arrays.columns.values()
-        dtypes = [tf.as_dtype(dtype) for each in columns for dtype in each.dtypes]
-        dtypes = [tf.bool, *dtypes, *(tf.bool for _ in self.arrays.own)]
+        dtypes = [tf.bool, *self._row_dtypes()]
         outputs = iter(tf.numpy_function(self._stretch, [number, begin, end], dtypes, stateful=False))
-        may_be_views = tf.ensure_shape(next(outputs), [])
-        tensors = {each.path: _tensors(each, outputs) for each in columns}
-        fields = {name: map_arrays(lambda each: tensors[each.path], nest) for name, nest in self.arrays.nests.items()}
-        own = {name: tf.ensure_shape(next(outputs), [None]) for name in self.arrays.own}
-        return _Stretch(may_be_views, fields | own)
+        return _Stretch(tf.ensure_shape(next(outputs), []), self._rows(outputs))
 
     def _stretch(self, number: np.int64, begin: np.int64, end: np.int64) -> list[Any]:
         return [np.bool_(is_little_lent()), *self.arrays.flat(int(number), range(int(begin), int(end)))]
@@ -214,6 +265,17 @@ class _Reader:
         if self._gives_datasets:
             return self.in_shape(stretches.flat_map(lambda steps: steps))
         return self.in_shape(stretches.unbatch())
+
+    def one_by_one_if(self, is_read: Any, rows: dict[str, Any], others: Callable[[], Any]) -> Any:
+        """Single steps of an episode that is light: of its rows if they were read, else those that `others` makes.
+
+        Each layer of datasets costs time for every step, so this has only one: `unbatch` knows its cardinality.
+        """
+        import tensorflow as tf
+
+        copies, to_variant = tf.data.Dataset.from_tensors(rows).unbatch(), tf.data.experimental.to_variant
+        chosen = tf.cond(is_read, lambda: to_variant(copies), lambda: to_variant(others()))
+        return tf.data.experimental.from_variant(chosen, copies.element_spec)
 
     def in_shape(self, steps: Any) -> Any:
         """The steps, with ragged values in their shapes."""

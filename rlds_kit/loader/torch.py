@@ -24,7 +24,7 @@ class Gathered(Protocol):
     """A sequence that can read many samples at once: `Samples`."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of samples."""
 
     def gather(self, indices: Sequence[int] | np.ndarray) -> Batch:
         """The samples of these numbers as one batch."""
@@ -34,10 +34,10 @@ class Items(Protocol):
     """A sequence of items: `WholeEpisodes`."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of items."""
 
     def __getitem__(self, number: int) -> dict[str, Any]:
-        """One of them."""
+        """Returns one item."""
 
 
 class Divisible(Iterable[Batch], Protocol):
@@ -48,7 +48,7 @@ class Divisible(Iterable[Batch], Protocol):
         """The epoch of the next loop, and how many of its samples were already returned."""
 
     def sharded(self, index: int, count: int, epoch: int) -> "Divisible":
-        """One of `count` parts, from the beginning of an epoch."""
+        """Returns one of `count` parts, from the beginning of an epoch."""
 
     def state_dict(self) -> dict[str, Any]:
         """The position of the latest loop."""
@@ -224,7 +224,7 @@ def _sampler_class() -> type[Any]:
         import torch
 
     class TorchSampler(torch.utils.data.Sampler[int]):
-        """Numbers in an order. Each loop is one epoch, and the next loop is the next epoch."""
+        """A sampler of the numbers of samples in an order. Each loop is one epoch, then comes the next epoch."""
 
         def __init__(self, order: Ordered) -> None:
             self._order = order

@@ -35,7 +35,7 @@ class Transitions:
 
     @property
     def own_names(self) -> frozenset[str]:
-        """The entries of a batch besides fields."""
+        """The entries that a batch has besides recorded fields, among them `discount` and `next_observation`."""
         return frozenset((DISCOUNT, f"next_{OBSERVATION}", "next_is_last", "next_is_terminal", "n_steps", "valid"))
 
     @property
@@ -49,7 +49,7 @@ class Transitions:
         return 1
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: the number of samples in segments of these lengths."""
+        """Returns `[segments]`: the number of samples in segments of these lengths."""
         return (lengths - 1).clip(0)
 
     def anchors(self, nth: np.ndarray) -> np.ndarray:
@@ -57,7 +57,7 @@ class Transitions:
         return nth
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """For every field the numbers of the steps at which it is read."""
+        """Returns, for every field, the numbers of the steps at which it is read."""
         needed = {}
         for name in names:
             rows = place.row[:, None]
@@ -149,7 +149,7 @@ def _beside(values: np.ndarray, fewer: np.ndarray) -> np.ndarray:
 
 
 def _as_float(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """In the recorded dtype if that is floating point, else in float64."""
+    """Converts to float64, unless the recorded dtype is floating point."""
     return values.astype(dtype if dtype.kind == "f" else np.float64)
 
 

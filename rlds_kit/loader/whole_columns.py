@@ -27,12 +27,12 @@ _THREAD_BYTES: Final = 16 << 20
 _TASK_BLOCKS: Final = 128
 """Blocks that a thread reads at a time: enough that one call is nothing beside them."""
 _TASK_BYTES: Final = 8 << 20
-"""Approximate bytes of these."""
+"""Approximate bytes that a thread reads at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Where the values of a leaf go.
+    """The arrays that the values of a leaf are read into.
 
     Attributes:
       leaf: dense: it has a spec.
@@ -46,7 +46,7 @@ class Target:
 
     @property
     def wanted(self) -> Wanted:
-        """Its columns."""
+        """The columns of the leaf, as `located` looks for them."""
         return Wanted(self.leaf.path, self.leaf.dtype, self.leaf.shape)
 
 
@@ -78,7 +78,7 @@ def read_columns(source: Source, targets: Sequence[Target], threads: int) -> Non
 
 
 Rest = Mapping[int, Sequence[Target]]
-"""By episode, the leaves that `EpisodeReader` must read."""
+"""The leaves that `EpisodeReader` must read, by episode."""
 
 
 def _all(source: Source, targets: Sequence[Target]) -> Rest:

@@ -50,7 +50,7 @@ class Windows:
         return self.stride
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: the number of samples in segments of these lengths."""
+        """Returns `[segments]`: the number of samples in segments of these lengths."""
         if self.pad == "none":
             return ((lengths - self.length) // self.stride + 1).clip(0)
         return -(-lengths // self.stride)
@@ -60,7 +60,7 @@ class Windows:
         return nth * self.stride
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """For every field the numbers of the steps at which it is read."""
+        """Returns, for every field, the numbers of the steps at which it is read."""
         rows, _ = place.reach(np.arange(self.length))
         return dict.fromkeys((name for name in names if name not in FLAGS), place.steps(rows))
 
@@ -81,7 +81,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """For every step, each field at steps around it.
+    """The chunks of a dataset: for every step, the values of each field at steps around it.
 
     Attributes:
       offsets: by field, the steps relative to the anchor: -1 is the previous one.
@@ -129,7 +129,7 @@ class Chunks:
         return max(0, back), max(0, ahead)
 
     def count(self, lengths: np.ndarray) -> np.ndarray:
-        """`[segments]`: the number of samples in segments of these lengths."""
+        """Returns `[segments]`: the number of samples in segments of these lengths."""
         if self.pad != "none":
             return lengths
         return (lengths - sum(self._reach)).clip(0)
@@ -139,7 +139,7 @@ class Chunks:
         return nth + (self._reach[0] if self.pad == "none" else 0)
 
     def needs(self, place: Place, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """For every field the numbers of the steps at which it is read."""
+        """Returns, for every field, the numbers of the steps at which it is read."""
         return {name: place.steps(self._rows(place, name)[0]) for name in names if name not in FLAGS}
 
     def batch(self, place: Place, names: Sequence[str], read: Read) -> dict[str, Any]:

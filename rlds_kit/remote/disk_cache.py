@@ -227,7 +227,7 @@ class DiskCache:
 
 
 def _entries(directory: Path) -> Iterator[tuple[int, int, str]]:
-    """For each entry the time of its last use, its size, and its path."""
+    """Lists the entries: the time of the last use, the size and the path of each."""
     with os.scandir(directory) as folders:
         for folder in folders:
             if folder.is_dir():

@@ -79,7 +79,7 @@ class HttpStore:
         return self._info(name, answer, 0), answer.data
 
     def read(self, name: str, begin: int, end: int, info: Info) -> bytes:
-        """Bytes of a file."""
+        """Reads bytes of a file."""
         answer = self._get(name, (begin, end))
         found = self._info(name, answer, begin)
         if found != info:

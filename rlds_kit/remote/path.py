@@ -55,7 +55,7 @@ class RemotePath(Path):
 
     @property
     def directory(self) -> RemoteDirectory:
-        """The dataset's."""
+        """The directory of the dataset."""
         return self._directory
 
     @property
@@ -88,22 +88,22 @@ class RemotePath(Path):
 
     @property
     def name(self) -> str:
-        """Of the file; of the directory, the last part of its URL."""
+        """The name of the file; of a directory, the last part of its URL."""
         return self._relative.name or str(self).partition("::")[0].rstrip("/").rpartition("/")[2]
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Of the URL."""
+        """The parts of the URL."""
         return tuple(part for part in str(self).split("/") if part)
 
     @property
     def suffix(self) -> str:
-        """Of the name."""
+        """The suffix of the name, such as ".json"."""
         return PurePosixPath(self.name).suffix
 
     @property
     def stem(self) -> str:
-        """Of the name."""
+        """The name without its suffix."""
         return PurePosixPath(self.name).stem
 
     @property
@@ -122,11 +122,11 @@ class RemotePath(Path):
         return self._relative.relative_to(other._relative)  # noqa: SLF001  its own class
 
     def absolute(self) -> "RemotePath":
-        """Itself."""
+        """Returns this path, which is always absolute."""
         return self
 
     def resolve(self, strict: bool = False) -> "RemotePath":  # noqa: ARG002
-        """Itself."""
+        """Returns this path, because remote files have no links."""
         return self
 
     def is_file(self, **_: Any) -> bool:
@@ -138,7 +138,7 @@ class RemotePath(Path):
         return any(True for _ in self._below())
 
     def is_symlink(self) -> bool:
-        """It is not."""
+        """Returns False: remote files have no links."""
         return False
 
     def exists(self, **_: Any) -> bool:

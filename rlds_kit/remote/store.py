@@ -51,7 +51,7 @@ class Store(Protocol):
     """Interface of a directory of files; thread-safe."""
 
     def listing(self) -> Mapping[str, Listed]:
-        """The files, by name.
+        """Lists the files, by name.
 
         Raises:
           FileNotFoundError: there is no such directory.
@@ -65,7 +65,7 @@ class Store(Protocol):
         ...
 
     def read(self, name: str, begin: int, end: int, info: Info) -> bytes:
-        """Bytes of a file.
+        """Reads bytes of a file.
 
         Raises:
           FileNotFoundError: it is not there.
@@ -76,7 +76,7 @@ class Store(Protocol):
         ...
 
     def confirm(self, infos: Mapping[str, Info]) -> None:
-        """Called after `read`: verifies that the bytes were of these versions.
+        """Verifies, after `read`, that the bytes were of these versions.
 
         Raises:
           RemoteChangedError: they were not.
@@ -169,7 +169,7 @@ class FsspecStore:
         self._root = str(root).rstrip("/")
 
     def listing(self) -> Mapping[str, Listed]:
-        """The files."""
+        """Lists the files."""
         with self._explained(""):
             self._system.invalidate_cache()
             found = list(self._system.ls(self._root, detail=True))
@@ -186,7 +186,7 @@ class FsspecStore:
             return info_of(self._system.info(self._path(name))), b""
 
     def read(self, name: str, begin: int, end: int, info: Info) -> bytes:
-        """Bytes of a file."""
+        """Reads bytes of a file."""
         with self._explained(name):
             data: bytes = self._system.cat_file(self._path(name), start=begin, end=end)
         if len(data) != end - begin:

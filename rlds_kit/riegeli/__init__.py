@@ -1,4 +1,4 @@
-"""Riegeli/records: a file of records in chunks, each chunk hashed, damage confined to it.
+"""Reads and writes Riegeli/records files: every chunk of records has a checksum, so damage affects only its chunk.
 
 The format is Google's, https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md.
 Reads simple and transposed chunks, uncompressed or in Brotli, Zstandard or Snappy; writes what any other

@@ -1,6 +1,6 @@
-/* The two inner loops of rlds_kit.riegeli that are slow in Python: HighwayHash-64, and the state machine
- * of transposed chunks. _pure_hash.py and _pure_transposed.py are the same functions in Python; tests
- * compare them. Format: https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
+/* The inner loops over files of records that are slow in Python: HighwayHash-64, the state machine of
+ * transposed chunks, and CRC-32C. _pure_hash.py, _pure_transposed.py and convert/tfds/crc32c.py are the same
+ * functions in Python; tests compare them. Format: https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
  *
  * Nothing here trusts its input: the state machine is read from files that anyone may have made. */
 
@@ -490,18 +490,77 @@ done:
   return records;
 }
 
+/* ---- CRC-32C, of TFRecord files ------------------------------------------------------------------- */
+
+static uint32_t crc_tables[8][256];
+
+static void make_crc_tables(void) {
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t state = byte;
+    for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ (state & 1 ? 0x82F63B78u : 0);
+    crc_tables[0][byte] = state;
+  }
+  for (int table = 1; table < 8; ++table) {
+    for (int byte = 0; byte < 256; ++byte) {
+      const uint32_t before = crc_tables[table - 1][byte];
+      crc_tables[table][byte] = crc_tables[0][before & 0xff] ^ before >> 8;
+    }
+  }
+}
+
+static uint32_t crc_portable(uint32_t state, const uint8_t *data, size_t size) {
+  for (; size >= 8; size -= 8, data += 8) {
+    const uint64_t word = load64(data) ^ state;
+    state = 0;
+    for (int byte = 0; byte < 8; ++byte) state ^= crc_tables[7 - byte][word >> 8 * byte & 0xff];
+  }
+  for (; size; --size, ++data) state = crc_tables[0][(state ^ *data) & 0xff] ^ state >> 8;
+  return state;
+}
+
+#ifdef HAVE_AVX2_VARIANT
+__attribute__((target("sse4.2"))) static uint32_t crc_sse42(uint32_t state, const uint8_t *data, size_t size) {
+  uint64_t wide = state;
+  for (; size >= 8; size -= 8, data += 8) wide = _mm_crc32_u64(wide, load64(data));
+  state = (uint32_t)wide;
+  for (; size; --size, ++data) state = _mm_crc32_u8(state, *data);
+  return state;
+}
+#endif
+
+static uint32_t (*crc_of)(uint32_t, const uint8_t *, size_t) = crc_portable;
+
+static PyObject *crc32c(PyObject *module, PyObject *argument) {
+  Py_buffer view;
+  uint32_t state = 0xffffffffu;
+  (void)module;
+  if (PyObject_GetBuffer(argument, &view, PyBUF_SIMPLE) < 0) return NULL;
+  if (view.len < RELEASE_GIL_SIZE) {
+    state = crc_of(state, view.buf, (size_t)view.len);
+  } else {
+    Py_BEGIN_ALLOW_THREADS
+    state = crc_of(state, view.buf, (size_t)view.len);
+    Py_END_ALLOW_THREADS
+  }
+  PyBuffer_Release(&view);
+  return PyLong_FromUnsignedLong(state ^ 0xffffffffu);
+}
+
 /* ---- The module ------------------------------------------------------------------------------------ */
 
 static PyMethodDef methods[] = {
     {"highway_hash64", highway_hash64, METH_O, "Return the 64-bit HighwayHash of a buffer under Riegeli's key."},
+    {"crc32c", crc32c, METH_O, "Return the CRC-32C of a buffer; see rlds_kit.convert.tfds.crc32c."},
     {"expand", expand, METH_VARARGS, "Run the state machine of a transposed chunk; see _pure_transposed.expand."},
     {NULL, NULL, 0, NULL},
 };
 
 static int exec_module(PyObject *module) {
   (void)module;
+  make_crc_tables();
 #ifdef HAVE_AVX2_VARIANT
   if (__builtin_cpu_supports("avx2")) hash_packets = hash_packets_avx2;
+  if (__builtin_cpu_supports("sse4.2")) crc_of = crc_sse42;
 #endif
   return 0;
 }
@@ -509,7 +568,7 @@ static int exec_module(PyObject *module) {
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)exec_module}, {0, NULL}};
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "rlds_kit.riegeli._native", "HighwayHash-64 and transposed chunks, in C.", 0, methods, slots,
+    PyModuleDef_HEAD_INIT, "rlds_kit.riegeli._native", "HighwayHash-64, CRC-32C and transposed chunks, in C.", 0, methods, slots,
     NULL, NULL, NULL,
 };
 

@@ -4,6 +4,7 @@ from rlds_kit.riegeli._pure_transposed import State
 from rlds_kit.riegeli.buffer import Buffer
 
 def highway_hash64(data: Buffer, /) -> int: ...
+def crc32c(data: Buffer, /) -> int: ...
 def expand(
     states: Sequence[State],
     buffers: bytes,

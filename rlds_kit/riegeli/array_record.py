@@ -40,7 +40,7 @@ Index = TypeVar("Index")
 
 
 class ChunkEntry(NamedTuple):
-    """Where a chunk of user records begins, the sum of its record sizes, and how many they are."""
+    """A chunk in the footer of an ArrayRecord file: its position, the bytes and the number of its user records."""
 
     chunk_offset: int
     decoded_data_size: int
@@ -69,7 +69,11 @@ def write_footer(writer: RecordWriter, chunks: Sequence[tuple[int, int, int]], o
     """
     _check_groups([chunk[2] for chunk in chunks])
     num_records = sum(chunk[2] for chunk in chunks)
-    footers = [_fields((1, offset), (2, size), (3, count)) for offset, size, count in chunks]
+    encode = varint.encode
+    footers = [  # as with `_fields`, which takes much longer where there are many chunks
+        b"".join((b"\x08", encode(offset), b"\x10", encode(size), b"\x18", encode(count)))
+        for offset, size, count in chunks
+    ]
     offset = writer.write_chunk([_encode_metadata(len(chunks), num_records, options), *footers])
     writer.pad(BLOCK_SIZE)
     writer.write_chunk([_fields((1, offset), (2, MAGIC))] * POSTSCRIPT_COPIES, UNCOMPRESSED)

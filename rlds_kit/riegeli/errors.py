@@ -1,4 +1,4 @@
-"""What can go wrong with a Riegeli/records file.
+"""The errors of Riegeli/records files.
 
 The reactions follow "Properties of the file format" in
 https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class RiegeliError(Exception):
-    """Base of every error of `rlds_kit.riegeli`."""
+    """The base of every error of `rlds_kit.riegeli`."""
 
 
 class DamagedError(RiegeliError):

@@ -110,7 +110,7 @@ class RecordReader:
 
     @property
     def position(self) -> int:
-        """Where reading goes on: seeking here delivers the record that would come next anyway."""
+        """The position at which reading goes on: seeking here delivers the record that would come next anyway."""
         if self._index < len(self._records):
             return self._chunk_begin + self._index
         return self._next_chunk + self._next_index
@@ -161,6 +161,22 @@ class RecordReader:
         self._last_position = self._chunk_begin + self._index
         self._index += 1
         return record
+
+    def read_some(self, most: int) -> Sequence[bytes]:
+        """Return the next records, at least one and at most `most`, all of one chunk; none where none is left.
+
+        The positions of records of one chunk follow each other; `last_position` is that of the last one.
+
+        Raises:
+            DamagedError: the next chunk is damaged and there is no `recovery`.
+        """
+        while self._index >= len(self._records):
+            if not self._read_chunk():
+                return ()
+        found = self._records[self._index : self._index + most]
+        self._index += len(found)
+        self._last_position = self._chunk_begin + self._index - 1
+        return found
 
     def seek(self, position: int) -> None:
         """Go to the record at numeric `position`, or to the next one where that hits no record.

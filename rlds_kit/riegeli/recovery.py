@@ -15,7 +15,7 @@ from rlds_kit.riegeli.source import Source
 
 @dataclass(frozen=True, slots=True)
 class SkippedRegion:
-    """File bytes from `begin` to `end` that could not be read, and why."""
+    """The bytes of a file from `begin` to `end` that could not be read, and why."""
 
     begin: int
     end: int
@@ -31,7 +31,7 @@ Recovery = Callable[[SkippedRegion], bool]
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Where the search for the next chunk begins: at `position`, or (`search`) by the block headers from there on."""
+    """The position at which the search for the next chunk begins, or (`search`) from which block headers are read."""
 
     position: int
     search: bool
@@ -43,7 +43,7 @@ class Resume:
 
     @classmethod
     def find(cls, position: int) -> Resume:
-        """Nothing before `position` can be trusted."""
+        """Resumes after a position before which nothing can be trusted."""
         return cls(position, search=True)
 
 

@@ -1,4 +1,4 @@
-"""From a numeric position (chunk begin plus record index) to the chunk that holds the record.
+"""Seeks to a numeric position (chunk begin plus record index): finds the chunk that holds the record.
 
 "Implementation notes" and "Properties of the file format" of
 https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md

@@ -7,6 +7,7 @@ https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 
 from rlds_kit.riegeli import codec as codecs
 from rlds_kit.riegeli import varint
@@ -44,11 +45,7 @@ def decode(
     [b'abc', b'', b'hello']
     """
     values, start, sizes = _parse(data, num_records, decoded_data_size, max_size)
-    records = []
-    for size in sizes:
-        records.append(values[start : start + size])
-        start += size
-    return records
+    return [values[begin:end] for begin, end in pairwise(accumulate(sizes, initial=start))]
 
 
 def decode_last(data: bytes, num_records: int, decoded_data_size: int) -> bytes:

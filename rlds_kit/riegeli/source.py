@@ -1,4 +1,4 @@
-"""Where file bytes come from: reading is by position, so that a reader never depends on a file's cursor."""
+"""Reads the bytes of files by position, so that a reader never depends on a file's cursor."""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ from rlds_kit.riegeli.buffer import Buffer
 from rlds_kit.riegeli.errors import DamagedError
 
 _SINGLE_BYTES = tuple(bytes((value,)) for value in range(128))
+_LONGEST_SHIFT = 56
+"""Of the last byte of a varint of nine bytes, which has 63 bits and so cannot be too large."""
 
 
 def encode(value: int) -> bytes:
@@ -20,6 +22,12 @@ def encode(value: int) -> bytes:
     """
     if 0 <= value < 128:
         return _SINGLE_BYTES[value]
+    if 0 <= value < 1 << 14:  # without a loop: sizes and positions in small files
+        return bytes((value & 127 | 128, value >> 7))
+    if 0 <= value < 1 << 21:
+        return bytes((value & 127 | 128, value >> 7 & 127 | 128, value >> 14))
+    if 0 <= value < 1 << 28:
+        return bytes((value & 127 | 128, value >> 7 & 127 | 128, value >> 14 & 127 | 128, value >> 21))
     if not 0 <= value < 1 << 64:
         raise ValueError(f"a varint holds 0 to 2**64 - 1, got {value}")
     out = bytearray()
@@ -69,6 +77,31 @@ def decode_all(data: Buffer, count: int) -> list[int]:
         raise DamagedError(f"{len(view)} bytes cannot hold {count} varints")
     if count == len(view) and max(view, default=0) < 128:
         return list(view)  # one byte each: the sizes of an index with many small records
+    if 2 * count == len(view):
+        low, high = bytes(view[::2]), bytes(view[1::2])
+        if high.isascii() and min(low, default=0) >= 128:  # two bytes each: records of a few hundred bytes
+            return [(one & 127) | two << 7 for one, two in zip(low, high, strict=True)]
+    found = _complete(view)
+    return found if len(found) == count else _one_by_one(view, count)
+
+
+def _complete(view: memoryview) -> list[int]:
+    """Return all varints, in one loop, or nothing if one of them is longer than nine bytes or cut short."""
+    values = []
+    value = shift = 0
+    for byte in view:
+        if byte < 128:
+            values.append(value | byte << shift)
+            value = shift = 0
+        elif shift == _LONGEST_SHIFT:
+            return []
+        else:
+            value |= (byte & 127) << shift
+            shift += 7
+    return [] if shift else values
+
+
+def _one_by_one(view: memoryview, count: int) -> list[int]:
     values = []
     position = 0
     for _ in range(count):

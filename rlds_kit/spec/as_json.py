@@ -20,7 +20,7 @@ NOT_NUMBERS: typing.Final = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN"
 
 
 def to_json(spec: Spec) -> Json:
-    """What `json.dumps` needs: a dict of specs as an object of its fields, every other spec as one with a "kind".
+    """Converts a spec for `json.dumps`: a dict of specs to an object of its fields, others to one with a "kind".
 
     A dict that has a field called "kind" is written out as {"kind": "dict", "fields": {...}}.
 
@@ -55,7 +55,7 @@ def to_json(spec: Spec) -> Json:
 
 
 def from_json(data: Json, place: str = "spec") -> Spec:
-    """The inverse of `to_json`.
+    """Converts what `to_json` returns to a spec.
 
     Raises:
       FormatError: `data` is not what `to_json` writes; the message names the place inside it.

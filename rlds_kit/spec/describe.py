@@ -20,7 +20,7 @@ def shape_text(shape: tuple[int | None, ...]) -> str:
 
 
 def describe_spec(spec: Spec) -> str:
-    """What a value of `spec` is.
+    """Describes in words what a value of `spec` is.
 
     >>> describe_spec(Optional(Array((None, 3), np.uint8)))
     'uint8 (?, 3) or None'
@@ -53,7 +53,7 @@ def describe_spec(spec: Spec) -> str:
 
 
 def describe_value(value: object) -> str:
-    """What `value` is.
+    """Describes in words what `value` is.
 
     >>> describe_value(np.zeros((84, 84), np.float32)), describe_value(np.int8(3)), describe_value([1])
     ('float32 (84, 84)', 'int8 scalar 3', 'list of 1')

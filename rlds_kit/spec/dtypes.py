@@ -59,6 +59,8 @@ def is_big_endian(dtype: np.dtype[Any]) -> bool:
 
 def little_endian(values: np.ndarray) -> np.ndarray:
     """`values` in C order with the least significant byte first, copied only if they are not already."""
+    if type(values) is np.ndarray and values.flags.c_contiguous and not is_big_endian(values.dtype):
+        return values
     if is_big_endian(values.dtype):
         values = values.astype(values.dtype.newbyteorder("<"))
     return np.ascontiguousarray(values).reshape(values.shape)

@@ -11,7 +11,7 @@ from rlds_kit.spec.tree import Any, Array, Bytes, Dict, Graph, List, OneOf, Opti
 
 UNKNOWN = -1
 _MOST_NUMBERS = 1 << 31
-"""Of one value: no more can be stored."""
+"""Maximum numbers in one value: no more can be stored."""
 """A dimension of unknown length."""
 
 

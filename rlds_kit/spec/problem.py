@@ -12,7 +12,7 @@ _OPENING: Final = ("(", "[")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that does not fit.
+    """A part of a value that does not fit a spec.
 
     >>> print(Problem("observation/pixels", "expected uint8 (84, 84), got list", "type"))
     observation/pixels: expected uint8 (84, 84), got list

@@ -105,7 +105,7 @@ class List:
 
 @dataclass(frozen=True)
 class Sequence:
-    """Any number of elements: in a tuple or, when `stacked`, batched as in `rlds_kit.spec.stacked`."""
+    """A sequence of any number of elements: in a tuple or, when `stacked`, batched as in `rlds_kit.spec.stacked`."""
 
     element: "Spec"
     stacked: bool = False
@@ -142,7 +142,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Any:
-    """Dynamic: any recordable value, and absence from a dict."""
+    """A dynamic value: any recordable value, or absence from a dict."""
 
     name: str = ""
 

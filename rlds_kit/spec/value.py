@@ -93,7 +93,7 @@ def decode_stored(message: Value, what: str, place: object) -> Any:  # likewise
 
 
 def decode_stored_dict(message: Value, what: str, place: object) -> dict[str, Any]:
-    """The same of what must be a dict."""
+    """Decodes a stored value that must be a dict."""
     found = decode_stored(message, what, place)
     if not isinstance(found, dict):
         raise DamagedError(f"{place}: {what}: expected a dict, got {type(found).__name__}; run `rlds-kit verify`")

@@ -51,6 +51,50 @@ static PyObject *put_row(PyObject *self, PyObject *args) {
   Py_RETURN_TRUE;
 }
 
+/* `[n]` int64 in one piece. */
+static int is_index(PyObject *array) {
+  return PyArray_Check(array) && PyArray_NDIM((PyArrayObject *)array) == 1 && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array) &&
+         PyArray_TYPE((PyArrayObject *)array) == NPY_INT64 && PyArray_ISNOTSWAPPED((PyArrayObject *)array);
+}
+
+/* Copies the values of some lanes, each into the row of its own. Keeps the GIL, as put_row does. */
+static PyObject *put_lanes(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *of, *at, *which, *what;
+  if (!PyArg_UnpackTuple(args, "put_lanes", 4, 4, &of, &at, &which, &what) || !check_arrays(of, what)) return NULL;
+  PyArrayObject *rows = (PyArrayObject *)of, *values = (PyArrayObject *)what;
+  if (PyArray_NDIM(rows) < 2 || !has_form_of(rows, 1, values)) Py_RETURN_FALSE;
+  Py_ssize_t lanes = PyArray_DIM(rows, 1), capacity = PyArray_DIM(rows, 0), count = lanes;
+  if (!is_index(at) || PyArray_DIM((PyArrayObject *)at, 0) != lanes) Py_RETURN_FALSE;
+  if (!PyArray_CHKFLAGS(rows, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE) || !PyArray_IS_C_CONTIGUOUS(values) ||
+      PyDataType_REFCHK(PyArray_DESCR(rows)) || lanes == 0)
+    Py_RETURN_FALSE;
+  const npy_int64 *places = PyArray_DATA((PyArrayObject *)at), *chosen = NULL;
+  if (which != Py_None) {
+    if (!is_index(which)) Py_RETURN_FALSE;
+    chosen = PyArray_DATA((PyArrayObject *)which);
+    count = PyArray_DIM((PyArrayObject *)which, 0);
+  }
+  int together = !chosen;  /* all in one row: one copy */
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    npy_int64 lane = chosen ? chosen[i] : i;
+    if (lane < 0 || lane >= lanes || places[lane] < 0 || places[lane] >= capacity) Py_RETURN_FALSE;
+    together = together && places[lane] == places[0];
+  }
+  size_t size = (size_t)(PyArray_NBYTES(values) / lanes);
+  char *to = PyArray_BYTES(rows);
+  const char *from = PyArray_BYTES(values);
+  if (together) {
+    memmove(to + (size_t)places[0] * (size_t)lanes * size, from, (size_t)lanes * size);
+    Py_RETURN_TRUE;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    size_t lane = (size_t)(chosen ? chosen[i] : i);
+    memmove(to + ((size_t)places[lane] * (size_t)lanes + lane) * size, from + lane * size, size);
+  }
+  Py_RETURN_TRUE;
+}
+
 static int is_same_name(PyObject *key, PyObject *name) {
   return key == name || (PyUnicode_CheckExact(key) && PyUnicode_CheckExact(name) && PyUnicode_Compare(key, name) == 0);
 }
@@ -114,6 +158,7 @@ static int prepare(PyObject *module) {
 static PyMethodDef methods[] = {
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
+    {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},
     {"values", values, METH_VARARGS, "Return all values of a row, given its form; None if it is made otherwise."},
     {NULL, NULL, 0, NULL},
 };

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import numpy as np
-
 from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.spec import value
@@ -17,7 +15,9 @@ from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey, unescape
 
 _TEXTS: Final = frozenset((pb.TEXT, pb.NUMPY_TEXT))
 _BYTES: Final = frozenset((pb.BYTES, pb.NUMPY_BYTES))
-_EMPTY_DICT: Final = np.frombuffer(EMPTY_DICT, np.uint8)
+_MOST_FORMS: Final = 1 << 12
+"""A shard remembers so many keys and shapes of columns that need no amendment."""
+_NO_ITEMS: Final = specs.Dict({})
 
 
 class SeenFields:
@@ -31,6 +31,7 @@ class SeenFields:
         spec = from_message(declared)
         self._declared = DeclaredLeaves(spec if isinstance(spec, specs.Dict) else specs.Dict({}))
         self._missing: set[str] = set()
+        self._covered: set[tuple[ColumnKey, tuple[int, ...] | None]] = set()
         self._seen: dict[ColumnKey, specs.Spec] = {}
         self._latest: dict[ColumnKey, tuple[int, ...] | None] = {}
 
@@ -39,7 +40,13 @@ class SeenFields:
         fresh: dict[str, specs.Spec] = {}
         for column in block:
             path = column.key.path
-            if not self._declared.covers(column) and self._is_new(column):
+            form = column.key, None if column.shapes is not None else column.values.shape[1:]
+            if form in self._covered:
+                continue
+            if self._declared.covers(column):
+                if len(self._covered) < _MOST_FORMS and self._declared.covers_form(column):
+                    self._covered.add(form)
+            elif self._is_new(column):
                 spec = self._seen[column.key]
                 fresh[path] = merge(fresh[path], spec) if path in fresh else spec
         for path in self._newly_missing(block):
@@ -59,6 +66,8 @@ class SeenFields:
             return False
         self._latest[column.key] = shape
         known, found = self._seen.get(column.key), leaf_spec(column)
+        if found is known:  # every value is the empty dictionary, as those before
+            return False
         self._seen[column.key] = found if known is None else merge(known, found)
         return self._seen[column.key] != known
 
@@ -82,7 +91,7 @@ def leaf_spec(column: Column) -> specs.Spec:
     if kind == pb.NONE:
         return specs.NONE
     if _is_empty(column):
-        return specs.Dict({})
+        return _NO_ITEMS
     if kind in (pb.TREE, pb.BIG_INT):
         return specs.Any()
     shape = (None,) * column.key.rank if column.shapes is not None else column.values.shape[1:]
@@ -109,6 +118,6 @@ def _branch(group: Mapping[str, specs.Spec], depth: int) -> specs.Spec:
 
 def _is_empty(column: Column) -> bool:
     """Whether every value is the empty dictionary, which has no leaves and is stored as a tree."""
-    if column.key.kind != pb.TREE or column.shapes is not None or column.values.shape[1] != len(_EMPTY_DICT):
+    if column.key.kind != pb.TREE or column.shapes is not None or column.values.shape[1] != len(EMPTY_DICT):
         return False
-    return bool((column.values == _EMPTY_DICT).all())
+    return column.values.tobytes() == EMPTY_DICT * len(column.values)

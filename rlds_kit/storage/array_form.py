@@ -1,6 +1,6 @@
 """Compares dtype and shape of arrays, and copies one into a row of another: called for every array of every row.
 
-The C extension does both in a fraction of the time; see `_rows.c`.
+The C extension does this in a fraction of the time; see `_rows.c`.
 """
 
 from collections.abc import Callable
@@ -44,5 +44,35 @@ def put_row_in_python(rows: np.ndarray, row: int, array: np.ndarray) -> bool:
     return True
 
 
+def put_lanes_in_python(rows: np.ndarray, places: np.ndarray, lanes: np.ndarray | None, values: np.ndarray) -> bool:
+    """Copies values of lanes into the rows `[capacity, lanes, ...]`, if dtypes and shapes match and the rows exist.
+
+    Args:
+      rows: to write into.
+      places: `[lanes]` int64, the row of each lane.
+      lanes: int64 numbers of those that are copied; None: all.
+      values: `[lanes, ...]`, of all lanes.
+
+    Returns:
+      Whether it did.
+
+    >>> rows = np.zeros((2, 3))
+    >>> put_lanes_in_python(rows, np.array([0, 1, 1]), np.array([0, 2]), np.array([1.0, 2.0, 3.0])), rows
+    (True, array([[1., 0., 0.],
+           [0., 0., 3.]]))
+    """
+    if values.shape != rows.shape[1:] or values.dtype != rows.dtype:
+        return False
+    chosen = np.arange(len(places)) if lanes is None else lanes
+    at = places[chosen]
+    if not ((at >= 0) & (at < len(rows))).all():
+        return False
+    rows[at, chosen] = values[chosen]
+    return True
+
+
 is_alike: Final[Callable[[np.ndarray, np.ndarray], bool]] = is_alike_in_python if native is None else native.is_alike
 put_row: Final[Callable[[np.ndarray, int, np.ndarray], bool]] = put_row_in_python if native is None else native.put_row
+put_lanes: Final[Callable[[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray], bool]] = (
+    put_lanes_in_python if native is None else native.put_lanes
+)

@@ -21,20 +21,21 @@ class ArrayPool:
         self._space = limit
 
     def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-        """An uninitialized array, reused if possible.
+        """An uninitialized array, reused if possible: of a free one of at most twice the size.
 
         >>> ArrayPool().take((2, 3), np.dtype(np.float32)).shape
         (2, 3)
         """
         size = math.prod(shape) * dtype.itemsize
-        free = self._free.get(size)
-        if not free:
+        found = min((each for each, free in self._free.items() if free and size <= each <= 2 * size), default=None)
+        if found is None:
             return np.empty(shape, dtype)
-        self._space += size
-        return free.pop().view(dtype).reshape(shape)
+        self._space += found
+        return self._free[found].pop()[:size].view(dtype).reshape(shape)
 
     def give(self, array: np.ndarray) -> None:
         """Returns an array from `take` to the pool; it must not be used any more."""
-        if MIN_BYTES <= array.nbytes <= self._space:
-            self._space -= array.nbytes
-            self._free.setdefault(array.nbytes, []).append(array.reshape(-1).view(np.uint8))
+        whole = array if array.base is None else array.base
+        if MIN_BYTES <= whole.nbytes <= self._space:
+            self._space -= whole.nbytes
+            self._free.setdefault(whole.nbytes, []).append(whole.reshape(-1).view(np.uint8))

@@ -5,16 +5,19 @@ separates them when it makes blocks.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Final
 
 import numpy as np
 
+from rlds_kit.storage.array_form import put_lanes
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.buffer import stored
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey, Leaves
 
+_FEW_BYTES: Final = 1 << 22
+"""Up to this size the values of all lanes are copied at once: one lane at a time takes longer, but less memory."""
 Places = np.ndarray
 """`[lanes]` int64, the number of rows of each lane: where its next row goes."""
 
@@ -87,10 +90,20 @@ class _Values:
       present: `[capacity, lanes]` bool; None: every row has a value.
     """
 
-    __slots__ = ("array", "present")
+    __slots__ = ("_by_lane", "array", "present")
 
     def __init__(self, array: np.ndarray, present: np.ndarray | None) -> None:
         self.array, self.present = array, present
+        self._by_lane: np.ndarray | None = None
+
+    def of(self, lane: int, places: range) -> np.ndarray:
+        """The values of a lane, in one piece. Nothing can be added afterwards."""
+        by_lane = self._by_lane
+        if by_lane is None:
+            if self.array.nbytes > _FEW_BYTES:
+                return np.ascontiguousarray(self.array[places.start : places.stop, lane])
+            by_lane = self._by_lane = np.ascontiguousarray(self.array.swapaxes(0, 1))
+        return by_lane[lane, places.start : places.stop]
 
 
 class _Side:
@@ -105,18 +118,16 @@ class _Side:
 
     def put(self, leaves: list[BatchLeaf], lanes: np.ndarray | None, places: Places) -> None:
         """Copies a row of some lanes."""
-        at = self._row_index(places) if lanes is None else (places[lanes], lanes)
         for leaf in leaves:
             values = self._values(leaf.key, leaf.values, places)
             if leaf.values.shape[1:] != values.array.shape[2:]:
                 self._put_others(leaf, self._all if lanes is None else lanes, places)
                 continue
-            values.array[at] = leaf.values if lanes is None else leaf.values[lanes]
+            self._copy(leaf.values, values.array, lanes, places)
             if leaf.mask is not None and values.present is None:
                 values.present = self._filled(places)
             if values.present is not None:
-                mask = self._every if leaf.mask is None else leaf.mask
-                values.present[at] = mask if lanes is None else mask[lanes]
+                self._copy(self._every if leaf.mask is None else leaf.mask, values.present, lanes, places)
         if len(leaves) < len(self.values):
             self._omit({leaf.key for leaf in leaves}, places)
 
@@ -149,13 +160,12 @@ class _Side:
         """The columns of some rows; `first_row` is the number of the first one."""
         every = np.arange(first_row, first_row + len(places))
         for key, values in self.values.items():
-            rows, found = every, values.array[places.start : places.stop, lane]
+            rows, found = every, values.of(lane, places)
             if values.present is not None:
                 present = values.present[places.start : places.stop, lane]
                 if not present.all():
                     rows, found = rows[present], found[present]
-            found = np.ascontiguousarray(found)
-            others = [each for each in self._others.get(key, {}).get(lane, ()) if each[0] in places]
+            others = self._others and [each for each in self._others.get(key, {}).get(lane, ()) if each[0] in places]
             if others:
                 moved = [(place - places.start + first_row, value) for place, value in others]
                 yield _merged(key, [*zip(rows.tolist(), found, strict=True), *moved])
@@ -191,10 +201,11 @@ class _Side:
             if values.present is None and key not in given:
                 values.present = self._filled(places)
 
-    def _row_index(self, places: Places) -> Any:
-        """The index of the next row of all lanes: a number, which is much faster, if they have equally many rows."""
-        place = int(places[0])
-        return place if (places == place).all() else (places, self._all)
+    def _copy(self, values: np.ndarray, array: np.ndarray, lanes: np.ndarray | None, places: Places) -> None:
+        """Copies values of some lanes; NumPy does what is not in one piece, or has another dtype."""
+        if not put_lanes(array, places, lanes, values):
+            chosen = self._all if lanes is None else lanes
+            array[places[chosen], chosen] = values[chosen]
 
     def _filled(self, places: Places) -> np.ndarray:
         return np.arange(self._capacity)[:, None] < places

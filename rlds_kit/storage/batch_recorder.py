@@ -1,7 +1,7 @@
 """Records environments that step together, a row of all of them at once."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.batch_leaves import BatchLeaves
-from rlds_kit.storage.batch_state import BatchState, OpenEpisode
+from rlds_kit.storage.batch_state import BatchState
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.episode_messages import end_message
 from rlds_kit.storage.intake import Intake
@@ -31,7 +31,7 @@ class BatchRecorder:
     def __init__(self, intake: Intake, fields: DeclaredFields, lanes: int) -> None:
         self.fields = fields
         self._intake, self._lanes, self._row_bytes = intake, lanes, 0
-        self._pool = ArrayPool(intake.memory_limit // 2)
+        self._pool = ArrayPool(intake.memory_limit)  # two buffers, as `_capacity` divides it
         self._state = BatchState((None,) * lanes, np.zeros(lanes, np.int64))
         intake.add(self)
 
@@ -47,26 +47,26 @@ class BatchRecorder:
 
     @property
     def ids(self) -> Iterator[bytes]:
-        """Of all open episodes."""
+        """The ids of all open episodes."""
         return (episode.start.episode_id for episode in self._state.episodes if episode is not None)
 
     def is_open(self, lane: int) -> bool:
         """Whether a lane has an open episode."""
         return self._state.episodes[lane] is not None
 
-    def start(self, lane: int, start: pb.EpisodeStart) -> None:
-        """Starts an episode; its first row is the next one of this lane. An open one ends as INTERRUPTED.
+    def start(self, starts: Mapping[int, pb.EpisodeStart]) -> None:
+        """Starts episodes of some lanes; their first rows are the next ones. Open ones end as INTERRUPTED.
 
         Raises:
-          RecordingError: the recorder cannot write.
+          RecordingError: the recorder cannot write; then no episode starts.
         """
         with self._intake.lock:
             while True:
                 self._intake.check()
                 state = self._state
-                if state.episodes[lane] is not None:
-                    self._end([lane], EpisodeEnd.INTERRUPTED)
-                elif self._swap(state, state.with_episodes({lane: OpenEpisode(start, 0, int(state.places[lane]))})):
+                if any(state.episodes[lane] is not None for lane in starts):
+                    self._end([*starts], EpisodeEnd.INTERRUPTED)
+                elif self._swap(state, state.with_starts(starts)):
                     return
 
     def append(self, leaves: BatchLeaves, lanes: np.ndarray | None = None) -> None:
@@ -185,8 +185,8 @@ class BatchRecorder:
         message = end_message(b"", ending, terminated=terminated, truncated=truncated)
         while True:
             state = self._state
-            ends = {lane: message for lane in lanes if state.episodes[lane] is not None}
-            if not ends or self._swap(state, state.with_ends(ends, time.monotonic())):
+            ended = [lane for lane in lanes if state.episodes[lane] is not None]
+            if not ended or self._swap(state, state.with_ends(ended, message, time.monotonic())):
                 return
 
     def _swap(self, before: BatchState, after: BatchState) -> bool:

@@ -62,29 +62,30 @@ class BatchState:
     oldest: float | None = None
     leaving: Jobs | None = None
 
-    def with_episodes(self, changes: Mapping[int, OpenEpisode | None]) -> "BatchState":
-        """With other episodes in some lanes."""
+    def with_starts(self, starts: Mapping[int, pb.EpisodeStart]) -> "BatchState":
+        """Returns a state with new episodes in some lanes."""
         episodes = [*self.episodes]
-        for lane, episode in changes.items():
-            episodes[lane] = episode
+        for lane, start in starts.items():
+            episodes[lane] = OpenEpisode(start, 0, int(self.places[lane]))
         return replace(self, episodes=tuple(episodes))
 
-    def with_ends(self, ends: Mapping[int, pb.EpisodeEnd], now: float) -> "BatchState":
-        """Without the open episodes of some lanes, which end. Those without rows are not recorded."""
-        found = []
-        for lane, end in ends.items():
-            episode, stop = self.episodes[lane], int(self.places[lane])
+    def with_ends(self, lanes: Iterable[int], end: pb.EpisodeEnd, now: float) -> "BatchState":
+        """Without the open episodes of some lanes, which end in the same way. Those without rows are not recorded."""
+        episodes, found = [*self.episodes], []
+        for lane in lanes:
+            episode, stop = episodes[lane], int(self.places[lane])
             rows = 0 if episode is None else episode.rows + stop - episode.begin
             if episode is not None and rows:
-                message = pb.EpisodeEnd(episode_id=episode.start.episode_id, rows=rows)
-                message.MergeFrom(end)
+                message = pb.EpisodeEnd()
+                message.CopyFrom(end)
+                message.episode_id, message.rows = episode.start.episode_id, rows
                 found.append(EndedEpisode(lane, episode, stop, message))
+            episodes[lane] = None
         oldest = now if found and self.oldest is None else self.oldest
-        after = self.with_episodes(dict.fromkeys(ends))
-        return replace(after, ended=(*self.ended, *found), oldest=oldest)
+        return replace(self, episodes=tuple(episodes), ended=(*self.ended, *found), oldest=oldest)
 
     def cut(self) -> "BatchState":
-        """With all rows and ends in `leaving`."""
+        """Returns a state in which all rows and ends are in `leaving`."""
         episodes = [
             None if episode is None else replace(episode, rows=episode.rows + place - episode.begin, begin=0)
             for episode, place in zip(self.episodes, self.places.tolist(), strict=True)

@@ -15,6 +15,7 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.riegeli import errors as riegeli_errors
 from rlds_kit.riegeli import varint
+from rlds_kit.storage import block_header
 from rlds_kit.storage import column as columns
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.column_layout import layout_of
@@ -27,6 +28,11 @@ _BLOCK_TAG: Final = b"\x22"  # Record.block, length-delimited
 _HEADER_TAG: Final = b"\x0a"  # StepBlock.header, length-delimited
 _HASH_TAG: Final = b"\x11"  # StepBlock.header_xxh3, fixed64
 _PAYLOAD_TAG: Final = b"\x1a"  # StepBlock.payload, length-delimited
+
+START: Final = b"\x1a"
+"""Record.start, length-delimited."""
+END: Final = b"\x2a"
+"""Record.end, likewise."""
 
 PREFIX_BYTES: Final = 4096
 """Bytes of a block that very likely contain its whole header."""
@@ -58,8 +64,21 @@ def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: Filt
       block: its columns.
       choose: chooses the filters, and remembers earlier choices.
     """
-    pairs = [columns.encode(column, choose) for column in block]
-    return assemble(pb.BlockHeader(episode_id=episode_id, first_row=rows.start, end_row=rows.stop), pairs)
+    offset, payloads, header = 0, list[bytes | memoryview](), [block_header.head(episode_id, rows)]
+    for column in block:
+        packed = columns.pack(column, choose)
+        payload, shape = packed.payload, None if column.shapes is not None else column.values.shape[1:]
+        lead = _PAYLOAD_TAG + varint.encode(len(payload))
+        offset += len(lead)
+        is_partial = len(column.rows) != packed.covered
+        fields = block_header.layout(
+            column.key, packed.first_row, packed.covered, is_partial, shape, packed.filter, packed.codec
+        )
+        checksum = xxhash.xxh3_64_digest(payload)[::-1]  # big-endian, and little-endian on disk
+        header.append(block_header.entry(fields, offset, len(payload), packed.decoded_length, checksum))
+        offset += len(payload)
+        payloads += (lead, payload)
+    return _joined(b"".join(header), offset, payloads)
 
 
 def assemble(header: pb.BlockHeader, pairs: Sequence[tuple[pb.Column, bytes | memoryview]]) -> bytes:
@@ -71,11 +90,26 @@ def assemble(header: pb.BlockHeader, pairs: Sequence[tuple[pb.Column, bytes | me
         offset += len(lead) + len(payload)
         payloads += [lead, payload]
     header.columns.extend(column for column, _ in pairs)
-    data = header.SerializeToString()
+    return _joined(header.SerializeToString(), offset, payloads)
+
+
+def _joined(data: bytes, payload_bytes: int, payloads: Sequence[bytes | memoryview]) -> bytes:
+    """The record of a block from its header and its payloads, each after its tag and length."""
     checksum = xxhash.xxh3_64_intdigest(data).to_bytes(8, "little")
     head = _HEADER_TAG + varint.encode(len(data)) + data + _HASH_TAG + checksum
-    size = varint.encode(len(head) + offset)
+    size = varint.encode(len(head) + payload_bytes)
     return b"".join((_VERSION_TAG, varint.encode(MAJOR_VERSION), _BLOCK_TAG, size, head, *payloads))
+
+
+def record_of(tag: bytes, message: pb.EpisodeStart | pb.EpisodeEnd) -> bytes:
+    """The record of an episode's start or end, as protobuf writes it, without a copy of the message.
+
+    >>> end = pb.EpisodeEnd(rows=3)
+    >>> record_of(END, end) == pb.Record(version=MAJOR_VERSION, end=end).SerializeToString()
+    True
+    """
+    data = message.SerializeToString()
+    return b"".join((_VERSION_TAG, varint.encode(MAJOR_VERSION), tag, varint.encode(len(data)), data))
 
 
 def is_block(record: bytes) -> bool:

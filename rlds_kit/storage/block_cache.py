@@ -86,7 +86,7 @@ class ColumnStore:
 
 
 class BlockCache:
-    """One shard's part of a dataset's cache."""
+    """The part of a dataset's cache that belongs to one shard."""
 
     def __init__(self, store: ColumnStore, shard: str) -> None:
         self._store, self._shard = store, shard

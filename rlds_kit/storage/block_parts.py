@@ -32,6 +32,8 @@ def rows_of_parts(rows: range, row_bytes: float) -> Iterator[range]:
 
 def acted_fields(rows: range, columns: Sequence[Column]) -> set[str]:
     """The fields of the action side of a step, which are stored in the block of the next observation."""
+    if not rows.start:  # no row is before the first one
+        return set(ACTED_FIELDS)
     early = {field_of(column.key.path) for column in columns if column.rows[0] < rows.start}
     return early | set(ACTED_FIELDS)
 

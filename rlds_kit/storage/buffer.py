@@ -158,6 +158,9 @@ def column_of(key: ColumnKey, rows: np.ndarray, items: Sequence[Any]) -> Column:
     else:
         buffer = BytesBuffer(key)
         encoded = {item: buffer.encode(item) for item in set(items)}  # few differ: the task of each step
+        if len(encoded) == 1:
+            (data,) = encoded.values()
+            return Column(key, rows, np.frombuffer(data * len(rows), np.uint8).reshape(len(rows), len(data)))
         buffer.items = [encoded[item] for item in items]
     buffer.rows = rows.tolist()
     return buffer.seal()

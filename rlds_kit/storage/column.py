@@ -5,7 +5,7 @@ shapes of the present values (`ragged`: `rank` little-endian uint32 each), and t
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xxhash
@@ -67,7 +67,7 @@ class Column:
         return Column(self.key, self.rows[first:last], values, self.shapes[first:last])
 
     def _position(self, row: int) -> int:
-        """Of the first value in `row` or after it."""
+        """The index of the first value in `row` or after it."""
         count = len(self.rows)
         if count and self.rows[-1] - self.rows[0] == count - 1:  # no gaps, the usual case: faster than a search
             return min(max(row - int(self.rows[0]), 0), count)
@@ -79,31 +79,89 @@ def storage_dtype(key: ColumnKey) -> np.dtype[Any]:
     return key.dtype if key.dtype is not None else STORAGE_DTYPES[key.kind]
 
 
+class Packed(NamedTuple):
+    """A column as it is stored.
+
+    Attributes:
+      first_row: the row of its first value.
+      covered: rows that it covers.
+      filter: a number of `Filter`.
+      codec: a number of `Codec`.
+      decoded_length: of the payload without compression.
+      payload: filtered and compressed.
+    """
+
+    first_row: int
+    covered: int
+    filter: int
+    codec: int
+    decoded_length: int
+    payload: bytes
+
+
 def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
-    """Turns a column into its header entry (without `offset`) and its payload.
+    """Turns a column into its header entry (without `offset`) and its payload. Arguments as for `pack`."""
+    packed = pack(column, choose)
+    header = pb.Column(
+        path=column.key.path,
+        kind=column.key.kind,  # type: ignore[arg-type]  # the stub wants its own enum class
+        dtype="" if column.key.dtype is None else dtypes.name_of(column.key.dtype, column.key.path),
+        first_row=packed.first_row,
+        count=packed.covered,
+        partial=len(column.rows) != packed.covered,
+        rank=column.key.rank,
+        ragged=column.shapes is not None,
+        shape=() if column.shapes is not None else column.values.shape[1:],
+        filter=packed.filter,  # type: ignore[arg-type]  # likewise
+        codec=packed.codec,  # type: ignore[arg-type]  # likewise
+        length=len(packed.payload),
+        decoded_length=packed.decoded_length,
+        xxh3=xxhash.xxh3_64_intdigest(packed.payload),
+    )
+    return header, packed.payload
+
+
+def pack(column: Column, choose: FilterChoice) -> Packed:
+    """Filters and compresses the values of a column.
 
     Args:
       column: at least one row.
       choose: chooses the filter, and remembers earlier choices for this field.
     """
-    first, last = int(column.rows[0]), int(column.rows[-1])
-    count = last - first + 1
-    header = pb.Column(
-        path=column.key.path,
-        kind=column.key.kind,  # type: ignore[arg-type]  # the stub wants its own enum class
-        dtype="" if column.key.dtype is None else dtypes.name_of(column.key.dtype, column.key.path),
-        first_row=first,
-        count=count,
-        partial=len(column.rows) != count,
-        rank=column.key.rank,
-        ragged=column.shapes is not None,
-        shape=() if column.shapes is not None else column.values.shape[1:],
-    )
-    prefix = _presence_bytes(column, count) + _shape_bytes(column)
-    payload = _pack(header, prefix, column, choose)
-    header.length = len(payload)
-    header.xxh3 = xxhash.xxh3_64_intdigest(payload)
-    return header, payload
+    first = int(column.rows[0])
+    count = int(column.rows[-1]) - first + 1
+    is_whole = column.shapes is None and len(column.rows) == count
+    prefix = b"" if is_whole else _presence_bytes(column, count) + _shape_bytes(column)
+    level = FAST_LEVEL
+    values = dtypes.little_endian(column.values)
+    parts: list[bytes | memoryview]
+    number: int = pb.IDENTITY
+    if column.shapes is not None or values.size == 0:
+        parts = [values.tobytes()]
+    else:
+        rows = values.view(np.uint8).reshape(len(values), -1)
+        number, level = choose(column.key, rows, values.dtype, values.shape[1:])
+        if number == pb.IDENTITY and level == NO_LEVEL:
+            plain = prefix + values.tobytes()
+            return Packed(first, count, number, pb.STORED, len(plain), plain)
+        if number == pb.REPEAT and rows.shape[1] <= WORTHWHILE_BYTES:
+            parts = [rows[0].tobytes()]
+        else:
+            filtered = filters.APPLY[number](rows, values.dtype.itemsize, values.shape[1:])
+            parts = [part.reshape(-1).data for part in filtered]
+    if prefix:
+        parts[0] = prefix + parts[0]
+    length = sum(map(len, parts))
+    payload = b""
+    if level != NO_LEVEL and length > WORTHWHILE_BYTES:  # smaller ones cannot save so much
+        payload = compress(parts, level)
+    codec: int = pb.ZSTD
+    if not payload or len(payload) + WORTHWHILE_BYTES > length:
+        codec, payload = pb.STORED, b"".join(parts)
+    if number == pb.REPEAT or len(payload) + WORTHWHILE_BYTES <= len(prefix) + values.nbytes:
+        return Packed(first, count, number, codec, length, payload)
+    plain = prefix + values.tobytes()
+    return Packed(first, count, pb.IDENTITY, pb.STORED, len(plain), plain)
 
 
 def decode(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> Column:
@@ -209,35 +267,6 @@ def _shape_bytes(column: Column) -> bytes:
     return b"" if column.shapes is None else column.shapes.astype("<u4").tobytes()
 
 
-def _pack(header: pb.Column, prefix: bytes, column: Column, choose: FilterChoice) -> bytes:
-    """Filters and compresses values, and sets filter and codec in `header`."""
-    level = FAST_LEVEL
-    values = dtypes.little_endian(column.values)
-    parts: list[bytes | memoryview]
-    if header.ragged or values.size == 0:
-        parts = [values.tobytes()]
-    else:
-        rows = values.view(np.uint8).reshape(len(values), -1)
-        choice = choose(column.key, rows, values.dtype, values.shape[1:])
-        header.filter, level = choice.filter, choice.level  # type: ignore[assignment]  # the stub's own enum
-        filtered = filters.APPLY[header.filter](rows, values.dtype.itemsize, values.shape[1:])
-        parts = [part.reshape(-1).data for part in filtered]
-    if prefix:
-        parts[0] = prefix + parts[0]
-    header.decoded_length = sum(map(len, parts))
-    payload = b""
-    if level != NO_LEVEL and header.decoded_length > WORTHWHILE_BYTES:  # smaller ones cannot save so much
-        payload = compress(parts, level)
-    if payload and len(payload) + WORTHWHILE_BYTES <= header.decoded_length:
-        header.codec = pb.ZSTD
-    else:
-        payload = b"".join(parts)
-    if header.filter == pb.REPEAT or len(payload) + WORTHWHILE_BYTES <= len(prefix) + values.nbytes:
-        return payload
-    header.filter, header.codec, header.decoded_length = pb.IDENTITY, pb.STORED, len(prefix) + values.nbytes
-    return prefix + values.tobytes()
-
-
 def _unpack(layout: ColumnLayout, payload: bytes | memoryview) -> Column:
     at = 0
     rows = np.arange(layout.first_row, layout.end_row, dtype=np.int64)
@@ -277,7 +306,7 @@ def _decompress_into(layout: ColumnLayout, payload: bytes | memoryview, out: Row
 
 
 def _unpredict_into(layout: ColumnLayout, payload: bytes | memoryview, out: Rows) -> None:
-    """The same for predicted images, whose modes come first: noise takes longest to decompress."""
+    """Decompresses predicted images, whose modes come first, into an array: noise takes longest to decompress."""
     height = lines_of(layout.shape).height
     modes = layout.row_count * height
     _require_length(layout, modes + layout.row_count * layout.row_bytes)

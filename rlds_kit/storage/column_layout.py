@@ -74,7 +74,7 @@ class ColumnLayout(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Of the leaf."""
+        """The path of the leaf."""
         return self.key.path
 
     @property

@@ -7,9 +7,10 @@ from typing import Final
 import zstandard
 
 NO_LEVEL: Final = 0
-"""For data that are stored as they are."""
+"""The level that stands for data that are stored uncompressed."""
 NOISE_LEVEL: Final = 2
-"""For data that only compress by the distribution of their bytes: a longer search for repetitions makes them larger."""
+"""The level for data that only compress by the distribution of their bytes: a longer search for repetitions makes them
+larger."""
 FAST_LEVEL: Final = 3
 THOROUGH_LEVEL: Final = 5
 
@@ -28,9 +29,12 @@ def compressor(level: int) -> zstandard.ZstdCompressor:
 
 
 def compress(parts: Sequence[bytes | memoryview], level: int) -> bytes:
-    """Compresses parts that have little in common into one frame: each part gets its own blocks."""
-    if len(parts) == 1:
-        return compressor(level).compress(parts[0])
+    """Compresses parts that have little in common into one frame: each part gets its own blocks.
+
+    Not at `THOROUGH_LEVEL`: of what shrinks so much, blocks would be most of the bytes.
+    """
+    if len(parts) == 1 or level == THOROUGH_LEVEL:
+        return compressor(level).compress(parts[0] if len(parts) == 1 else b"".join(parts))
     frame = compressor(level).compressobj(size=sum(map(len, parts)))
     ended = (frame.compress(part) + frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) for part in parts[:-1])
     return b"".join((*ended, frame.compress(parts[-1]), frame.flush()))

@@ -66,6 +66,11 @@ class DeclaredLeaves:
             return _matches(spec, column) or path in self._open
         return bool(self._open) and not self._open.isdisjoint(_beginnings(path))
 
+    def covers_form(self, column: Column) -> bool:
+        """Whether it covers all columns of the same key and shape as one that it covers, whatever their values."""
+        spec = self._leaves.get(column.key.path)
+        return isinstance(spec, specs.Array) and column.shapes is None and column.values.dtype == spec.dtype
+
     def missing(self, block: Sequence[Column]) -> list[str]:
         """The leaves that are missing in some row of a block in which the field has a value."""
         if not self._required:

@@ -6,7 +6,9 @@ then the metadata, seed, options and ending. UUID, clock times, undefined values
 detects accidental changes, not forgery.
 """
 
+import functools
 from collections.abc import Iterable
+from typing import Final
 
 import numpy as np
 import xxhash
@@ -18,25 +20,123 @@ from rlds_kit.storage.column import Column
 from rlds_kit.storage.leaf import ColumnKey
 
 Identity = tuple[str, int, str, int]
+_PLAIN_KINDS: Final = frozenset("biufc")
+"""Of dtypes whose arrays have the bytes that are hashed."""
+
+
+_CACHED_ROWS: Final = 1 << 12
+"""Hashes of the numbers of up to so many consecutive rows, and of their equal shapes, are cached."""
+_PIECE: Final = 1 << 16
+"""Numbers or shapes of so many rows are hashed at a time."""
+
+
+class _Rows:
+    """The running hash of the numbers of rows; hashes consecutive ones when they end."""
+
+    __slots__ = ("_first", "_hash", "_stop")
+
+    def __init__(self, first: int, stop: int) -> None:
+        self._first, self._stop = first, stop
+        self._hash = xxhash.xxh3_128()
+
+    def update(self, rows: np.ndarray) -> None:
+        first, stop = int(rows[0]), int(rows[-1]) + 1
+        is_run = stop - first == len(rows)
+        if is_run and first == self._stop:
+            self._stop = stop
+            return
+        self._add_run()
+        self._first, self._stop = (first, stop) if is_run else (stop, stop)
+        if not is_run:
+            self._hash.update(rows.astype("<u8").data)
+
+    def digest(self) -> bytes:
+        self._add_run()
+        return self._hash.digest()
+
+    def _add_run(self) -> None:
+        for at in range(self._first, self._stop, _PIECE):
+            self._hash.update(np.arange(at, min(at + _PIECE, self._stop), dtype="<u8").data)
+        self._first = self._stop
+
+
+class _Shapes:
+    """The running hash of shapes; hashes equal ones when others follow."""
+
+    __slots__ = ("_count", "_hash", "_shape")
+
+    def __init__(self, shape: tuple[int, ...], count: int) -> None:
+        self._shape, self._count = shape, count
+        self._hash = xxhash.xxh3_128()
+
+    def update(self, column: Column) -> None:
+        shape = column.values.shape[1:]
+        if column.shapes is None and shape == self._shape:
+            self._count += len(column.rows)
+            return
+        self._add_equal()
+        if column.shapes is None:
+            self._shape, self._count = shape, len(column.rows)
+        else:
+            self._hash.update(column.shapes.astype("<u8").tobytes())
+
+    def digest(self) -> bytes:
+        self._add_equal()
+        return self._hash.digest()
+
+    def _add_equal(self) -> None:
+        shape = _shape_bytes(self._shape)
+        for at in range(0, self._count, _PIECE):
+            self._hash.update(shape * min(_PIECE, self._count - at))
+        self._count = 0
 
 
 class _Leaf:
-    """The three running hashes of one leaf."""
+    """The three running hashes of one leaf.
 
-    def __init__(self) -> None:
-        self.rows, self.shapes, self.values = xxhash.xxh3_128(), xxhash.xxh3_128(), xxhash.xxh3_128()
+    As long as rows follow each other and shapes are equal, only values are hashed: most leaves need no more.
+    """
+
+    __slots__ = ("_first", "_others", "_shape", "_stop", "_values")
+
+    def __init__(self, column: Column) -> None:
+        self._first = self._stop = int(column.rows[0])
+        self._shape = column.values.shape[1:]
+        self._others: tuple[_Rows, _Shapes] | None = None
+        self._values = xxhash.xxh3_128()
 
     def update(self, column: Column) -> None:
-        self.rows.update(column.rows.astype("<u8", copy=False).data)
-        if column.shapes is None:
-            self.shapes.update(np.array(column.values.shape[1:], "<u8").tobytes() * len(column.rows))
+        rows, values = column.rows, column.values
+        count = len(rows)
+        stop = self._stop + count
+        if (
+            self._others is None
+            and column.shapes is None
+            and values.shape[1:] == self._shape
+            and rows[0] == self._stop
+            and rows[-1] == stop - 1
+        ):
+            self._stop = stop
         else:
-            self.shapes.update(column.shapes.astype("<u8").tobytes())
-        if column.values.size:
-            self.values.update(dtypes.little_endian(column.values).reshape(-1).view(np.uint8).data)
+            rows_hash, shapes_hash = self._apart()
+            rows_hash.update(rows)
+            shapes_hash.update(column)
+        if values.dtype.kind in _PLAIN_KINDS and values.flags.c_contiguous and not dtypes.is_big_endian(values.dtype):
+            self._values.update(values.data)
+        elif values.size:
+            self._values.update(dtypes.little_endian(values).reshape(-1).view(np.uint8).data)
 
     def digest(self) -> bytes:
-        return self.rows.digest() + self.shapes.digest() + self.values.digest()
+        if self._others is None and self._stop - self._first <= _CACHED_ROWS:
+            return _digests_of_run(self._first, self._stop, self._shape) + self._values.digest()
+        rows, shapes = self._apart()
+        return rows.digest() + shapes.digest() + self._values.digest()
+
+    def _apart(self) -> tuple[_Rows, _Shapes]:
+        """The hashes of rows and shapes that need not be alike."""
+        if self._others is None:
+            self._others = _Rows(self._first, self._stop), _Shapes(self._shape, self._stop - self._first)
+        return self._others
 
 
 class EpisodeDigest:
@@ -48,22 +148,24 @@ class EpisodeDigest:
     def update(self, columns: Iterable[Column]) -> None:
         """Adds the columns of one block."""
         for column in columns:
-            if not is_clock(column.key.path):
-                self._leaves.setdefault(_identity(column.key), _Leaf()).update(column)
+            if not is_clock(column.key.path) and len(column.rows):
+                identity = _identity(column.key)
+                leaf = self._leaves.get(identity)
+                if leaf is None:
+                    leaf = self._leaves[identity] = _Leaf(column)
+                leaf.update(column)
 
     def digest(self, start: pb.EpisodeStart, end: pb.EpisodeEnd | None) -> bytes:
         """16 bytes. `end` is None for an INCOMPLETE episode."""
-        total = xxhash.xxh3_128()
+        parts = list[bytes]()
         for identity in sorted(self._leaves):
-            path, kind, dtype, rank = identity
-            total.update(_framed(path.encode()) + _number(kind) + _framed(dtype.encode()) + _number(rank))
-            total.update(self._leaves[identity].digest())
+            parts += (_head(identity), self._leaves[identity].digest())
         for message in (start.metadata, start.seed, start.options):
-            total.update(_framed(message.SerializeToString(deterministic=True)))
+            parts.append(_framed(message.SerializeToString(deterministic=True)))
         if end is not None:
-            total.update(_framed(end.metadata.SerializeToString(deterministic=True)))
-            total.update(_number(end.rows) + bytes((end.ending, end.terminated, end.truncated)))
-        return total.digest()
+            parts.append(_framed(end.metadata.SerializeToString(deterministic=True)))
+            parts.append(_number(end.rows) + bytes((end.ending, end.terminated, end.truncated)))
+        return xxhash.xxh3_128_digest(b"".join(parts))
 
 
 def combine(digests: Iterable[bytes]) -> bytes:
@@ -71,6 +173,25 @@ def combine(digests: Iterable[bytes]) -> bytes:
     return xxhash.xxh3_128_digest(b"".join(sorted(digests)))
 
 
+@functools.lru_cache(maxsize=4096)
+def _digests_of_run(first: int, stop: int, shape: tuple[int, ...]) -> bytes:
+    """The hashes of the numbers of consecutive rows, and of their equal shapes."""
+    rows = xxhash.xxh3_128_digest(np.arange(first, stop, dtype="<u8").data)
+    return rows + xxhash.xxh3_128_digest(_shape_bytes(shape) * (stop - first))
+
+
+def _shape_bytes(shape: tuple[int, ...]) -> bytes:
+    return np.array(shape, "<u8").tobytes()
+
+
+@functools.lru_cache(maxsize=4096)
+def _head(identity: Identity) -> bytes:
+    """What stands before the hashes of a leaf."""
+    path, kind, dtype, rank = identity
+    return _framed(path.encode()) + _number(kind) + _framed(dtype.encode()) + _number(rank)
+
+
+@functools.lru_cache(maxsize=4096)
 def _identity(key: ColumnKey) -> Identity:
     return (key.path, key.kind, "" if key.dtype is None else dtypes.name_of(key.dtype, key.path), key.rank)
 

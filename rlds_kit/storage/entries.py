@@ -36,7 +36,7 @@ class Entries(Sequence[EpisodeEntry]):
     def __getitem__(self, index: slice | np.ndarray) -> Self: ...
 
     def __getitem__(self, index: int | slice | np.ndarray) -> EpisodeEntry | Self:
-        """One entry, or several in the order of an array of numbers."""
+        """Returns one entry, or several in the order of an array of numbers."""
         if isinstance(index, slice | np.ndarray):
             return type(self)(self.tables, self.numbers[index])
         number = int(self.numbers[index])
@@ -48,7 +48,7 @@ class Entries(Sequence[EpisodeEntry]):
         return bisect.bisect_right(self._ends, int(self.numbers[index]))
 
     def tables_of(self) -> np.ndarray:
-        """`[episodes]` int64, the number of the table of each."""
+        """Returns `[episodes]` int64: the number of the table of each episode."""
         found: np.ndarray = np.searchsorted(self._ends, self.numbers, "right")
         return found
 
@@ -63,13 +63,13 @@ class Entries(Sequence[EpisodeEntry]):
         return found
 
     def without_last_steps(self) -> Self:
-        """The same episodes with one step less each."""
+        """Returns the episodes with one step less each."""
         tables = [replace(table, rows=table.rows.astype(np.int64) - 1) for table in self.tables]
         return type(self)(tables, self.numbers)
 
     @classmethod
     def joined(cls, parts: Sequence["Entries"]) -> "Entries":
-        """All episodes of several, one after the other."""
+        """Joins several lists of episodes, one after the other."""
         before = np.cumsum([0, *(sum(map(len, part.tables)) for part in parts)])
         numbers = [part.numbers + first for part, first in zip(parts, before, strict=False)]
         return cls([table for part in parts for table in part.tables], np.concatenate(numbers))

@@ -32,9 +32,9 @@ _ONE_READ_SHARE: Final = 0.5
 one read for each."""
 
 _BLOCKS_AHEAD: Final = 256
-"""For remote files: number of blocks whose headers are fetched together."""
+"""Number of blocks of remote files whose headers are fetched together."""
 _BYTES_AHEAD: Final = 16 << 20
-"""For remote files: columns are fetched as soon as they have this many bytes."""
+"""Bytes of columns of remote files that are fetched together."""
 
 
 def everything(_: str) -> bool:

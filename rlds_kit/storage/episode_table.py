@@ -77,7 +77,7 @@ class EpisodeTable(Sequence[EpisodeEntry]):
         )
 
     def listed(self) -> Self:
-        """Those that readers list: discarded episodes and those without steps are left out."""
+        """Returns the episodes that readers list: not those that were discarded, and not those without steps."""
         is_listed = (self.ending != pb.DISCARDED) & (self.rows > 0)
         return self if is_listed.all() else self[is_listed]
 

@@ -18,15 +18,19 @@ THOROUGH_RATIO: Final = 8
 LIGHT_ROW: Final = 1 << 10
 """Rows up to this size are stored as they are if compression saves little: so they are read from any place at once, and
 many times faster."""
-LITTLE: Final = 0.2
+LITTLE: Final = 0.25
 """The share of a column's bytes below which its compression does not pay off if its rows are light."""
 MODEST: Final = 0.6
-"""The same for a column that is a small part of all: together such columns may cost `BUDGET`."""
-BUDGET: Final = 0.05
+"""The share of a column's bytes below which its compression does not pay off if it is light and a small part of all
+columns: together such columns may cost `BUDGET`."""
+BUDGET: Final = 0.06
 """The share of the bytes of all columns that may be spent on columns that could be smaller."""
 _MIN_SAMPLE_ROWS: Final = 4
 _SMALL_ROW: Final = 256
 """Below this size one comparison of all bytes is faster than one for each row."""
+
+_FEW_BYTES: Final = 1 << 11
+"""Up to this size one comparison of `bytes` is fastest, whatever the rows."""
 
 
 class Choice(NamedTuple):
@@ -36,8 +40,18 @@ class Choice(NamedTuple):
     level: int
 
 
+class _Chosen(NamedTuple):
+    """The choice for a column, the blocks from one trial to the next, and how many of them are left."""
+
+    choice: Choice
+    every: int
+    left: int
+
+
 STORED: Final = Choice(pb.IDENTITY, NO_LEVEL)
 """Neither filtered nor compressed."""
+REPEATED: Final = Choice(pb.REPEAT, FAST_LEVEL)
+"""One row stands for all."""
 PREDICTION: Final = Choice(pb.PREDICT, NOISE_LEVEL)
 SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
 
@@ -45,29 +59,36 @@ SPLIT_PREDICTION: Final = Choice(pb.PREDICT_SPLIT, NOISE_LEVEL)
 class FilterChoice:
     """Chooses a column's filter and level by a trial, which is repeated only occasionally.
 
-    The best choice for a field seldom changes, and a trial costs one compression per candidate.
+    The best choice for a field seldom changes, and a trial costs one compression per candidate. Of light rows, whose
+    blocks cost little besides, each trial that confirms the choice doubles the number of blocks until the next one.
     """
 
     TRY_EVERY: Final = 32
+    TRY_LIGHT_EVERY: Final = 512  # at most
     SAMPLE_BYTES: Final = 1 << 18
+    LIGHT_SAMPLE_BYTES: Final = 1 << 16  # light rows are many, and more filters are tried on them
 
     def __init__(self) -> None:
-        self._chosen: dict[ColumnKey, tuple[Choice, int]] = {}
+        self._chosen: dict[ColumnKey, _Chosen] = {}
         self._row_bytes: dict[ColumnKey, float] = {}  # of a row, compressed as well as it can be
         self._spent: dict[ColumnKey, float] = {}  # bytes of a row that compression would save
 
     def __call__(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         """The choice for `rows`, `[n, bytes]`, n >= 1, each a value of a dtype and shape."""
         if _all_equal(rows):
-            return Choice(pb.REPEAT, FAST_LEVEL)
-        choice, left = self._chosen.get(key, (None, 0))
-        if choice is None or left == 0:
-            choice, left = self._try(key, rows, dtype, shape), self.TRY_EVERY
-        self._chosen[key] = (choice, left - 1)
-        return _readable(choice, rows, shape)
+            return REPEATED
+        chosen = self._chosen.get(key)
+        if chosen is None or chosen.left == 0:
+            choice = self._try(key, rows, dtype, shape)
+            is_confirmed = chosen is not None and chosen.choice == choice and rows.shape[1] <= LIGHT_ROW
+            every = min(2 * chosen.every, self.TRY_LIGHT_EVERY) if chosen and is_confirmed else self.TRY_EVERY
+            chosen = _Chosen(choice, every, every)
+        self._chosen[key] = _Chosen(chosen.choice, chosen.every, chosen.left - 1)
+        return _readable(chosen.choice, rows, shape)
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
-        sample = rows[-max(_MIN_SAMPLE_ROWS, self.SAMPLE_BYTES // max(1, rows.shape[1])) :]
+        sample_bytes = self.LIGHT_SAMPLE_BYTES if rows.shape[1] <= LIGHT_ROW else self.SAMPLE_BYTES
+        sample = rows[-max(_MIN_SAMPLE_ROWS, sample_bytes // max(1, rows.shape[1])) :]
 
         def size(choice: Choice, part: Rows) -> int:
             parts = filters.APPLY[choice.filter](part, dtype.itemsize, shape)
@@ -120,6 +141,9 @@ def _readable(choice: Choice, rows: Rows, shape: Shape) -> Choice:
 
 
 def _all_equal(rows: Rows) -> bool:
+    if rows.nbytes <= _FEW_BYTES:
+        plain = rows.tobytes()
+        return plain == plain[: rows.shape[1]] * len(rows)
     if rows[0].tobytes() != rows[-1].tobytes():  # nearly always, unless all are equal: the fastest comparison
         return False
     if rows.shape[1] < _SMALL_ROW:

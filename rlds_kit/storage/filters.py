@@ -19,6 +19,10 @@ from rlds_kit.storage.xor import unxor, xor
 Parts: TypeAlias = tuple[np.ndarray, ...]
 """The result of a filter, in parts that have little in common."""
 Shape: TypeAlias = tuple[int, ...]
+_INTEGERS: Final = frozenset((1, 2, 4, 8))
+"""Sizes of elements that `delta` can subtract."""
+_LONG_PLANE: Final = 256
+"""Bytes of a plane from which on it pays to describe the distribution of its bytes separately."""
 
 
 def sparse_xor(rows: Rows) -> Stored:
@@ -72,6 +76,13 @@ def shuffle(rows: Rows, itemsize: int) -> Rows:
     [[1, 2, 0, 0]]
     """
     return np.ascontiguousarray(rows.reshape(-1, itemsize).T).reshape(rows.shape)
+
+
+def _planes(shuffled: Rows, itemsize: int) -> Parts:
+    """The byte planes of a shuffled column as parts: of numbers, some are noise, and others nearly constant."""
+    if shuffled.size < itemsize * _LONG_PLANE:
+        return (shuffled,)
+    return tuple(shuffled.reshape(itemsize, -1))
 
 
 def unshuffle(number: int, stored: Stored, itemsize: int, out: Rows, part: Part | None = None) -> None:
@@ -163,9 +174,9 @@ def unpredict_split_twin(stored: Stored, count: int, shape: Shape, out: Rows) ->
 APPLY: Final[dict[int, Callable[[Rows, int, Shape], Parts]]] = {
     pb.IDENTITY: lambda rows, _, __: (rows,),
     pb.XOR: lambda rows, _, __: (xor(rows),),
-    pb.SHUFFLE: lambda rows, itemsize, _: (shuffle(rows, itemsize),),
-    pb.XOR_SHUFFLE: lambda rows, itemsize, _: (shuffle(xor(rows), itemsize),),
-    pb.DELTA_SHUFFLE: lambda rows, itemsize, _: (shuffle(delta(rows, itemsize), itemsize),),
+    pb.SHUFFLE: lambda rows, itemsize, _: _planes(shuffle(rows, itemsize), itemsize),
+    pb.XOR_SHUFFLE: lambda rows, itemsize, _: _planes(shuffle(xor(rows), itemsize), itemsize),
+    pb.DELTA_SHUFFLE: lambda rows, itemsize, _: _planes(shuffle(delta(rows, itemsize), itemsize), itemsize),
     pb.REPEAT: lambda rows, _, __: (rows[:1],),
     pb.SPARSE_XOR: lambda rows, _, __: (sparse_xor(rows),),
     pb.PREDICT: lambda rows, _, shape: (predict.predict(rows, shape),),
@@ -234,6 +245,7 @@ def candidates(kind: str, itemsize: int) -> tuple[int, ...]:
         return (pb.XOR_RUNS, pb.SPARSE_XOR, pb.XOR, pb.IDENTITY)
     if kind in "iu":
         return (pb.DELTA_SHUFFLE, pb.SHUFFLE)
-    if kind in "fcV":
-        return (pb.XOR_SHUFFLE, pb.SHUFFLE)
+    if kind in "fcV":  # IDENTITY is for few different values, such as decimals
+        by_number = (pb.XOR_SHUFFLE, pb.SHUFFLE, pb.IDENTITY)
+        return (*by_number, pb.DELTA_SHUFFLE) if itemsize in _INTEGERS else by_number
     return (pb.IDENTITY,)

@@ -146,7 +146,7 @@ class Intake:
         self._thread.check()
 
     def leave_to_parent(self) -> None:
-        """Called in a forked child: closes its copies of the files, which would keep the parent's locks."""
+        """Closes, in a forked child, its copies of the files, which would keep the parent's locks."""
         self._in_child = True
         self._shards.abandon()
 

@@ -42,7 +42,7 @@ class Wanted:
 
     @property
     def row_bytes(self) -> int:
-        """Of a value."""
+        """The bytes of one value."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     @property

@@ -35,6 +35,8 @@ class MetadataSpec:
     def add(self, start: pb.Value, end: pb.Value) -> None:
         """Adds the metadata of an episode: those of its start, updated with those of its end."""
         self._episodes += 1
+        if not (start.dict.key or end.dict.key):
+            return  # most episodes have none
         items: dict[bytes, pb.Value] = {}
         for metadata in (start.dict, end.dict):
             for key, item in zip(metadata.key, metadata.value, strict=False):

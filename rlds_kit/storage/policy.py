@@ -15,7 +15,7 @@ TIMER_SECONDS: Final = 1.0
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FlushPolicy:
-    """When rows are cut into blocks, and when blocks are made durable. The default loses at most a second.
+    """Rules for when rows are cut into blocks and blocks are made durable. The default loses at most a second.
 
     Attributes:
       block_rows: maximum rows of a block; None: it closes when it has at least 64 rows and 256 KiB, and is split into
@@ -45,27 +45,27 @@ class FlushPolicy:
 
     @classmethod
     def every_step(cls) -> "FlushPolicy":
-        """Every step is durable before the call that recorded it returns: safest, and slowest."""
+        """A policy by which every step is durable before the call that recorded it returns: safest, and slowest."""
         return cls(interval=None, each_step=True)
 
     @classmethod
     def every_episode(cls) -> "FlushPolicy":
-        """Every episode is durable when it has ended."""
+        """A policy by which every episode is durable when it has ended."""
         return cls(interval=None, each_episode=True)
 
     @classmethod
     def seconds(cls, interval: float) -> "FlushPolicy":
-        """Rows that are older than `interval` seconds are durable."""
+        """A policy by which rows that are older than `interval` seconds are durable."""
         return cls(interval=interval)
 
     @classmethod
     def bytes(cls, count: int) -> "FlushPolicy":
-        """All but the last `count` bytes are durable."""
+        """A policy by which all but the last `count` bytes are durable."""
         return cls(interval=None, each_bytes=count)
 
     @classmethod
     def manual(cls) -> "FlushPolicy":
-        """Only `flush()` and `close()` make anything durable."""
+        """A policy by which only `flush()` and `close()` make data durable."""
         return cls(interval=None)
 
     def is_full(self, rows: int, nbytes: int) -> bool:

@@ -31,8 +31,11 @@ def _chunks(column: Column) -> list[bytes]:
     return [data[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)]
 
 
-def _tree(data: bytes) -> Any:  # any recorded value
-    return {} if data == EMPTY_DICT else value.decode(pb.Value.FromString(data))
+def _trees(column: Column) -> list[Any]:
+    is_of_empty_dicts = column.shapes is None and column.values.shape[1] == len(EMPTY_DICT)
+    if is_of_empty_dicts and (column.values == np.frombuffer(EMPTY_DICT, np.uint8)).all():  # as most infos are
+        return [{} for _ in column.rows]
+    return [value.decode(pb.Value.FromString(data)) for data in _chunks(column)]
 
 
 _EXACT: Final[dict[int, Callable[[Column], list[Any]]]] = {
@@ -46,7 +49,7 @@ _EXACT: Final[dict[int, Callable[[Column], list[Any]]]] = {
     pb.TEXT: lambda column: [value.decode_text(data) for data in _chunks(column)],
     pb.BYTES: _chunks,
     pb.NONE: lambda column: [None] * len(column.rows),
-    pb.TREE: lambda column: [_tree(data) for data in _chunks(column)],
+    pb.TREE: _trees,
     pb.NUMPY_TEXT: lambda column: [np.str_(value.decode_text(data)) for data in _chunks(column)],
     pb.NUMPY_BYTES: lambda column: [np.bytes_(data) for data in _chunks(column)],
 }
@@ -97,7 +100,7 @@ class Stack:
         self._after = max(self._after, int(rows[-1]) + 1)
 
     def rows_for(self, column: ColumnLayout, until: int) -> tuple[Rows, int] | None:
-        """Where to decode the rows of a column to, so that they need not be copied.
+        """Returns the memory into which the rows of a column are decoded, so that they need not be copied.
 
         The caller must fill them, or not use the stack.
 
@@ -191,8 +194,7 @@ class Stack:
     def _objects(self, parts: Sequence[Column]) -> np.ndarray:
         stacked = np.empty(self._end - self._begin, object)
         for part in parts:
-            for row, item in zip(part.rows.tolist(), exact(part), strict=True):
-                stacked[row - self._begin] = item
+            stacked[part.rows - self._begin] = np.fromiter(exact(part), object, len(part.rows))
         return stacked
 
 

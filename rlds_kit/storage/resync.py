@@ -93,7 +93,7 @@ def _search(source: Source, begin: int) -> int:
 
 
 def _next_landmark(source: Source, begin: int) -> tuple[int, int]:
-    """Where the chunk that covers the next intact block header begins and ends; without one both are the file's end."""
+    """The bounds of the chunk that covers the next intact block header; without one, both are the end of the file."""
     boundary = begin + -begin % blocks.BLOCK_SIZE
     while source.reaches(boundary + blocks.BLOCK_HEADER_SIZE):
         distances = blocks.parse_block_header(source.read(boundary, blocks.BLOCK_HEADER_SIZE))

@@ -53,7 +53,7 @@ class ShardFile:
 
     @property
     def descriptor(self) -> int | None:
-        """Of a local file, valid as long as this object exists; None for a remote file."""
+        """The file descriptor of a local file, valid as long as this object exists; None for a remote file."""
         return None if self.remote is not None else self._descriptor
 
     def read(self, begin: int, size: int) -> bytes:

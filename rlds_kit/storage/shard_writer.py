@@ -7,8 +7,8 @@ from typing import Final
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.append_file import AppendFile
-from rlds_kit.riegeli import array_record, chunk, simple
-from rlds_kit.riegeli.codec import Codec
+from rlds_kit.riegeli import array_record, chunk
+from rlds_kit.riegeli.single import frame_record
 from rlds_kit.riegeli.writer import RecordWriter
 from rlds_kit.storage import block
 from rlds_kit.storage.column import Column
@@ -48,7 +48,7 @@ class ShardWriter:
 
     @property
     def size(self) -> int:
-        """Bytes so far."""
+        """The number of bytes written so far."""
         return self._file.position
 
     @property
@@ -58,7 +58,7 @@ class ShardWriter:
 
     @property
     def episodes(self) -> int:
-        """Episodes started so far."""
+        """The number of episodes started so far."""
         return len(self._index)
 
     def is_full(self, max_bytes: int) -> bool:
@@ -67,7 +67,7 @@ class ShardWriter:
 
     def start(self, start: pb.EpisodeStart) -> None:
         """Writes the start of an episode."""
-        position = self._write(pb.Record(version=block.MAJOR_VERSION, start=start).SerializeToString())
+        position = self._write(block.record_of(block.START, start))
         self._index.start(start, position)
 
     def amend(self, spec: pb.Spec) -> None:
@@ -93,7 +93,7 @@ class ShardWriter:
 
     def end(self, end: pb.EpisodeEnd) -> None:
         """Writes the end of an episode."""
-        position = self._write(pb.Record(version=block.MAJOR_VERSION, end=end).SerializeToString())
+        position = self._write(block.record_of(block.END, end))
         self._index.end(end, position)
 
     def sync(self) -> None:
@@ -132,9 +132,7 @@ class ShardWriter:
 
     def _write(self, record: bytes) -> int:
         position = self._file.position
-        data = simple.encode([record], Codec.NONE, bytes)
-        header = chunk.ChunkHeader.describe(data, chunk_type=chunk.SIMPLE, num_records=1, decoded_data_size=len(record))
-        self._file.append(chunk.frame_chunk(position, header, data))
+        self._file.append(frame_record(position, record))
         self._chunks.append(position)
         self._sizes.append(len(record))
         return position

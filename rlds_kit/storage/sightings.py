@@ -59,7 +59,7 @@ class SightedEpisode:
         return self.end is not None and self.end.ending == pb.DISCARDED
 
     def entry(self) -> EpisodeEntry:
-        """Its positions."""
+        """Makes the entry of the episode: the positions of its records, and what its end says."""
         end, headers = self.end, [block.header for block in self.blocks]
         return EpisodeEntry(
             episode_id=self.episode_id,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.convert.tfds.crc32c import crc32c
+from rlds_kit.convert.tfds.crc32c import crc32c, in_numpy
 
 
 def by_definition(data: bytes) -> int:
@@ -31,20 +31,20 @@ def by_definition(data: bytes) -> int:
 )
 def test_published_values(data: bytes, expected: int) -> None:
     """The examples of RFC 3720, appendix B.4."""
-    assert crc32c(data) == expected
+    assert crc32c(data) == in_numpy(data) == expected
 
 
 @given(st.integers(0, 2_000), st.integers(0, 2**32 - 1))
 def test_is_the_remainder(length: int, seed: int) -> None:
-    """Lanes side by side give what the definition gives, for any number of them."""
+    """Words in C, and lanes side by side, give what the definition gives, for any number of them."""
     data = np.random.default_rng(seed).bytes(length)
-    assert crc32c(data) == by_definition(data)
+    assert crc32c(data) == in_numpy(data) == by_definition(data)
 
 
 def test_long_messages() -> None:
     """Messages that fill the lanes several times."""
     data = np.random.default_rng(0).bytes((1 << 20) * 2 + 12_345)
-    assert crc32c(data) == crc32c(memoryview(data))
+    assert crc32c(data) == crc32c(memoryview(data)) == in_numpy(data)
     changed = bytearray(data)
     changed[1_500_000] ^= 1
     assert crc32c(bytes(changed)) != crc32c(data)

@@ -12,7 +12,7 @@ import pytest
 
 import rlds_kit
 from rlds_kit.base.errors import DatasetExistsError, FormatError
-from rlds_kit.base.executor import ExecutorError, WorkerDiedError
+from rlds_kit.base.executor import ExecutorError, WorkerDiedError, on_processes
 from rlds_kit.convert import formats
 from rlds_kit.convert.conversion import Report, Source, convert, convert_opened
 from rlds_kit.convert.parts import MOST_PARTS, PARTS, partition
@@ -178,7 +178,7 @@ def test_parts_that_are_not_what_they_were_are_made_again(tmp_path: Path) -> Non
 def test_worker_that_dies_is_an_error_that_says_what_it_did(tmp_path: Path) -> None:
     """What others have done is kept."""
     with pytest.raises(WorkerDiedError, match="worked on episodes 8 up to 10 of the source died of signal SIGKILL"):
-        converted(tmp_path, "kill", workers=2)
+        converted(tmp_path, "kill", executor=on_processes(2))
     assert converted(tmp_path, workers=2).episodes_kept >= 2
     assert numbers(tmp_path / "ours") == list(range(EPISODES))
 

@@ -110,6 +110,18 @@ def test_memory_that_does_not_fit_is_refused(out: dict[str, Any], error: type[Ex
         dataset.arrays("reward", out=out)
 
 
+def test_memory_of_two_fields_is_refused() -> None:
+    """One would overwrite the other; memory side by side is not in common."""
+    with recorded(plain(4, 3)) as dataset:
+        memory = np.zeros((2, len(dataset.steps)), np.float64)
+        found = dataset.arrays("reward", "action", out={"reward": memory[0], "action": memory[1].view(np.int64)})
+        expected = dataset.arrays("reward", "action")
+        assert all(same(found[name], expected[name]) for name in expected)
+        for action in (memory[0], memory.reshape(-1)[3 : 3 + len(dataset.steps)]):
+            with pytest.raises(ValueError, match=r"separate memory .* (reward and action|action and reward) overlap"):
+                dataset.arrays("reward", "action", out={"reward": memory[0], "action": action.view(np.int64)})
+
+
 def test_dtypes_are_converted() -> None:
     """As for samples."""
     with recorded(plain(4, 3)) as dataset:

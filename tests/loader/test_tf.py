@@ -14,6 +14,7 @@ from hypothesis import given, settings
 import rlds_kit
 from rlds_kit import Dataset, EpisodeEnd, SpecError
 from rlds_kit import spec as specs
+from rlds_kit.loader.step_arrays import StepArrays
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
@@ -170,6 +171,55 @@ def test_cardinality_is_known_outside_and_inside_a_graph(counted: Dataset) -> No
     assert [len(episode["steps"]) for episode in episodes] == [17, 1, 40, 8, 23, 2]
     inside = episodes.map(lambda episode: episode["steps"].cardinality())
     assert list(inside.as_numpy_iterator()) == [17, 1, 40, 8, 23, 2]
+
+
+def _reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of rows of every call that reads steps, from now on."""
+    found: list[int] = []
+    flat = StepArrays.flat
+
+    def counting(self: StepArrays, number: int, rows: range) -> list[np.ndarray]:
+        found.append(len(rows))
+        return flat(self, number, rows)
+
+    monkeypatch.setattr(StepArrays, "flat", counting)
+    return found
+
+
+@pytest.mark.parametrize("is_dense", [False, True])
+def test_a_light_episode_is_read_with_one_call(
+    counted: Dataset, monkeypatch: pytest.MonkeyPatch, is_dense: bool
+) -> None:
+    """Of Python by TensorFlow, with its facts and its steps; no other call reads its steps later."""
+    calls, numpy_function = list[Any](), tf.numpy_function
+
+    def counting(function: Any, *arguments: Any, **options: Any) -> Any:
+        def called(*values: Any) -> Any:
+            calls.append(values)
+            return function(*values)
+
+        return numpy_function(called, *arguments, **options)
+
+    monkeypatch.setattr(tf, "numpy_function", counting)
+    made = list(counted.as_dense_tf_dataset() if is_dense else counted.as_tf_dataset())
+    steps = [
+        each["steps"]["observation"] if is_dense else [step["observation"] for step in each["steps"]] for each in made
+    ]
+    assert [int(number) for each in steps for number in each] == list(range(91))
+    assert len(calls) == 6
+
+
+def test_a_light_episode_is_read_when_its_steps_are_while_much_memory_is_in_use(
+    counted: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So episodes that are kept, in a shuffle, hold no steps; the number of steps is known before they are read."""
+    monkeypatch.setattr("rlds_kit.loader.aligned.LENT_BYTES", 0)
+    reads = _reads(monkeypatch)
+    episodes = list(counted.as_tf_dataset())
+    assert [len(episode["steps"]) for episode in episodes] == [17, 1, 40, 8, 23, 2]
+    assert sum(reads) == 0
+    assert [int(step["observation"]) for episode in episodes for step in episode["steps"]] == list(range(91))
+    assert sum(reads) == 91
 
 
 def test_the_usual_pipelines_work(counted: Dataset) -> None:

@@ -133,8 +133,12 @@ def test_arrays_of_a_device(tmp_path: Path) -> None:
         ("observation", {"x": np.zeros(1)}, "observation/x: expected 2 values, one for each environment, got 1"),
         ("action", 3, "action: expected 2 values, one for each environment, got int"),
         ("reward", np.float64(1.0), "reward: expected 2 values, one for each environment, got float64"),
-        ("terminated", [True], "terminated: expected 2 values, one for each environment, got 1"),
-        ("truncated", np.zeros((0,)), "truncated: expected 2 values, one for each environment, got 0"),
+        ("terminated", [True], r"terminated: expected 2 truth values, one for each environment, got bool \(1,\)"),
+        ("truncated", np.zeros((0,)), r"truncated: expected 2 truth values.* got float64 \(0,\)"),
+        ("truncated", np.zeros((2, 2), np.bool_), r"truncated: expected 2 truth values.* got bool \(2, 2\)"),
+        ("terminated", np.array([np.nan, 0]), "terminated: expected 2 truth values"),
+        ("terminated", ["False", "False"], "terminated: expected 2 truth values"),
+        ("truncated", [None, True], "truncated: expected 2 truth values"),
         ("final_observation", np.zeros(3), "final_obs: expected 2 values, one for each environment, got 3"),
         ("action", (np.zeros(2), np.zeros(2)), "action: expected a tuple to be declared in the spec"),
     ],
@@ -154,6 +158,19 @@ def test_batches_of_another_length(tmp_path: Path, field: str, batch: object, ex
             writer.step(**good | {field: batch})
         writer.step(**good)
     assert [episode.length for episode in rlds_kit.open(tmp_path).episodes] == [2, 2]
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_flags_may_be_a_column(tmp_path: Path, mode: str) -> None:
+    """As simulators on a GPU return them. Each belongs to its own environment."""
+    with logger.BatchWriter(tmp_path, 2, autoreset=mode) as writer:
+        writer.start(np.zeros(2), mask=np.ones((2, 1)))
+        writer.step(np.ones(2), np.zeros(2), np.zeros(2), np.array([[1.0], [0.0]]), NONE[:, np.newaxis])
+        writer.step(np.ones(2), np.zeros(2), np.zeros(2), NONE, NONE)
+    terminated: dict[int, list[bool]] = {0: [], 1: []}
+    for episode in rlds_kit.open(tmp_path).episodes:
+        terminated[episode.provenance["sub_environment"]].append(episode.terminated)
+    assert terminated == {0: [True, False][: 1 + (mode != "Disabled")], 1: [False]}
 
 
 def test_declared_fields(tmp_path: Path) -> None:
@@ -190,8 +207,9 @@ def test_other_mistakes(tmp_path: Path) -> None:
             writer.step(np.zeros(2), np.zeros(2), np.zeros(2), NONE, NONE)
         with pytest.raises(SpecError, match="seeds: expected 2, one for each environment, got 1"):
             writer.start(np.zeros(2), seeds=[1])
-        with pytest.raises(SpecError, match="mask: expected 2 values"):
-            writer.start(np.zeros(2), mask=np.array([True]))
+        for mask in (np.array([True]), np.array([1, 5]), np.ones((2, 2), np.bool_)):
+            with pytest.raises(SpecError, match="mask: expected 2 truth values"):
+                writer.start(np.zeros(2), mask=mask)
         writer.start(np.zeros(2), seeds=[7, 8])
         writer.flush()
         assert list(writer.recorder.durable.values()) == [1, 1]

@@ -217,6 +217,21 @@ def test_observations_in_reused_memory_are_copied(tmp_path: Path) -> None:
     _compare(_recorded(tmp_path)[0], _tell(Walk(), AutoresetMode.NEXT_STEP, 3, list(actions[:, 0])))
 
 
+@pytest.mark.parametrize("step_fn", [None, lambda *_: {}])
+def test_flags_may_be_a_column(tmp_path: Path, step_fn: Any) -> None:
+    """Some environments return them so; the caller gets the same objects."""
+
+    class Columns(Wrapper):
+        def step(self, actions: Any) -> Any:
+            observations, rewards, *_, infos = self.env.step(actions)
+            return observations, rewards, np.arange(ENVS)[:, np.newaxis] == 1, np.zeros((ENVS, 1), np.bool_), infos
+
+    with logger.VectorLogger(Columns(SyncVectorEnv([Walk] * ENVS)), tmp_path, step_fn=step_fn) as envs:
+        envs.reset(seed=1)
+        assert envs.step(envs.action_space.sample())[2].shape == (ENVS, 1)
+    assert sorted(each.terminated for each in rlds_kit.open(tmp_path).episodes) == [False, False, True]
+
+
 def test_statistics_of_a_wrapper_below_are_recorded(tmp_path: Path) -> None:
     """RecordEpisodeStatistics has its own way of masking."""
     inner = gymnasium.wrappers.vector.RecordEpisodeStatistics(SyncVectorEnv([Walk] * ENVS))
@@ -389,6 +404,27 @@ def test_missing_final_observation_is_undefined(tmp_path: Path) -> None:
         assert episode.mask("observation/place").tolist() == [True] * len(expected.actions) + [False]
         np.testing.assert_equal(episode["action"][:-1], np.stack(expected.actions))
         np.testing.assert_equal([step["observation"] for step in episode.steps[:-1]], expected.observations[:-1])
+
+
+@pytest.mark.filterwarnings("ignore:.*It is recorded exactly as it came:UserWarning")
+@pytest.mark.parametrize("step_fn", [None, lambda *_: {}])
+@pytest.mark.parametrize("mode", MODES)
+def test_an_observation_of_none_is_a_value(tmp_path: Path, mode: AutoresetMode, step_fn: Any) -> None:
+    """It is recorded as a single logger does, with its info; only a last one that is not returned is missing."""
+
+    class Silent(Wrapper):
+        def step(self, actions: Any) -> Any:
+            _, rewards, *_, infos = self.env.step(actions)
+            never = np.zeros(ENVS, np.bool_)
+            return [None] * ENVS, rewards, never, never, {"on": np.arange(ENVS), **infos}
+
+    envs = Silent(SyncVectorEnv([Walk] * ENVS, autoreset_mode=mode))
+    with logger.VectorLogger(envs, tmp_path, step_fn=step_fn) as recorded:
+        recorded.reset(seed=1)
+        recorded.step(recorded.action_space.sample())
+    for number, episode in enumerate(rlds_kit.open(tmp_path).episodes):
+        last = episode.steps[-1]
+        assert (last["observation"], last["info"]["on"]) == (None, number)
 
 
 def test_row_that_cannot_be_recorded_costs_no_other_environment(tmp_path: Path) -> None:

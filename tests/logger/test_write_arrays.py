@@ -110,6 +110,15 @@ def test_steps_after_the_last_end_were_interrupted(tmp_path: Path) -> None:
     assert found[1].mask("observation").tolist() == [True, True, False]
 
 
+def test_arrays_of_no_steps(tmp_path: Path) -> None:
+    """Are a dataset of no episodes."""
+    nothing = np.zeros(0)
+    steps = {"observation": nothing, "action": nothing, "is_last": nothing}
+    transitions = {"observations": nothing, "actions": nothing, "terminals": nothing}
+    for name, arrays in {"steps": steps, "transitions": transitions}.items():
+        assert len(logger.write_arrays(tmp_path / name, arrays).episodes) == 0
+
+
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.data())
 @settings(deadline=None, max_examples=30)
 def test_episodes_come_back_from_their_steps(lengths: list[int], data: st.DataObject) -> None:
@@ -173,6 +182,15 @@ def _changed(arrays: dict[str, Any], **changes: Any) -> dict[str, Any]:
             "expected the ends of episodes, as terminals",
         ),
         (_changed(_transitions(), reward=np.zeros(8)), "got reward; name further arrays"),
+        (dict[Any, Any](_transitions()) | {3: np.zeros(8)}, "expected names of arrays, got 3"),
+        (
+            _changed(_transitions(), **{"metadata/algorithm": None, "metadata": 3}),
+            "metadata: expected a dict of metadata of the dataset, got int",
+        ),
+        (
+            _changed(_transitions(), observations=np.zeros(8, np.longdouble), next_observations=None),
+            "observation: cannot record dtype",
+        ),
         (_changed(_transitions(), actions=None), "expected actions, got only observations"),
         (_changed(_transitions(), terminals=np.full(8, 3)), "terminals: expected a 0 or 1 for each of 8 rows"),
         (

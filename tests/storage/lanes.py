@@ -46,7 +46,7 @@ class Lane:
 
     def __init__(self, lanes: "Lanes", index: int, metadata: Mapping[str, Any]) -> None:
         start = start_message(metadata=metadata)
-        lanes.batch.start(index, start)
+        lanes.batch.start({index: start})
         self.id, self.index, self.rows = uuid.UUID(bytes=start.episode_id), index, 0
         self._lanes = lanes
 

@@ -65,3 +65,45 @@ def test_rows_that_may_not_be_written_are_left() -> None:
 
 def test_examples() -> None:
     assert doctest.testmod(array_form).failed == 0
+
+
+@given(ARRAYS, st.integers(1, 4), st.integers(1, 3), st.data())
+def test_both_put_the_same_into_lanes(array: np.ndarray, lanes: int, capacity: int, data: st.DataObject) -> None:
+    """In one row or in several, of all lanes or of some; a row or a lane that does not exist is refused."""
+    values = np.stack([array] * lanes)
+    if values.size:
+        values[0] = np.zeros_like(array)
+    places = np.array(data.draw(st.lists(st.integers(-1, capacity), min_size=lanes, max_size=lanes)), np.int64)
+    some = data.draw(st.none() | st.lists(st.integers(0, lanes - 1), unique=True).map(sorted))
+    chosen = None if some is None else np.array(some, np.int64)
+    here, there = (np.zeros((capacity, *values.shape), values.dtype) for _ in range(2))
+    did = array_form.put_lanes_in_python(here, places, chosen, values)
+    at = places if chosen is None else places[chosen]
+    assert did == bool(((at >= 0) & (at < capacity)).all())
+    assert array_form.put_lanes(there, places, chosen, values) == did
+    assert here.tobytes() == there.tobytes()
+
+
+@pytest.mark.parametrize("put", [array_form.put_lanes, array_form.put_lanes_in_python])
+def test_lanes_of_another_form_are_refused(put: Any) -> None:
+    """Another dtype, shape, or number of lanes; nothing is written."""
+    rows, places = np.zeros((3, 2, 4)), np.zeros(2, np.int64)
+    for values in (np.ones((2, 4), np.float32), np.ones((2, 5)), np.ones((3, 4)), np.ones((2, 4), ">f8")):
+        assert not put(rows, places, None, values)
+    assert not rows.any()
+
+
+@pytest.mark.skipif(array_form.native is None, reason="the twin leaves indexes to NumPy")
+def test_indexes_that_are_not_int64_in_one_piece_are_left_to_numpy() -> None:
+    """And so are values and rows that are not in one piece, and lanes that do not exist."""
+    rows, places, values = np.zeros((3, 2, 4)), np.zeros(2, np.int64), np.ones((2, 4))
+    every_second = np.zeros(4, np.int64)[::2]
+    for at, lanes in ((places.astype(np.int32), None), (every_second, None), (places, every_second), (places, [0])):
+        assert not array_form.put_lanes(rows, at, lanes, values)  # type: ignore[arg-type]
+    for lane in (-1, 2):
+        assert not array_form.put_lanes(rows, places, np.array([lane]), values)
+    assert not array_form.put_lanes(rows, places, None, np.ones((4, 2)).T)
+    assert not array_form.put_lanes(rows[:, :, ::2], places, None, np.ones((2, 2)))
+    rows.flags.writeable = False
+    assert not array_form.put_lanes(rows, places, None, values)
+    assert not rows.any()

@@ -65,7 +65,7 @@ def _columns(columns: dict[Any, list[Any]]) -> list[BatchLeaf]:
 
 def _start(batch: BatchRecorder, lane: int) -> EpisodeStart:
     start = start_message(metadata={"lane": lane})
-    batch.start(lane, start)
+    batch.start({lane: start})
     return start
 
 
@@ -185,7 +185,7 @@ def test_an_interrupted_end_or_start_loses_no_row(tmp_path: Path, rows: int, dee
                     if deed == "end":
                         batch.end([1], EpisodeEnd.TERMINATED)
                     else:
-                        batch.start(1, new)
+                        batch.start({1: new})
                 except KeyboardInterrupt:
                     assert struck
             if batch.is_open(1):

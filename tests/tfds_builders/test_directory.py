@@ -13,6 +13,7 @@ import tensorflow_datasets as tfds
 import rlds_kit
 from rlds_kit import NotADatasetError, SpecError
 from rlds_kit import spec as specs
+from rlds_kit.loader.step_arrays import StepArrays
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tfds_builders import builder_from_directory
 from rlds_kit.tfds_builders.directory import FixedBuilder
@@ -274,6 +275,49 @@ def test_other_settings_for_reading(builder: FixedBuilder) -> None:
         found = builder.as_dataset(split="train", read_config=config, decoders=decoders)
         assert players(found) == numbered(*range(10))
         assert found.options().deterministic
+
+
+@pytest.mark.parametrize("decoders", [None, DENSE])
+@pytest.mark.parametrize(
+    ("limit", "config", "epochs_read"),
+    [
+        (250 << 20, tfds.ReadConfig(), 1),
+        (250 << 20, tfds.ReadConfig(try_autocache=False), 2),
+        (250 << 20, tfds.ReadConfig(shuffle_seed=1, shuffle_reshuffle_each_iteration=False), 1),
+        (1000, tfds.ReadConfig(), 2),
+    ],
+)
+def test_few_steps_are_read_in_the_first_epoch_only(
+    builder: FixedBuilder,
+    monkeypatch: pytest.MonkeyPatch,
+    decoders: Any,
+    limit: int,
+    config: tfds.ReadConfig,
+    epochs_read: int,
+) -> None:
+    """As TFDS keeps small splits, unless the configuration says otherwise; every epoch has the same steps."""
+    monkeypatch.setattr("rlds_kit.tfds_builders.read_tf.CACHE_BYTES", limit)
+    reads, flat = list[range](), StepArrays.flat
+
+    def counting(self: StepArrays, number: int, rows: range) -> list[np.ndarray]:
+        reads.append(rows)
+        return flat(self, number, rows)
+
+    monkeypatch.setattr(StepArrays, "flat", counting)
+    shuffles = config.shuffle_seed is not None
+    episodes = builder.as_dataset(split="train", decoders=decoders, read_config=config, shuffle_files=shuffles)
+    epochs = [_actions(episodes) for _ in range(2)]
+    assert epochs[0] == epochs[1]
+    assert sorted(map(len, epochs[0])) == list(range(5, 15))
+    assert sum(map(len, reads)) == sum(range(5, 15)) * epochs_read
+
+
+def _actions(episodes: Any) -> list[list[int]]:
+    """Of every step of every episode, in either form."""
+    steps = [each["steps"] for each in tfds.as_numpy(episodes)]
+    return [
+        each["action"].tolist() if isinstance(each, dict) else [int(step["action"]) for step in each] for each in steps
+    ]
 
 
 @pytest.mark.parametrize("setting", [{"experimental_interleave_sort_fn": sorted}, {"file_format": "array_record"}])

@@ -64,7 +64,7 @@ class LinearPolicy:
     weights: Floats
 
     def __call__(self, actions: int, rng: np.random.Generator) -> Act:
-        """As every `Policy`; chance plays no part."""
+        """Returns the function that chooses actions, as every `Policy` does; it uses no random numbers."""
         del rng
         if actions != len(self.weights):
             raise ValueError(f"the policy was trained with {len(self.weights)} actions, the game has {actions}")

@@ -15,9 +15,9 @@ from rlds_kit.tfds_builders.atari_agents.policy import Policy
 from rlds_kit.tfds_builders.atari_agents.scripted import SCRIPTED
 
 LICENCE = "Apache-2.0"
-"""Of the recordings. The games belong to their owners."""
+"""The licence of the recordings. The games belong to their owners."""
 METADATA = ("policy", "score", "seed")
-"""Of every episode."""
+"""The metadata of every episode."""
 
 
 def policies(game: str) -> dict[str, Policy]:

@@ -89,7 +89,7 @@ class ShardSpec:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeInfo:
-    """A written episode.
+    """An episode that was written.
 
     Attributes:
       id: of the episode.
@@ -128,11 +128,11 @@ class ShardInfo:
 
     @property
     def steps(self) -> int:
-        """Of all episodes."""
+        """The number of steps of all episodes."""
         return sum(episode.steps for episode in self.episodes)
 
     def to_json(self) -> dict[str, Any]:
-        """As a value for JSON.
+        """Converts the spec to a value for JSON.
 
         >>> info = ShardInfo("a", (EpisodeInfo(uuid.UUID(int=1), 2, b"d"),), 3, b"f", "host/1")
         >>> ShardInfo.from_json(info.to_json()) == info

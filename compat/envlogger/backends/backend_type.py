@@ -4,7 +4,7 @@ import enum
 
 
 class BackendType(enum.Enum):
-    """Where steps go."""
+    """The kind of storage that an `EnvLogger` writes to."""
 
     RIEGELI = "riegeli"
     """A dataset of rlds_kit, in files of the Riegeli format."""

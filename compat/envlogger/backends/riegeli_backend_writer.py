@@ -10,7 +10,7 @@ from rlds_kit.logger.schedulers import Scheduler
 
 @dataclass(frozen=True)
 class RiegeliBackendWriter:
-    """Where and how an `EnvLogger` records. The dataset is one of rlds_kit, which `Reader` and `rlds_kit.open` read.
+    """Tells an `EnvLogger` where and how to record: a dataset that `Reader` and `rlds_kit.open` read.
 
     Attributes:
       data_directory: of the dataset; made if it is not there.

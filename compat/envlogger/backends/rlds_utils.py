@@ -10,7 +10,7 @@ from rlds_kit.loader.nests import map_arrays
 from rlds_kit.logger.schedulers import StepData
 
 Step = dict[str, Any]
-"""Of RLDS."""
+"""A step of RLDS."""
 
 
 def to_rlds_step(prev_step: StepData, step: StepData | None) -> Step:

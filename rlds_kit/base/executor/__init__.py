@@ -5,5 +5,15 @@ from rlds_kit.base.executor.processes import on_processes
 from rlds_kit.base.executor.ray import on_ray
 from rlds_kit.base.executor.run import ExecutorError, Run, WorkerDiedError
 from rlds_kit.base.executor.serial import serially
+from rlds_kit.base.executor.shared import on_this_and_processes
 
-__all__ = ["ExecutorError", "Run", "WorkerDiedError", "on_beam", "on_processes", "on_ray", "serially"]
+__all__ = [
+    "ExecutorError",
+    "Run",
+    "WorkerDiedError",
+    "on_beam",
+    "on_processes",
+    "on_ray",
+    "on_this_and_processes",
+    "serially",
+]

@@ -5,10 +5,12 @@ others finish, and on Ctrl-C it waits for all running tasks.
 """
 
 import contextlib
+import importlib
 import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, wait
@@ -33,7 +35,7 @@ def on_processes(workers: int | None = None) -> Iterator[Run]:
     They are spawned when there is work for them: TensorFlow does not survive a fork. So a script that uses this needs
     the usual `if __name__ == "__main__":`.
     """
-    pool: list[_Worker] = []
+    pool: list[Worker] = []
     try:
         yield partial(_run, pool, (os.cpu_count() or 1) if workers is None else positive("workers", workers))
     finally:
@@ -41,7 +43,14 @@ def on_processes(workers: int | None = None) -> Iterator[Run]:
             worker.stop()
 
 
-class _Worker:
+@dataclass(frozen=True, slots=True)
+class _Modules:
+    """A message: names of modules to import."""
+
+    names: tuple[str, ...]
+
+
+class Worker:
     """A process, this end of its pipe, and the part that it works on."""
 
     def __init__(self) -> None:
@@ -60,6 +69,11 @@ class _Worker:
             with contextlib.suppress(OSError):  # `receive` reports that the process died
                 self.pipe.send((None if task is self._task else task, part))
             self._task = task
+
+    def prepare(self, modules: Sequence[str]) -> None:
+        """Lets the process import modules before it gets its first part."""
+        with contextlib.suppress(OSError):  # `receive` reports that the process died
+            self.pipe.send(_Modules(tuple(modules)))
 
     def receive(self) -> Any:  # int or Outcome
         """Receives a message.
@@ -80,13 +94,13 @@ class _Worker:
     def stop(self) -> None:
         """Ends the process, also in the middle of a task."""
         self.pipe.close()
-        if self.parts:
+        if self.parts or self._task is None:  # it may still be starting
             self._process.terminate()
         self._process.join()
 
 
 def _run(
-    pool: list[_Worker],
+    pool: list[Worker],
     workers: int,
     task: Callable[[P], R],
     parts: Sequence[P],
@@ -98,7 +112,7 @@ def _run(
     try:
         for number in range(min(workers, len(parts))):
             if number == len(pool):
-                pool.append(_Worker())
+                pool.append(Worker())
             pool[number].give(task, waiting)
         while busy := {worker.pipe: worker for worker in pool if worker.parts}:
             for pipe in wait(list(busy)):
@@ -110,9 +124,14 @@ def _run(
                 elif notify is not None:
                     notify(message)
     finally:
-        for worker in [worker for worker in pool if worker.parts]:
-            pool.remove(worker)
-            worker.stop()
+        stop_busy(pool)
+
+
+def stop_busy(pool: list[Worker]) -> None:
+    """Stops the processes that are in the middle of a task, and removes them."""
+    for worker in [worker for worker in pool if worker.parts]:
+        pool.remove(worker)
+        worker.stop()
 
 
 @contextlib.contextmanager
@@ -121,6 +140,9 @@ def _interrupts_blocked() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    from multiprocessing import resource_tracker  # not on Windows
+
+    resource_tracker.ensure_running()  # it would be started with the first process, and then end the block
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -136,6 +158,11 @@ def _work(pipe: "Connection[Any, Any]") -> None:
     task: Any = None
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
-            given, part = pipe.recv()
+            message = pipe.recv()
+            if isinstance(message, _Modules):
+                for name in message.names:
+                    importlib.import_module(name)
+                continue
+            given, part = message
             task = task if given is None else given
             pipe.send(notifying(pipe.send, partial(attempt, task), part))

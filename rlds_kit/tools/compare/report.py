@@ -1,4 +1,4 @@
-"""What a comparison of two datasets found."""
+"""The report of a comparison of two datasets."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from rlds_kit.tools.compare.values import Kind
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """One difference.
+    """A difference between two values, at one place.
 
     Attributes:
       field: path of a field, as in "observation/pixels"; or "length", "end", "metadata/score", "seed" of an episode;
@@ -30,7 +30,7 @@ class Divergence:
 
     @property
     def place(self) -> str:
-        """Where, for people.
+        """The place of the difference, in words.
 
         >>> Divergence("reward", "value", "0.0", "1.0", 3, 3, 17).place
         'episode 3, step 17'
@@ -44,7 +44,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """All differences of one kind in one field.
+    """A kind of difference in one field, and where it occurs.
 
     Attributes:
       field: as in `Divergence`.
@@ -65,7 +65,7 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class LayerDifference:
-    """How a layer differs in the episodes that were compared.
+    """The differences of a layer in the episodes that were compared.
 
     Attributes:
       name: of the layer.
@@ -80,7 +80,7 @@ class LayerDifference:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `diff` found.
+    """The result of `diff`.
 
     Attributes:
       a: where A is.

@@ -84,7 +84,7 @@ def _spans(spans: Iterable[Span], cut: Cut) -> Iterable[Span]:
 
 
 def _end(episode: SourceEpisode, cut: Cut) -> pb.EpisodeEnd | None:
-    """As the episode ended, if its last step is in the cut; else a cut is not the environment's limit: INTERRUPTED."""
+    """The end of a cut: that of the episode if its last step is in the cut, else INTERRUPTED."""
     end = end_of(episode.shard.file(), episode.entry)
     made = pb.EpisodeEnd(metadata=value.encode({}))
     if end is not None:

@@ -24,7 +24,7 @@ _ENDINGS: Final = {
 
 
 def metadata_of(episode: SourceEpisode) -> dict[Any, Any]:
-    """As `rlds_kit.Episode.metadata`.
+    """Returns the metadata of an episode, as `rlds_kit.Episode.metadata` does.
 
     Raises:
       DamagedError: it is damaged.

@@ -44,7 +44,7 @@ def _declared(sources: Sequence[Source]) -> list[tuple[Source, specs.Dict]]:
 
 
 def _described(source: Source) -> specs.Dict | None:
-    """That of dataset.json, unless the shards contradict it: no shard needs that file."""
+    """The spec in dataset.json, unless the shards contradict it: no shard needs that file."""
     if "spec" not in source.description:
         return None
     try:

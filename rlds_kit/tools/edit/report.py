@@ -1,4 +1,4 @@
-"""What an edit did."""
+"""The report of an edit."""
 
 import uuid
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is in a new dataset, and what is not.
+    """The report of an edit: what the new dataset contains, and what was left out.
 
     Attributes:
       destination: the new dataset.

@@ -23,7 +23,7 @@ MIN_BINS: Final = 2
 """Zero is always the edge of a bin of actions that are no whole numbers."""
 MAX_BINS: Final = CELLS // 4
 TEXTS: Final = 10
-"""Of actions that are text, so many are named: the most frequent ones."""
+"""Number of texts that are named if actions are text: the most frequent ones."""
 
 Key = TypeVar("Key", bound=Hashable)
 

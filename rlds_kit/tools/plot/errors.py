@@ -1,7 +1,7 @@
-"""What can go wrong when a dataset is drawn."""
+"""The errors of plots."""
 
 from rlds_kit.base.errors import RldsKitError
 
 
 class PlotError(RldsKitError, ValueError):
-    """There is nothing to draw, or more than one figure can show."""
+    """Raised if there is nothing to plot, or more than one figure can show."""

@@ -1,4 +1,4 @@
-"""Draws histograms. Matplotlib is imported when it is needed, and its global state is left alone."""
+"""Plots histograms. Matplotlib is imported when it is needed, and its global state is left alone."""
 
 import math
 import os
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Of datasets, in order; people who are colour-blind can distinguish them (Okabe and Ito, Color Universal Design)."""
+"""Colours of datasets, in order; people who are colour-blind can distinguish them (Okabe and Ito, Color Universal
+Design)."""
 PANELS: Final = 16
-"""Of returns and of actions, so many have a panel each."""
+"""Maximum number of panels for returns, and for actions."""
 
 _COLUMNS: Final = 4
 _PANEL_INCHES: Final = (3.0, 2.4)
@@ -30,7 +31,7 @@ _DPI: Final = 120
 
 
 def histograms(datasets: Mapping[str, Dataset], *, bins: int = BINS, progress: Progress | None = None) -> "Figure":
-    """Draws returns, lengths and actions of datasets.
+    """Plots returns, lengths and actions of datasets.
 
     One dataset is drawn in numbers of episodes and actions, several in percent of their own. Dashed lines are medians.
     Compare figure 4 of the RLDS paper (section 7.3, https://arxiv.org/abs/2111.02767), which has single rewards.
@@ -68,7 +69,7 @@ def require_drawable(datasets: Collection[str]) -> None:
 
 
 def draw(found: Histograms) -> "Figure":
-    """Draws what `count` counted: a panel for each histogram, a legend of the datasets, a note of what is left out.
+    """Plots what `count` counted: a panel for each histogram, a legend of the datasets, a note of what is left out.
 
     Raises:
       MissingExtraError: Matplotlib is not installed.

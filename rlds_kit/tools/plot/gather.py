@@ -28,7 +28,7 @@ from rlds_kit.tools.plot.tally import Tally
 from rlds_kit.tools.plot.text_tally import TextTally
 
 ELEMENTS: Final = 16
-"""Of an array, so many elements are counted each by itself."""
+"""Number of elements of an array that are counted each by itself."""
 
 _TEXTS: Final = frozenset((pb.TEXT, pb.NUMPY_TEXT))
 _REALS: Final = "biuf"
@@ -36,7 +36,7 @@ _WANTED: Final = fields((REWARD, ACTION))
 
 
 class Place(NamedTuple):
-    """Where in an action numbers are that are counted together.
+    """A leaf of the actions, or one of its elements, whose numbers are counted together.
 
     Attributes:
       path: of the leaf: "action/gripper".
@@ -156,7 +156,7 @@ def _add_numbers(found: Gathered, column: Column, spec: specs.Spec) -> None:
 
 @functools.lru_cache  # every block has the same
 def _places(path: str, shape: tuple[int, ...]) -> tuple[Place, ...]:
-    """Of the first elements of an array."""
+    """Lists the places of the first elements of an array."""
     return tuple(Place(path, element) for element in itertools.islice(np.ndindex(*shape), ELEMENTS))
 
 
@@ -168,7 +168,7 @@ def _what(column: Column) -> str:
 
 
 def _spec_at(spec: specs.Spec | None, path: str) -> specs.Spec | None:
-    """Of a leaf, also below containers that may be None."""
+    """Finds the spec of a leaf, also below containers that may be None."""
     for element in elements_of(path):
         spec = None if spec is None else spec_at(spec.spec if isinstance(spec, specs.Optional) else spec, element)
     return spec

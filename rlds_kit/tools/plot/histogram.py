@@ -8,7 +8,7 @@ from rlds_kit.tools.upkeep.statistics import Summary
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much there is of a dataset."""
+    """The size of a dataset: its episodes and steps."""
 
     episodes: int
     steps: int
@@ -16,7 +16,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How one dataset's values are distributed.
+    """The distribution of one dataset's values.
 
     Attributes:
       bins: values in each bin.
@@ -34,7 +34,7 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """All values."""
+        """The number of all values."""
         return sum(self.bins) + self.below + self.above + self.outliers
 
 
@@ -58,7 +58,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class TextHistogram:
-    """How often the most frequent texts occur.
+    """A histogram of texts: how often the most frequent ones occur.
 
     Attributes:
       name: "action/command".
@@ -73,7 +73,7 @@ class TextHistogram:
 
 @dataclass(frozen=True, slots=True)
 class Histograms:
-    """What can be drawn of several datasets.
+    """The histograms of several datasets.
 
     Attributes:
       datasets: by name, in the order in which they were given.

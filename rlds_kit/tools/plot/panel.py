@@ -1,4 +1,4 @@
-"""Draws one histogram into one pair of axes."""
+"""Plots one histogram into one pair of axes."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final

@@ -11,7 +11,7 @@ PREFIX: Final = 80
 
 
 class TextTally:
-    """How often each text occurs, in bounded memory.
+    """Counts how often each text occurs, in bounded memory.
 
     Attributes:
       counts: by text, or by its beginning.

@@ -13,7 +13,7 @@ REQUIRED: Final = ("licence", "citation")
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """For people, and for catalogues of datasets.
+    """The description of a dataset, for people and for catalogues of datasets.
 
     Attributes:
       name: of the dataset.
@@ -30,7 +30,7 @@ class About:
     homepage: str = ""
 
     def completed(self, directory: Path) -> Self:
-        """What is empty here taken from `dataset.json`; a dataset without a name is called as its folder is."""
+        """Fills what is empty from `dataset.json`; a dataset without a name gets the name of its folder."""
         try:
             stored = directories.description(directory)
         except FormatError:
@@ -40,7 +40,7 @@ class About:
         return type(self)(**{**found, "name": found["name"] or directory.resolve().name})
 
     def problems(self) -> list[Problem]:
-        """What must be there and is not."""
+        """Lists what is required and missing."""
         return [
             Problem(
                 key,

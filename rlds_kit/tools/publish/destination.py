@@ -39,7 +39,7 @@ class Item:
 
 @dataclass(slots=True)
 class Sent:
-    """What was done.
+    """The result of copying a dataset to a destination.
 
     Attributes:
       written: paths of files that were not there, or were there with another content.

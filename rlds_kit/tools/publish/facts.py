@@ -25,7 +25,7 @@ FEWEST_BINS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Of one number of each episode.
+    """The distribution of a number that each episode has, such as its return.
 
     Attributes:
       mean: of the episodes.

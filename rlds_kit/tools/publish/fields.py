@@ -30,7 +30,7 @@ class Field(NamedTuple):
 
     @property
     def dtype(self) -> str:
-        """In a word: "uint8", "text"."""
+        """The dtype in a word: "uint8", "text"."""
         match self.spec:
             case specs.Array(_, dtype):
                 return dtype.name if dtype.isnative and dtype.kind not in "US" else dtype.str
@@ -45,7 +45,7 @@ class Field(NamedTuple):
 
     @property
     def shape(self) -> str:
-        """As NumPy writes it, with ? for what varies; empty for what has none."""
+        """The shape as NumPy writes it, with ? for a dimension that varies; empty for values without a shape."""
         return shape_text(self.spec.shape) if isinstance(self.spec, specs.Array) else ""
 
     @property

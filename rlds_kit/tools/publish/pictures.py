@@ -113,6 +113,6 @@ def _is_image(path: str, spec: specs.Spec) -> bool:
 
 
 def _image(value: Any) -> np.ndarray:
-    """As Matplotlib takes it: `[rows, columns]` or `[rows, columns, 3]`."""
+    """Converts a frame to what Matplotlib takes: `[rows, columns]` or `[rows, columns, 3]`."""
     array = np.asarray(value)
     return array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array

@@ -24,7 +24,7 @@ from rlds_kit.tools.publish.staging import stage
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What was published, or would be.
+    """The result of `publish`: what was published, or would be.
 
     Attributes:
       url: of the destination.

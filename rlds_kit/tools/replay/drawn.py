@@ -1,4 +1,4 @@
-"""Draws the steps of an episode again: the environment is made as it was, and takes the recorded actions."""
+"""Renders the steps of an episode again: the environment is made as it was, and takes the recorded actions."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,7 +19,7 @@ class NotDrawnError(RldsKitError, ValueError):
 
 
 def why_not_drawn(episode: Episode) -> str:
-    """Why an episode cannot be drawn again, as far as that is known without trying; empty if it may be."""
+    """Why an episode cannot be rendered again, as far as that is known without trying; empty if it may be."""
     if not episode.provenance.get("id"):
         return "no environment id was recorded, so the environment cannot be made again"
     if episode.seed is None:
@@ -28,7 +28,7 @@ def why_not_drawn(episode: Episode) -> str:
 
 
 def drawn(episode: Episode) -> Iterator[np.ndarray]:
-    """What the environment draws at each step of an episode: `[height, width, 3]` uint8.
+    """Renders each step of an episode again: yields what the environment draws, `[height, width, 3]` uint8.
 
     Observations and rewards are compared with what was recorded, bit for bit: a picture is of the step that was
     recorded, or there is none. Only environments are made that are registered with Gymnasium.

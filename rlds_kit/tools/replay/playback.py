@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of playing an episode.
+    """The result of playing an episode.
 
     Attributes:
       compared: actions whose results were compared.

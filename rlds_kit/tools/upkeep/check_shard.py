@@ -117,7 +117,7 @@ def _index_problems(found: Survey, index: ShardIndex) -> Iterator[str]:
 
 
 def _entry_problems(found: Survey, scanned: SightedEpisode, entry: EpisodeEntry | None) -> Iterator[str]:
-    """Where an entry and a scan disagree, but for what lies in damaged bytes."""
+    """Finds differences between an entry and a scan, except those in damaged bytes."""
     if entry is None:
         yield "it is not in the index"
         return

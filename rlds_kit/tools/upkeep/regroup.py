@@ -12,7 +12,7 @@ from rlds_kit.storage.leaf import ColumnKey
 def regrouped(
     blocks: Iterator[tuple[range, list[Column]]], block_rows: int, block_bytes: int
 ) -> Iterator[tuple[range, list[Column]]]:
-    """The same columns in blocks of other rows; what was done in a step stays with the observation after it.
+    """Puts columns into blocks of other rows; what was done in a step stays with the observation after it.
 
     Args:
       blocks: rows and columns of each block, in order.

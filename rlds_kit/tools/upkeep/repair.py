@@ -32,7 +32,7 @@ from rlds_kit.tools.upkeep.survey import Survey, survey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairReport:
-    """What `repair` did.
+    """The result of `repair`.
 
     Attributes:
       source: of the original.

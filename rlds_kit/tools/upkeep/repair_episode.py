@@ -27,7 +27,7 @@ What: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that the copy lacks.
+    """A loss: something that the copy lacks.
 
     Attributes:
       what: "episode", "steps", "field", "start" (metadata, seed and options), "end", "header" (of the shard), "record"

@@ -27,7 +27,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What an episode lost.
+    """The losses of a repaired episode.
 
     Attributes:
       undefined: fields that some steps have lost.

@@ -47,7 +47,7 @@ class Piece:
 
     @property
     def rows(self) -> range:
-        """Its steps in the copy."""
+        """The steps of the block in the copy."""
         return range(self.first, self.first + self.block.header.end_row - self.block.header.first_row)
 
 

@@ -92,7 +92,7 @@ class Source:
 
     @property
     def digest(self) -> bytes:
-        """As `rlds_kit.Dataset.content_digest`."""
+        """Computes the digest of the dataset, as `rlds_kit.Dataset.content_digest` does."""
         return digest.combine(episode.entry.content_digest for episode in self.episodes)
 
 

@@ -48,7 +48,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class FieldSize:
-    """One leaf of the steps.
+    """The size of a leaf of the steps.
 
     Attributes:
       path: "observation/pixels".

@@ -27,7 +27,7 @@ NEWEST_DESCRIPTION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What `verify` found.
+    """The result of `verify`.
 
     Attributes:
       directory: of the dataset.

@@ -1,7 +1,7 @@
-"""What can go wrong when a video is made."""
+"""The errors of videos."""
 
 from rlds_kit.base.errors import RldsKitError
 
 
 class VideoError(RldsKitError, ValueError):
-    """There are no images, or they cannot be shown with these arguments."""
+    """Raised if there are no images, or they cannot be shown with these arguments."""

@@ -1,0 +1,1 @@
+"""The inputs and the systems of `benchmarks/float_columns.py`."""

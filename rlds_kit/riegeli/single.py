@@ -1,0 +1,37 @@
+"""Chunks of one record that is stored as it is: what a file of many small records has most of.
+
+"Simple chunk with records" of
+https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
+"""
+
+from __future__ import annotations
+
+import struct
+
+from rlds_kit.riegeli import blocks, varint
+from rlds_kit.riegeli.chunk import SIMPLE
+from rlds_kit.riegeli.codec import Codec
+from rlds_kit.riegeli.hash import highway_hash64
+
+_HASH = struct.Struct("<Q")
+_BODY = struct.Struct("<QQQQ")
+_TYPE_AND_COUNT = SIMPLE | 1 << 8
+_CODEC = bytes((Codec.NONE,))
+
+
+def frame_record(begin: int, record: bytes) -> bytes:
+    """Return the file bytes of a simple chunk at file position `begin` that holds one record without compression.
+
+    The same as `simple.encode`, `ChunkHeader.describe` and `frame_chunk` make, in a fraction of the time.
+
+    >>> len(frame_record(64, b"abc"))
+    46
+    """
+    size = varint.encode(len(record))
+    data = b"".join((_CODEC, varint.encode(len(size)), size, record))
+    body = _BODY.pack(len(data), highway_hash64(data), _TYPE_AND_COUNT, len(record))
+    raw = b"".join((_HASH.pack(highway_hash64(body)), body, data))
+    within = begin % blocks.BLOCK_SIZE
+    if within and within + len(raw) <= blocks.BLOCK_SIZE:  # no header of a block comes in between
+        return raw
+    return blocks.frame(begin, blocks.chunk_end(begin, len(data), 1), raw)

@@ -1,0 +1,96 @@
+"""Tasks that run in this process and in others at the same time."""
+
+import os
+import sys
+import time
+from contextlib import closing
+
+import pytest
+
+from rlds_kit.base.executor import WorkerDiedError, on_this_and_processes
+from rlds_kit.base.executor.run import notify
+
+
+def _square(number: int) -> tuple[int, int]:
+    time.sleep(0.02)  # so that the others get some
+    notify(number)
+    return number * number, os.getpid()
+
+
+def _die_elsewhere(home: int) -> int:
+    for _ in range(1000):
+        notify(0)
+        if os.getpid() != home:
+            os._exit(3)
+        time.sleep(0.01)
+    return home
+
+
+def _fail_elsewhere(home: int) -> int:
+    for _ in range(1000):
+        notify(0)
+        if os.getpid() != home:
+            raise KeyError(home)
+        time.sleep(0.01)
+    return home
+
+
+def test_this_process_works_too() -> None:
+    """Each part is done once; all notifications arrive here; several runs have the same processes."""
+    amounts: list[int] = []
+    with on_this_and_processes(2) as run:
+        while True:  # until the other process has started
+            found = list(run(_square, range(20), notify=amounts.append))
+            assert sorted(square for square, _ in found) == [n * n for n in range(20)]
+            assert sorted(amounts) == list(range(20))
+            amounts.clear()
+            processes = {process for _, process in found}
+            assert os.getpid() in processes
+            if len(processes) > 1:
+                break
+        assert {process for _, process in run(_square, range(20))} == processes
+
+
+def test_one_worker_is_this_process() -> None:
+    """Nothing is started, also where there is but one part."""
+    for workers, parts in ((1, 5), (4, 1)):
+        with on_this_and_processes(workers) as run:
+            assert {process for _, process in run(_square, range(parts))} == {os.getpid()}
+
+
+def _loaded(_: int) -> tuple[int, bool]:
+    time.sleep(0.02)
+    return os.getpid(), "wave" in sys.modules
+
+
+def test_modules_are_imported_before_there_is_work() -> None:
+    """By the others alone; nothing waits for processes that get no work."""
+    with on_this_and_processes(2, ["wave"]) as run:
+        found = set[tuple[int, bool]]()
+        while len(found) < 2:
+            found |= set(run(_loaded, range(20)))
+    assert {(process == os.getpid(), is_loaded) for process, is_loaded in found} == {(True, False), (False, True)}
+    with on_this_and_processes(3, ["wave"]) as run:
+        assert list(run(_loaded, [0])) == [(os.getpid(), False)]
+
+
+def test_a_process_that_died_interrupts_the_others() -> None:
+    """The error comes while this process works."""
+    with on_this_and_processes(2) as run, pytest.raises(WorkerDiedError, match="died with exit code 3"):
+        list(run(_die_elsewhere, [os.getpid()] * 2))
+
+
+def test_an_error_elsewhere_comes_here() -> None:
+    """With its class, and afterwards the executor can be used again."""
+    with on_this_and_processes(2) as run:
+        with pytest.raises(KeyError, match=str(os.getpid())):
+            list(run(_fail_elsewhere, [os.getpid()] * 2))
+        assert len(list(run(_square, range(3)))) == 3
+
+
+def test_a_run_may_end_early() -> None:
+    """Its processes are stopped, also in the middle of a task."""
+    with on_this_and_processes(3) as run:
+        with closing(run(_square, range(20))) as reports:  # type: ignore[type-var]  # a generator
+            next(reports)
+        assert len(list(run(_square, range(3)))) == 3

@@ -1,0 +1,39 @@
+"""The start of an episode that an autoreset begins is what encoding it whole gives, but for its id and its time."""
+
+import numpy as np
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.logger.autoreset_starts import AutoresetStarts
+from rlds_kit.logger.reset_counter import ResetCounters
+from rlds_kit.logger.vector_result import start_provenance
+from rlds_kit.storage.episode_messages import start_message
+
+LANES = 3
+
+
+def test_starts_are_as_encoded_whole() -> None:
+    """With seeds and without, after resets, steps and new seeds."""
+    rng, resets = np.random.default_rng(1), ResetCounters(LANES)
+    starts, ids, seen = AutoresetStarts(resets), set(), set()
+    for turn in range(300):
+        lane = int(rng.integers(LANES))
+        if turn > 50:  # before, no lane has a seed
+            seed = {"a": turn} if rng.random() < 0.1 else None
+            resets.reset(lane, seed)
+        resets.step(rng.random(LANES) < 0.7)
+        found = starts.start(lane)
+        whole = start_message(provenance=start_provenance(resets, lane, autoreset=True))
+        ids.add(found.episode_id)
+        assert abs(found.started_unix_ns - whole.started_unix_ns) < 60e9
+        seen.add(found.provenance.SerializeToString())
+        assert _rest(found) == _rest(whole)
+    assert len(ids) == 300
+    assert len(seen) > 200
+
+
+def _rest(start: pb.EpisodeStart) -> bytes:
+    rest = pb.EpisodeStart()
+    rest.CopyFrom(start)
+    rest.ClearField("episode_id")
+    rest.ClearField("started_unix_ns")
+    return rest.SerializeToString(deterministic=True)

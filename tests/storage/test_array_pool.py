@@ -1,0 +1,32 @@
+"""A pool reuses memory, also for somewhat smaller arrays, and keeps no more than its limit."""
+
+import numpy as np
+
+from rlds_kit.storage.array_pool import MIN_BYTES, ArrayPool
+
+
+def test_memory_is_used_for_smaller_arrays_too() -> None:
+    """Of at least half the size; what is returned is the whole memory."""
+    pool = ArrayPool()
+    first = pool.take((4, MIN_BYTES), np.dtype(np.uint8))
+    pool.give(first)
+    second = pool.take((2, MIN_BYTES // 4), np.dtype(np.float64))
+    assert np.shares_memory(first, second)
+    assert second.flags.c_contiguous
+    pool.give(second)
+    third = pool.take((4, MIN_BYTES), np.dtype(np.uint8))
+    assert np.shares_memory(first, third)
+    pool.give(third)
+    assert not np.shares_memory(first, pool.take((MIN_BYTES,), np.dtype(np.uint8)))
+
+
+def test_no_more_is_kept_than_the_limit() -> None:
+    """And nothing that is small."""
+    pool = ArrayPool(limit=MIN_BYTES)
+    one, other = (pool.take((MIN_BYTES,), np.dtype(np.uint8)) for _ in range(2))
+    pool.give(one)
+    pool.give(other)
+    assert np.shares_memory(one, pool.take((MIN_BYTES,), np.dtype(np.uint8)))
+    assert not np.shares_memory(other, pool.take((MIN_BYTES,), np.dtype(np.uint8)))
+    pool.give(small := np.zeros(8, np.uint8))
+    assert not np.shares_memory(small, pool.take((8,), np.dtype(np.uint8)))

@@ -1,0 +1,57 @@
+"""A block that is encoded without protobuf's objects has the bytes that protobuf writes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.storage import block, column
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.leaf import ColumnKey
+
+KEYS = (
+    ColumnKey("observation/a~1ü", pb.ARRAY, np.dtype(np.float32), 1),
+    ColumnKey("reward", pb.SCALAR, np.dtype(np.int64), 0),
+    ColumnKey("discount", pb.FLOAT, None, 0),
+    ColumnKey("info", pb.TREE, None, 1),
+    ColumnKey("none", pb.NONE, None, 1),
+    ColumnKey("wide", pb.ARRAY, np.dtype(">i2"), 2),
+)
+
+
+@st.composite
+def _columns(draw: st.DrawFn) -> Column:
+    key = draw(st.sampled_from(KEYS))
+    dtype = column.storage_dtype(key)
+    first, count = draw(st.sampled_from([0, 1, 127, 1 << 20, 1 << 40])), draw(st.sampled_from([1, 2, 40, 200]))
+    rows = np.arange(first, first + count)
+    if count > 2 and draw(st.booleans()):
+        rows = np.delete(rows, 1)
+    modulus = draw(st.sampled_from([1, 2, 251]))
+    if key.rank == 1 and draw(st.booleans()):
+        shapes = np.arange(len(rows)).reshape(-1, 1) % 3
+        return Column(key, rows, (np.arange(shapes.sum()) % modulus).astype(dtype), shapes)
+    size = draw(st.sampled_from([0, 1, 3, 150]))
+    shape = (len(rows), *(size,) * key.rank)
+    return Column(key, rows, (np.arange(np.prod(shape)) % modulus).astype(dtype).reshape(shape))
+
+
+@given(st.lists(_columns(), max_size=4), st.sampled_from([range(2), range(5, 300), range(1 << 40, (1 << 40) + 1)]))
+def test_the_bytes_are_those_of_protobuf(columns: list[Column], rows: range) -> None:
+    """For every form of column."""
+    header = pb.BlockHeader(episode_id=bytes(range(16)), first_row=rows.start, end_row=rows.stop)
+    choose = FilterChoice()
+    expected = block.assemble(header, [column.encode(each, choose) for each in columns])
+    assert block.encode(header.episode_id, rows, columns, FilterChoice()) == expected
+
+
+@pytest.mark.parametrize("payload", [b"", b"x"])
+def test_a_column_without_bytes_names_none(payload: bytes) -> None:
+    """Protobuf leaves out what is zero."""
+    key = ColumnKey("none", pb.NONE, None, 1)
+    values = np.frombuffer(payload * 2, np.uint8).reshape(2, len(payload))
+    record = block.encode(b"", range(2), [Column(key, np.arange(2), values)], FilterChoice())
+    parsed = block.parse_whole_prefix(record, "here").header
+    assert (parsed.columns[0].length, parsed.columns[0].decoded_length) == (len(payload), len(payload))
