@@ -167,7 +167,7 @@ class AgentsRecording:
     def answered(
         self, rewards: Mapping[Any, Any], terminated: Mapping[Any, Any], truncated: Mapping[Any, Any]
     ) -> dict[str, Any]:
-        """The fields of the action side of a row."""
+        """The rewards and flags of a row, by the recorded names of agents."""
         names = self.names
         return {
             REWARD: names.keyed(rewards),

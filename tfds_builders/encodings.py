@@ -38,7 +38,7 @@ class SkippedDecodingWarning(UserWarning):
 
 
 def is_exact(dtype: np.dtype[Any], shape: Sequence[int | None]) -> bool:
-    """Whether TFDS's own encoding keeps arrays of steps, signalling NaNs apart.
+    """Whether TFDS's own encoding of arrays of steps is exact, except for signalling NaNs.
 
     >>> is_exact(np.dtype("int64"), (3,)), is_exact(np.dtype("float64"), ())
     (True, False)

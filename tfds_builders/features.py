@@ -226,14 +226,14 @@ def _text(*, is_text: bool) -> Any:
 def array_feature(
     shape: Sequence[int | None], dtype: np.dtype[Any], place: str, remedy: str, *, encoding: Encoding | None = None
 ) -> Any:
-    """The feature of an array that comes back bit for bit, out of TensorFlow and out of NumPy.
+    """A feature of TFDS for an array that is read back bit for bit, as a tensor and as a NumPy array.
 
     Args:
       shape: None for a dimension that is not known.
       dtype: of numbers, or fixed-width text.
       place: what to call the array in a message.
       remedy: what to do where TFDS cannot hold it.
-      encoding: None takes TFDS's own where it keeps every value but signalling NaNs, and else the array's bytes.
+      encoding: None: TFDS's own where it is exact except for signalling NaNs, otherwise the array's bytes.
 
     Raises:
       SpecError: TFDS cannot hold it.

@@ -343,7 +343,7 @@ def _ended(episode: ForeignEpisode, stored: Any) -> ForeignEpisode:
 
 
 def fields_of(custom: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What `step_fn` returned as fields of the observation, and of the action that led to it."""
+    """Splits what `step_fn` returned into fields of the observation, and fields of the action that led to it."""
     return _fields(recordable(custom))
 
 

@@ -40,7 +40,7 @@ class ActionOfTheStepBefore(Check):
         self._ruled_out = False
 
     def wants(self, path: str) -> bool:
-        """One episode that begins with an action rules it out."""
+        """Whether values of a field are still needed: not after an episode that contradicts the fault."""
         return not self._ruled_out and super().wants(path)
 
     def check_rows(self, stretch: Stretch) -> Iterable[Hit]:

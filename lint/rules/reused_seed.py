@@ -40,7 +40,7 @@ class ReusedSeed(Check):
         return ()
 
     def finish(self, subject: Subject) -> Iterable[Hit]:
-        """Says which seed it is."""
+        """Reports each seed with which many episodes begin alike."""
         del subject
         for (about, _), count in self._starts.items():
             if count >= FEWEST and count > SHARE * self._episodes:

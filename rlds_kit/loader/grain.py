@@ -79,7 +79,7 @@ class GrainSource:
 
 
 def source(items: Items, order: Ordered, epochs: int) -> GrainSource:
-    """Items as a source for Grain."""
+    """A random-access source for Grain, with `items` in the order of `order`, for `epochs` epochs."""
     with needs("grain"):
         import grain  # noqa: F401  what it is for should be there
     return GrainSource(items, order, epochs)

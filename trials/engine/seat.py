@@ -33,7 +33,7 @@ class SeatConfig:
       name: of the agent that acts from it.
       driver: who acts; HUMAN: a person that is to come.
       fallback: who acts in place of a person that does not come, or is lost; None: the trial waits for the person.
-      is_required: whether the trial waits for this seat's person, and for its actor longer than `answer_seconds`.
+      is_required: whether the trial waits for the person, and is abandoned if its actor fails and has no fallback.
       default_action: done when no action is given.
       controller: makes the person's controller, a new one for each trial.
       actor_class: of the agent: rewards and messages for "class.*" are for all seats of a class; "": it has none.

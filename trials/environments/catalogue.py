@@ -15,7 +15,7 @@ _OF_OTHERS: Final = frozenset({"GymV21Environment-v0", "GymV26Environment-v0"})
 
 
 def catalogue(modules: Iterable[str] = ()) -> dict[str, str]:
-    """By id, the module that registered it.
+    """Lists the environments that can be made here: the module that registered each, by id.
 
     Args:
       modules: to import, because they register environments.
