@@ -11,12 +11,14 @@ from rlds_kit.base.arguments import integer
 from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.ordered import Ordered, Table, ordered, require_version
 from rlds_kit.loader.plan import Options
-from rlds_kit.loader.read_ahead import Batch, GatherAhead, ReadAhead, group_size
+from rlds_kit.loader.read_ahead import Batch, Gather, GatherAhead, ReadAhead, group_size
 from rlds_kit.storage.filter_choice import LIGHT_ROW
 
 STATE_VERSION: Final = 1
 LIGHT_WORKERS: Final = 2
 """Threads for light rows that are read in random order, unless the caller sets their number."""
+HEAVY_BATCH: Final = 1 << 24
+"""Bytes of a batch from which on half of the cores copy as fast as all."""
 
 
 class Batches(Iterable[Batch]):
@@ -58,10 +60,12 @@ class Batches(Iterable[Batch]):
         return self._run(self._latest, self._samples, self._cache)
 
     def _run(self, loop: "_Loop", samples: Ordered, cache: FieldCache) -> Iterator[Batch]:
-        size = self._options.batch_size
-        executor = ThreadPoolExecutor(self._workers, "rlds_kit-loader")
+        options = self._options
+        size = options.batch_size
+        gather = samples.samples.quick(options.step_bytes) if options.shuffle == "global" else None
+        executor = ThreadPoolExecutor(self._workers(is_quick=gather is not None), "rlds_kit-loader")
         try:
-            take = self._reader(loop, samples, cache, executor)
+            take = self._reader(loop, samples, cache, executor, gather)
             for first in range(loop.done, samples.count, size):
                 last = min(first + size, samples.count)
                 batch = take(last - first)
@@ -70,26 +74,31 @@ class Batches(Iterable[Batch]):
         finally:
             executor.shutdown(cancel_futures=True)
 
-    @property
-    def _workers(self) -> int:
-        """Threads that decode. Light rows need little decoding: more threads would wait for the interpreter's lock."""
-        options = self._options
-        is_light = options.shuffle == "global" and self._samples.samples.weights.row_bytes <= LIGHT_ROW
-        return min(options.workers, LIGHT_WORKERS) if is_light and not options.threads else options.workers
+    def _workers(self, *, is_quick: bool) -> int:
+        """Threads that decode; fewer where more of them would only wait for each other.
+
+        Light rows need little decoding, so that threads wait for the interpreter's lock. Batches of many MiB that are
+        copied out of a cache are as fast as the memory is, which two cores share.
+        """
+        options, weights = self._options, self._samples.samples.weights
+        if options.threads or options.shuffle != "global":
+            return options.workers
+        if weights.row_bytes <= LIGHT_ROW:
+            return min(options.workers, LIGHT_WORKERS)
+        is_heavy = options.batch_size * weights.rows_per_sample * weights.row_bytes >= HEAVY_BATCH
+        return max(1, options.workers // 2) if is_quick and is_heavy else options.workers
 
     def _reader(
-        self, loop: "_Loop", samples: Ordered, cache: FieldCache, executor: ThreadPoolExecutor
+        self, loop: "_Loop", samples: Ordered, cache: FieldCache, executor: ThreadPoolExecutor, gather: Gather | None
     ) -> Callable[[int], Batch]:
         """Returns the next so many samples, at every call."""
-        options = self._options
-        gather = samples.samples.quick(options.step_bytes) if options.shuffle == "global" else None
         if gather is None:
             return ReadAhead(samples.samples, samples.pieces(loop.epoch, loop.done), executor, cache).take
-        weights, size = samples.samples.weights, options.batch_size
+        weights, size = samples.samples.weights, self._options.batch_size
         sample_bytes = weights.rows_per_sample * weights.row_bytes
-        most = options.step_bytes // 4 // sample_bytes
+        most = self._options.step_bytes // 4 // sample_bytes
         group = group_size(size, sample_bytes, most)
-        ahead = min(most // (group * size), 2 * self._workers)
+        ahead = min(most // (group * size), 2 * self._workers(is_quick=True))
         reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, group, ahead)
         return lambda _: reader.take()
 

@@ -5,6 +5,7 @@ import itertools
 import math
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlds_kit import Dataset
-from rlds_kit.loader.plan import RUN_STEPS
+from rlds_kit.loader import batches as batches_module
+from rlds_kit.loader.plan import RUN_STEPS, Options
 from rlds_kit.loader.pool import Pool
 from rlds_kit.loader.samples import Samples
 from tests.loader.recording import numbered, plain, plans, recorded, select_all
@@ -282,3 +284,23 @@ def test_loaders_can_be_sent_to_other_processes(dataset: Dataset) -> None:
     assert same_batches(list(arrived), whole[2:])
     again = pickle.loads(pickle.dumps(samples))  # noqa: S301  our own
     assert same_batches([again.gather(range(10))], [samples.gather(range(10))])
+
+
+def test_heavy_batches_of_a_cache_have_half_of_the_threads(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the caller sets their number; the same batches come."""
+    made: list[int] = []
+
+    def executor(workers: int, name: str) -> ThreadPoolExecutor:
+        made.append(workers)
+        return ThreadPoolExecutor(workers, name)
+
+    monkeypatch.setattr(batches_module, "ThreadPoolExecutor", executor)
+    monkeypatch.setattr(batches_module, "LIGHT_ROW", 1)
+    monkeypatch.setattr(Options, "workers", property(lambda options: options.threads or 4))
+    expected = numbers_of(dataset.windows(3).batches(8, shuffle="global"))
+    assert made == [4]
+    monkeypatch.setattr(batches_module, "HEAVY_BATCH", 1)
+    for threads in (None, 3):
+        assert numbers_of(dataset.windows(3).batches(8, shuffle="global", threads=threads)) == expected
+    assert numbers_of(dataset.windows(3).batches(8, shuffle="blocks"))
+    assert made == [4, 2, 3, 4]
