@@ -110,6 +110,8 @@ def main() -> None:
     workdir = arguments.workdir.expanduser()
     results: list[tuple[Contest, Rounds]] = []
     for contest in contests(quick=arguments.quick):
+        if arguments.only not in f"{contest.title}, {contest.given.title}":
+            continue
         folder = prepare(contest.given, workdir)
         rounds: Rounds = {}
         for number in range(arguments.rounds):
@@ -198,6 +200,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
     parser.add_argument("--quick", action="store_true", help="small inputs")
+    parser.add_argument("--only", default="", help="only what has this in its title, for instance 210 x 160")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
     parser.add_argument("--page", type=Path, help="also put the report into this page")
