@@ -310,7 +310,7 @@ NUMBERED: Final = specs.Dict(
 
 
 def numbered(
-    directory: Path, lengths: Sequence[int], *, first: int = 0, block_rows: int = 4, shard: int = 2
+    directory: Path, lengths: Sequence[int], *, first: int = 0, block_rows: int = 4, shard: int = 2, shades: int = 256
 ) -> Dataset:
     """Records terminated episodes whose observations are the numbers of all steps; actions count along.
 
@@ -320,20 +320,21 @@ def numbered(
       first: number of the first step.
       block_rows: steps of a block.
       shard: the most episodes of a shard.
+      shades: of the images' pixels; images of few shades are compressed.
     """
     policy = FlushPolicy(block_rows=block_rows, interval=None)
     with Recorder(directory, NUMBERED, policy=policy, max_shard_episodes=shard) as recorder:
         for length in lengths:
-            record_numbered(recorder, length, first)
+            record_numbered(recorder, length, first, shades)
             first += length
     return rlds_kit.open(directory)
 
 
-def record_numbered(recorder: Recorder, length: int, first: int) -> None:
+def record_numbered(recorder: Recorder, length: int, first: int, shades: int = 256) -> None:
     """Records one such episode."""
     episode = recorder.start_episode(metadata={"first": first})
     for number in range(first, first + length):
-        image = np.random.default_rng(number).integers(0, 256, (16, 16), np.uint8)
+        image = np.random.default_rng(number).integers(0, shades, (16, 16), np.uint8)
         acted = {"action": number - 1, "reward": number / 2} if number > first else None
         episode.append({"observation": number, "image": image}, acted)
     episode.end(EpisodeEnd.TERMINATED)
