@@ -14,6 +14,7 @@ BLOCK = blocks.BLOCK_SIZE
 @example(BLOCK, 0)
 @example(BLOCK - 43 - 100, 100)
 @example(BLOCK - 43 - 101, 100)
+@example(BLOCK - 43 - 99, 100)
 @example(BLOCK - 1, 0)
 def test_a_chunk_of_one_record_is_the_same(begin: int, size: int) -> None:
     """Wherever it begins, across headers of blocks too."""
