@@ -1,4 +1,4 @@
-// Looking on while somebody plays.
+// Watching while somebody plays.
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../html.js";
 import { link } from "../router.js";
