@@ -63,8 +63,9 @@ def _loaded(_: int) -> tuple[int, bool]:
     return os.getpid(), "wave" in sys.modules
 
 
-def test_modules_are_imported_before_there_is_work() -> None:
+def test_modules_are_imported_before_there_is_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the others alone; nothing waits for processes that get no work."""
+    monkeypatch.delitem(sys.modules, "wave", raising=False)
     with on_this_and_processes(2, ["wave"]) as run:
         found = set[tuple[int, bool]]()
         while len(found) < 2:
