@@ -64,7 +64,7 @@ PEERS: Final = {
 }
 """What comes nearest to a copy by the package of a format; EnvLogger and LeRobot need environments of their own."""
 
-SHARES: Final = {"before": 5, "from ours": 5, "tfds": 50}
+SHARES: Final = {"before": 20, "from ours": 20, "tfds": 100, "h5py": 5, "numpy": 5, "minari": 5}
 """Ways that are so slow that they get only this part of the vectors; their MB/s do not depend on how many there are."""
 COLUMNS: Final = {
     "mb_per_s": "MB/s",
@@ -284,7 +284,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small inputs")
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance floats")
     parser.add_argument("--way", default="", help="only what this regular expression finds, for instance arrays")
-    parser.add_argument("--steps", type=int, default=1_000_000, help="of 17 floats")
+    parser.add_argument("--steps", type=int, default=2_000_000, help="of 17 floats")
     parser.add_argument("--before", type=Path, help="another checkout of rlds_kit, to compare with")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")

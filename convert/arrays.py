@@ -9,13 +9,16 @@ Its final observation is the next observation of its own last row; without `next
 
 import bisect
 import contextlib
+import functools
 import itertools
+import json
 import math
 import operator
 import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -46,6 +49,9 @@ _STRETCH_BYTES: Final = 16 << 20
 """Bytes that are read at once; a longer episode is read whole."""
 _KEPT_BYTES: Final = 256 << 20
 """Observations up to this size are kept: they are read to find where episodes end, and again as what they are."""
+_NAMES: Final = "names.json"
+_SMALL_FILE: Final = 1 << 16
+"""Bytes of arrays that are read rather than mapped: empty ones cannot be mapped."""
 _BROKEN: Final = (
     *(ValueError, OSError, EOFError, KeyError, RuntimeError, NotImplementedError, MemoryError),
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, SyntaxError, TypeError),
@@ -65,6 +71,7 @@ class ArraysReader:
         self.losses: list[Loss] = []
         self._archive: Tree | None = None
         self._kept: Tree = {}
+        self._shared: Path | None = None
         with self._opened() as stored:
             rows = _count(path, stored)
             if NEXT in stored and rows * bytes_of_row(stored[OBSERVATIONS]) <= _KEPT_BYTES:
@@ -122,15 +129,21 @@ class ArraysReader:
                 truncated=found.truncated,
             )
 
+    def share(self, directory: Path) -> None:
+        """Leaves the arrays of an NPZ file in a directory, where other processes read what they need of them."""
+        if self._archive is not None:
+            _save(self._archive, directory)
+            self._shared = directory
+
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Tree]:
-        """The arrays; those of an NPZ file are decompressed once in each process."""
+        """The arrays; those of an NPZ file are decompressed once, or once in each process if they are not shared."""
         if self._path.suffix.lower() in _HDF5:
             with hdf5.opened(self._path) as file:
                 yield {**_tree(file, str(self._path)), **self._kept}
             return
         if self._archive is None:
-            self._archive = _archive(self._path)
+            self._archive = _archive(self._path) if self._shared is None else _saved(self._shared)
         yield self._archive
 
     def __getstate__(self) -> dict[str, Any]:
@@ -150,16 +163,22 @@ def _archived(archive: zipfile.ZipFile, path: Path) -> Tree:
     members = archive.infolist()
     require_plausible(sum(member.file_size for member in members), path.stat().st_size, str(path))
     tree: dict[str, Any] = {}
-    for member in members:
+    with ThreadPoolExecutor() as pool:  # zlib works without Python's lock
+        arrays = list(pool.map(functools.partial(_member, archive), members))
+    for member, array in zip(members, arrays, strict=True):
         *groups, own = member.filename.removesuffix(".npy").split("/")
         inner = tree
         for group in groups:
             inner = inner.setdefault(group, {})
             if not isinstance(inner, dict):
                 raise FormatError(f"{path}: {member.filename}: expected a group, but {group} is an array")
-        with archive.open(member) as file:
-            inner[own] = _array(file, member.file_size)
+        inner[own] = array
     return tree
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    with archive.open(member) as file:
+        return _array(file, member.file_size)
 
 
 def _array(file: IO[bytes], size: int) -> np.ndarray:
@@ -176,6 +195,30 @@ def _array(file: IO[bytes], size: int) -> np.ndarray:
     if math.prod(shape) * dtype.itemsize != size - file.tell():
         raise ValueError(f"{size - file.tell()} bytes are no array of {dtype} {shape}")
     return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if is_fortran else "C")
+
+
+def _save(tree: Tree, directory: Path) -> None:
+    """Writes arrays as files without compression; numbers are their names, which may be any text."""
+    directory.mkdir()
+    for number, node in enumerate(tree.values()):
+        if isinstance(node, dict):
+            _save(node, directory / str(number))
+        else:
+            np.save(directory / f"{number}.npy", node, allow_pickle=False)
+    (directory / _NAMES).write_text(json.dumps(list(tree)), "utf-8")
+
+
+def _saved(directory: Path) -> Tree:
+    """What `_save` has written, mapped into memory."""
+    found: dict[str, Any] = {}
+    for number, name in enumerate(json.loads((directory / _NAMES).read_text("utf-8"))):
+        path = directory / f"{number}.npy"
+        found[name] = _mapped(path) if path.exists() else _saved(directory / str(number))
+    return found
+
+
+def _mapped(path: Path) -> np.ndarray:
+    return np.asarray(np.load(path, "r" if path.stat().st_size >= _SMALL_FILE else None, allow_pickle=False))
 
 
 def _tree(group: Any, place: str) -> Tree:

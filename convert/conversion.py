@@ -21,7 +21,7 @@ from rlds_kit.convert import formats
 from rlds_kit.convert.part_note import PartNote, part_path, read_note
 from rlds_kit.convert.part_work import Job, convert_part
 from rlds_kit.convert.parts import PART_BYTES, Part, partition
-from rlds_kit.convert.protocol import ConversionError, Format, Loss, PartReader, Reader, WithOrigin
+from rlds_kit.convert.protocol import ConversionError, Format, Loss, PartReader, Reader, Sharing, WithOrigin
 from rlds_kit.convert.workspace import prepare, workspace
 from rlds_kit.dataset.location import directory_of
 from rlds_kit.remote.address import is_url, require_local
@@ -122,9 +122,19 @@ def convert(  # noqa: PLR0913  the formats, and how the conversion runs
     wanted = formats.named(OURS if format is None else format)
     if found is wanted:
         raise ConversionError(f"{path} is of the format {found.name} already; `rlds-kit rechunk` copies datasets")
-    opened = Source(path, found.name, found.open(path if executor is None or is_url(str(path)) else path.absolute()))
-    options: dict[str, Any] = {"allow_loss": allow_loss, "workers": workers, "executor": executor}
-    return convert_opened(opened, Path(destination), wanted, part_bytes=part_bytes, tell=progress, **options)
+    _require_workers(workers, executor, wanted)
+    where = path if executor is None or is_url(str(path)) else path.absolute()
+    with _executor(found, path, workers, part_bytes) if executor is None else executor as run:
+        return _converted_with(
+            run,
+            Source(path, found.name, found.open(where)),
+            Path(destination),
+            wanted,
+            allow_loss=allow_loss,
+            has_others=executor is not None or workers > 1,
+            part_bytes=part_bytes,
+            tell=progress,
+        )
 
 
 @dataclass(frozen=True)
@@ -166,14 +176,44 @@ def convert_opened(
     tell: Progress | None = None,
 ) -> Report:
     """Converts an opened source; the arguments and errors are those of `convert`."""
+    _require_workers(workers, executor, wanted)
+    has_others = executor is not None or workers > 1
+    if executor is None:
+        executor = on_this_and_processes(workers) if workers > 1 else serially()
+    options: dict[str, Any] = {"allow_loss": allow_loss, "has_others": has_others}
+    with executor as run:
+        return _converted_with(run, source, destination, wanted, part_bytes=part_bytes, tell=tell, **options)
+
+
+def _require_workers(workers: int, executor: AbstractContextManager[Run] | None, wanted: Format) -> None:
     if workers < 1 or (executor is not None and workers > 1):
         raise ValueError(f"workers: expected 1 or more, or an executor, got {workers} and {executor}")
     if workers > 1 and wanted.join is None:
         raise ConversionError(f"{wanted.name} is written by one worker: its files cannot be joined; leave workers out")
+
+
+def _executor(found: Format, path: Path, workers: int, part_bytes: int) -> AbstractContextManager[Run]:
+    """Workers of large sources start at once, while this process opens the source and looks for its episodes."""
+    if workers == 1:
+        return serially()
+    files = path.rglob("*") if path.is_dir() else [path]
+    is_large = not isinstance(path, RemotePath) and sum(each.lstat().st_size for each in files) >= 2 * part_bytes
+    return on_this_and_processes(workers, (convert_part.__module__, found.open.__module__) if is_large else ())
+
+
+def _converted_with(
+    run: Run,
+    source: Source,
+    destination: Path,
+    wanted: Format,
+    *,
+    allow_loss: bool,
+    has_others: bool,
+    part_bytes: int,
+    tell: Progress | None,
+) -> Report:
     path = destination.absolute()
-    if executor is None:
-        executor = _executor(source.reader, workers, part_bytes)
-    with workspace(path) as directory, executor as run:
+    with workspace(path) as directory:
         meter = _Meter(source.reader.size, tell)
         reader = source.reader
         weights = list(reader.weigh(meter.scan)) if isinstance(reader, PartReader) else []
@@ -181,6 +221,8 @@ def convert_opened(
         parts = partition(weights, part_bytes) if weights and wanted.join is not None else [Part(0, 0, None)]
         options = {"converter": [VERSION, __version__], "formats": [source.format, wanted.name], "loss": allow_loss}
         prepare(directory, {**options, "source": source.identity(), "parts": [[p.begin, p.end] for p in parts]})
+        if isinstance(reader, Sharing) and has_others and len(parts) > 1:
+            reader.share(directory / "shared")
         earlier = _finished_parts(job, parts, meter)
         left = [part for part in parts if part.number not in earlier]
         made = {note.part.number: note for note in _converted(job, left, run, meter)}
@@ -206,14 +248,6 @@ def _finished_parts(job: Job, parts: list[Part], meter: "_Meter") -> dict[int, P
     for note in found.values():
         meter.part(2 * sum(job.bytes_of(note.part)))
     return found
-
-
-def _executor(reader: Reader, workers: int, part_bytes: int) -> AbstractContextManager[Run]:
-    """Workers of large sources start at once, while this process looks for the episodes."""
-    if workers == 1:
-        return serially()
-    is_large = reader.size >= 2 * part_bytes
-    return on_this_and_processes(workers, (convert_part.__module__, type(reader).__module__) if is_large else ())
 
 
 def _converted(job: Job, parts: Sequence[Part], run: Run, meter: "_Meter") -> Iterator[PartNote]:

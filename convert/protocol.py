@@ -131,6 +131,17 @@ class PartReader(Reader, Protocol):
 
 
 @runtime_checkable
+class Sharing(Protocol):
+    """A source that cannot be read in parts without work on all of it, which one process can do for others."""
+
+    def share(self, directory: Path) -> None:
+        """Leaves the result in a directory that is there for as long as anything is read.
+
+        Called before the source is pickled; others find the directory under the same path.
+        """
+
+
+@runtime_checkable
 class WithOrigin(Protocol):
     """A source with more provenance than its path.
 

@@ -25,6 +25,7 @@ import numpy as np
 import rlds_kit
 from rlds_kit import EpisodeEnd, logger
 from rlds_kit import spec as specs
+from rlds_kit.convert import convert
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 
@@ -199,6 +200,17 @@ def operations(folder: Path) -> Iterator[tuple[str, Callable[[], int]]]:
         time.sleep(0.3)  # a thread reads ahead: count all that it may read, not what it has read by now
         return 1
 
+    npz = folder / "arrays.npz"
+    rows = EPISODES * LENGTH
+    ends = np.arange(rows) % LENGTH == LENGTH - 1
+    floats = rng.normal(size=(rows, 17))
+    np.savez(npz, observations=floats, actions=floats[:, :6], rewards=floats[:, 0], terminals=ends, timeouts=ends)
+
+    def convert_it() -> int:
+        convert(npz, next(directories))
+        return EPISODES
+
+    yield "convert an episode of 200 vectors", convert_it
     yield "read a step, all fields", scan
     yield "read a step, its reward", rewards
     yield "read a random window of 8 steps", random_windows

@@ -82,23 +82,23 @@ def decode_all(data: Buffer, count: int) -> list[int]:
         if high.isascii() and min(low, default=0) >= 128:  # two bytes each: records of a few hundred bytes
             return [(one & 127) | two << 7 for one, two in zip(low, high, strict=True)]
     found = _complete(view)
-    return found if len(found) == count else _one_by_one(view, count)
+    return found if found is not None and len(found) == count else _one_by_one(view, count)
 
 
-def _complete(view: memoryview) -> list[int]:
-    """Return all varints, in one loop, or nothing if one of them is longer than nine bytes or cut short."""
-    values = []
+def _complete(view: memoryview) -> list[int] | None:
+    """Return all varints, in one loop, or None if one of them is longer than nine bytes or cut short."""
+    values: list[int] = []
     value = shift = 0
     for byte in view:
         if byte < 128:
             values.append(value | byte << shift)
             value = shift = 0
         elif shift == _LONGEST_SHIFT:
-            return []
+            return None
         else:
             value |= (byte & 127) << shift
             shift += 7
-    return [] if shift else values
+    return None if shift else values
 
 
 def _one_by_one(view: memoryview, count: int) -> list[int]:

@@ -1,5 +1,6 @@
 """D4RL's layout: where episodes end, and which observation is their last one."""
 
+import copy
 import pickle
 import zipfile
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from rlds_kit import EpisodeEnd
 from rlds_kit.base.errors import FormatError
 from rlds_kit.convert.arrays import ArraysReader
 from rlds_kit.convert.conversion import convert
+from rlds_kit.convert.episode_content import content_of
 
 Arrays = dict[str, Any]
 
@@ -236,6 +238,26 @@ def test_arrays_that_do_not_belong_together_are_refused(change: Arrays, path: Pa
     arrays = {name: each for name, each in (rollouts(*ENDS)[0] | change).items() if each is not None}
     with pytest.raises(FormatError, match="expected"):
         ArraysReader(store(path, arrays))
+
+
+def test_an_npz_file_is_decompressed_for_others(tmp_path: Path) -> None:
+    """A process that gets the reader reads the shared arrays, not the file; names are any, and arrays may be empty."""
+    large = np.random.default_rng(0).normal(size=(20_000, 2))
+    arrays: Arrays = {
+        "actions": large,
+        "observations": large,
+        "terminals": large[:, 0] > 2,
+        "timeouts": large[:, 0] > 2,
+    }
+    arrays |= {"infos/qpos": np.asfortranarray(large), "infos/.. é": np.arange(20_000), "metadata/nothing": np.zeros(0)}
+    np.savez(tmp_path / "a.npz", **arrays)
+    reader = ArraysReader(tmp_path / "a.npz")
+    contents = [content_of(episode) for episode in reader]
+    reader.share(tmp_path / "shared")
+    (tmp_path / "a.npz").unlink()
+    other = copy.copy(reader)  # by pickle's protocol
+    assert len(pickle.dumps(other)) < 1 << 20
+    assert [content_of(episode) for episode in other.read(3, len(reader))] == contents[3:]
 
 
 def test_pickles_are_not_loaded(tmp_path: Path) -> None:

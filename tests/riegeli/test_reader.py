@@ -155,6 +155,23 @@ def test_position_and_last_position() -> None:
     assert reader.position == len(file.getvalue())
 
 
+@given(st.lists(st.integers(1, 7), max_size=20))
+def test_some_records_at_once(counts: list[int]) -> None:
+    """They are those that come one by one, of one chunk each time, so that their positions follow each other."""
+    file = write([bytes([number]) * number for number in range(40)], "uncompressed,chunk_size:60")
+    with RecordReader(file) as reader, RecordReader(io.BytesIO(file.getvalue())) as other:
+        for count in [*counts, *[40] * 40]:
+            some = reader.read_some(count)
+            if not some:
+                break
+            first = reader.last_position - len(some) + 1
+            assert len(some) <= count
+            expected = [(other.read_record(), other.last_position) for _ in some]
+            assert expected == [(record, first + number) for number, record in enumerate(some)]
+        assert reader.read_some(1) == ()
+        assert other.read_record() is None
+
+
 def cut_points(raw: bytes, ends: list[int], count: int) -> list[int]:
     """Return where to cut: around every chunk end and block boundary, and anywhere."""
     near = [at + by for at in [*ends, *range(0, len(raw), 65536)] for by in (-1, 0, 1, 24, 25, 40)]

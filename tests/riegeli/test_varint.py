@@ -42,6 +42,29 @@ def test_largest_32_bit_number_is_read() -> None:
     assert varint.decode(b"\xff\xff\xff\xff\x0f", 0, bits=32) == (2**32 - 1, 5)
 
 
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 2**14 - 1) | st.integers(128, 2**14 - 1), max_size=30))
+def test_lists_of_any_sizes(numbers: list[int]) -> None:
+    """Whatever way is taken through them: one byte each, two bytes each, up to nine, or up to ten."""
+    assert varint.decode_all(b"".join(map(varint.encode, numbers)), len(numbers)) == numbers
+
+
+@given(st.binary(max_size=24), st.integers(0, 24))
+def test_lists_are_decoded_as_their_numbers(data: bytes, count: int) -> None:
+    """Any bytes: the same numbers, or damage."""
+    expected, position = list[int](), 0
+    try:
+        for _ in range(count):
+            number, position = varint.decode(data, position)
+            expected.append(number)
+    except DamagedError:
+        position = -1
+    if position == len(data):
+        assert varint.decode_all(data, count) == expected
+    else:
+        with pytest.raises(DamagedError):
+            varint.decode_all(data, count)
+
+
 @pytest.mark.parametrize(("data", "count"), [(b"\x01", 2), (b"\x01\x02", 1), (b"", 2**50), (b"\x80", 1)])
 def test_wrong_counts_are_damage(data: bytes, count: int) -> None:
     """A list of numbers must fill its buffer exactly, and its count is not trusted."""
