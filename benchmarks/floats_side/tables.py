@@ -17,7 +17,7 @@ OPTIONS: Final = {
     "Lance, zstd": {"lance-encoding:compression": "zstd"},
     "Lance, byte planes, zstd": {"lance-encoding:compression": "zstd", "lance-encoding:bss": "on"},
 }
-"""The metadata of a field: how Lance is asked to encode it."""
+"""The metadata of a field: the encoding that Lance is to use."""
 
 
 def measure(column: np.ndarray) -> Iterator[tuple[str, dict[str, float]]]:

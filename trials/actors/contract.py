@@ -9,7 +9,7 @@ from rlds_kit.trials.environments.actor_class import ActorClass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorInfo:
-    """What an actor is told of a trial that begins.
+    """What an actor gets when a trial begins.
 
     Attributes:
       trial: id of the trial.

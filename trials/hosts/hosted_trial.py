@@ -284,14 +284,14 @@ class HostedTrial:
         if self.is_over:
             await new.end(News(), 0.0)
             raise ValueError("the trial is over")
-        asked = self._asking.pop(seat, None)
-        if asked is not None:
-            asked.cancel()
-            await asyncio.gather(asked, return_exceptions=True)
+        pending = self._asking.pop(seat, None)
+        if pending is not None:
+            pending.cancel()
+            await asyncio.gather(pending, return_exceptions=True)
         await self._seats.put(seat, new)
         if self.trial.driver(seat) is not Driver.ACTOR:
             self.handle(events.DriverChanged(self.now(), seat, Driver.ACTOR))
-        elif asked is not None:
+        elif pending is not None:
             self._ask(seat, self.trial.step)
 
     async def _sync(self) -> None:
