@@ -10,7 +10,7 @@ def test_memory_is_used_for_smaller_arrays_too() -> None:
     pool = ArrayPool()
     first = pool.take((4, MIN_BYTES), np.dtype(np.uint8))
     pool.give(first)
-    second = pool.take((2, MIN_BYTES // 4), np.dtype(np.float64))
+    second = pool.take((2, MIN_BYTES // 8), np.dtype(np.float64))  # half of it
     assert np.shares_memory(first, second)
     assert second.flags.c_contiguous
     pool.give(second)
