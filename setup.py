@@ -11,7 +11,19 @@ from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
-ROOMS = ("cli", "compat", "convert", "lint", "logger", "studio", "tfds_builders", "transformations", "trials")
+ROOMS = (
+    "cli",
+    "compat",
+    "convert",
+    "crowd",
+    "lint",
+    "logger",
+    "shaping",
+    "studio",
+    "tfds_builders",
+    "transformations",
+    "trials",
+)
 FILTERS = ("_native", "noise_split", "past_cache", "predict", "row_by_row", "runs", "shuffle", "sparse_xor")
 ROOT = Path(__file__).parent
 README = ROOT / "README.md"
