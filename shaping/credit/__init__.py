@@ -3,7 +3,14 @@
 from rlds_kit.shaping.credit.assigner import Assigner, Credit, identity
 from rlds_kit.shaping.credit.delays import DelayAssigner, EmpiricalHistogram, GammaDelay, UniformWindow
 from rlds_kit.shaping.credit.derived import StepCredit, drop_credit, read_credit, step_credit, write_credit
-from rlds_kit.shaping.credit.labels import Label, aggregate_label, aggregate_loss, per_step_labels, per_step_loss
+from rlds_kit.shaping.credit.labels import (
+    Label,
+    Labelling,
+    aggregate_labels,
+    aggregate_loss,
+    per_step_labels,
+    per_step_loss,
+)
 from rlds_kit.shaping.credit.next_step import NextStep
 
 __all__ = [
@@ -13,10 +20,11 @@ __all__ = [
     "EmpiricalHistogram",
     "GammaDelay",
     "Label",
+    "Labelling",
     "NextStep",
     "StepCredit",
     "UniformWindow",
-    "aggregate_label",
+    "aggregate_labels",
     "aggregate_loss",
     "drop_credit",
     "identity",

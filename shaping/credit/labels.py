@@ -1,7 +1,7 @@
 """Labels: what a model should predict for a step, or for several steps together."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,10 @@ class Label(NamedTuple):
     importance: float
 
 
+Labelling: TypeAlias = Callable[[Sequence[np.ndarray], Sequence[float], float], list[Label]]
+"""The labels of feedback, from the features of steps, their credit and the value: one of the two functions below."""
+
+
 def per_step_labels(features: Sequence[np.ndarray], weights: Sequence[float], value: float) -> list[Label]:
     """A label for each step that has credit: its target is the feedback, its importance the credit (Deep TAMER).
 
@@ -36,18 +40,18 @@ def per_step_labels(features: Sequence[np.ndarray], weights: Sequence[float], va
     return [Label(each, value, weight) for each, weight in zip(features, weights, strict=True) if weight > 0]
 
 
-def aggregate_label(features: Sequence[np.ndarray], weights: Sequence[float], value: float) -> Label:
+def aggregate_labels(features: Sequence[np.ndarray], weights: Sequence[float], value: float) -> list[Label]:
     """One label for all steps that have credit: the features are the sum, weighted by credit (K-CAP 2009).
 
-    Arguments as for `per_step_labels`; there must be a step.
+    Arguments as for `per_step_labels`; there must be a step. Returns one label.
 
-    >>> aggregate_label([np.array([1.0, 0.0]), np.array([0.0, 1.0])], (0.25, 0.75), 1.0).features.tolist()
+    >>> aggregate_labels([np.array([1.0, 0.0]), np.array([0.0, 1.0])], (0.25, 0.75), 1.0)[0].features.tolist()
     [0.25, 0.75]
     """
     total = np.zeros_like(features[0])
     for each, weight in zip(features, weights, strict=True):
         total = total + weight * each
-    return Label(total, value, 1.0)
+    return [Label(total, value, 1.0)]
 
 
 def per_step_loss(predictions: Sequence[float], credit: Credit, value: float) -> float:

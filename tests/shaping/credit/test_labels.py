@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlds_kit.shaping.credit import Credit, aggregate_label, aggregate_loss, per_step_labels, per_step_loss
+from rlds_kit.shaping.credit import Credit, aggregate_labels, aggregate_loss, per_step_labels, per_step_loss
 
 FEATURES = [np.array([1.0, 0.0]), np.array([0.0, 2.0])]
 WEIGHTS = np.array([0.5, -1.0])
@@ -16,7 +16,7 @@ def test_losses_of_a_linear_model_are_those_of_its_labels() -> None:
     labels = per_step_labels(FEATURES, credit.weights, 1.0)
     expected = sum(each.importance * (each.target - each.features @ WEIGHTS) ** 2 for each in labels)
     assert per_step_loss(predictions, credit, 1.0) == pytest.approx(expected)
-    label = aggregate_label(FEATURES, credit.weights, 1.0)
+    (label,) = aggregate_labels(FEATURES, credit.weights, 1.0)
     assert aggregate_loss(predictions, credit, 1.0) == pytest.approx((1.0 - label.features @ WEIGHTS) ** 2)
 
 
@@ -29,5 +29,5 @@ def test_losses_differ_where_steps_differ() -> None:
 
 def test_labels_share_no_memory_with_each_other() -> None:
     """The features of a step are not changed by an aggregate."""
-    aggregate_label(FEATURES, (0.5, 0.5), 1.0)
+    aggregate_labels(FEATURES, (0.5, 0.5), 1.0)
     assert FEATURES[0].tolist() == [1.0, 0.0]
