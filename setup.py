@@ -96,7 +96,7 @@ extras = {
         "tensorflow-cpu>=2.19; sys_platform == 'linux' and platform_machine == 'x86_64'",
         "tensorflow>=2.19; sys_platform != 'linux' or platform_machine != 'x86_64'",
     ],
-    "torch": ["torch>=2.4"],
+    "torch": ["safetensors>=0.5", "torch>=2.4"],
     "video": ["av>=13", "pillow>=11"],
 }
 extras["tfds"] = [
@@ -123,6 +123,7 @@ extras["trainers"] = [
     "stable-baselines3>=2.4",  # a recorded training must end with the weights of an unrecorded one
     "torchrl>=0.14",  # its buffers take what `as_tensordict` returns
 ]
+extras["agreement"] = ["krippendorff>=0.8"]  # its licence is GPL-3.0, so it is not in `all`
 extras["docs"] = [  # the documentation site: `make docs`; ruff wraps its signatures
     "mkdocstrings-python>=2.0.11",
     "pymdown-extensions>=10.21",
@@ -131,6 +132,7 @@ extras["docs"] = [  # the documentation site: `make docs`; ruff wraps its signat
 ]
 extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     *extras["all"],
+    *extras["agreement"],
     *extras["dev"],
     *extras["docs"],
     *extras["trainers"],
