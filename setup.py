@@ -109,6 +109,7 @@ extras["tfds"] = [
 ]
 extras["beam"] = [*extras["tfds"], "apache-beam>=2.72,<3"]
 extras["ray"] = [*extras["tfds"], "ray>=2.50"]
+extras["trials-ray"] = ["ray>=2.50"]
 extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30"]
 extras["all"] = sorted({requirement for requirements in extras.values() for requirement in requirements})
 extras["dev"] = [  # seconds to install: checks of style, and the light tests (`.ci/run`)
