@@ -107,7 +107,7 @@ class ActorSeats:
             properties=self._setup.properties,
         )
         implementation = implementation_of(actor.implementation)
-        return await self._sources.get(implementation.name, self._pool).take(implementation, info)
+        return await self._sources.get(implementation.name, self._pool).take(implementation, info, actor.placement)
 
     async def put(self, seat: str, actor: Seated) -> None:
         """Puts an actor in a seat; the trial of the one before is over."""

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from rlds_kit.trials.actors.contract import ActorInfo, Text
 from rlds_kit.trials.actors.registry import Implementation
 from rlds_kit.trials.actors.requests import Acted, News
+from rlds_kit.trials.workers.placement import Placement
 
 
 class Seated(Protocol):
@@ -40,8 +41,13 @@ class Seated(Protocol):
 class ActorSource(Protocol):
     """Gives actors."""
 
-    async def take(self, implementation: Implementation, info: ActorInfo) -> Seated:
+    async def take(self, implementation: Implementation, info: ActorInfo, placement: Placement | None = None) -> Seated:
         """An actor for a trial that begins.
+
+        Args:
+          implementation: of it.
+          info: of the trial.
+          placement: where it runs; None: where the source has its actors.
 
         Raises:
           ActorError: there is none.

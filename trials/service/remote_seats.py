@@ -8,6 +8,7 @@ from rlds_kit.trials.actors.contract import ActorInfo
 from rlds_kit.trials.actors.registry import Implementation
 from rlds_kit.trials.service.remote_seat import RemoteSeat, Send
 from rlds_kit.trials.wire.messages import Join
+from rlds_kit.trials.workers.placement import Placement
 
 
 class NoSeatError(LookupError):
@@ -50,13 +51,20 @@ class RemoteSeats:
         """Of seats without a program, those that wait longest first."""
         return [each.info for each in self._wanted if not each.found.done()]
 
-    async def take(self, implementation: Implementation, info: ActorInfo) -> RemoteSeat:
+    async def take(
+        self, implementation: Implementation, info: ActorInfo, placement: Placement | None = None
+    ) -> RemoteSeat:
         """Waits for a program.
+
+        Args:
+          implementation: "remote".
+          info: of the trial.
+          placement: is the program's matter.
 
         Raises:
           ActorError: none came in time.
         """
-        del implementation
+        del implementation, placement
         wanted = Wanted(info, asyncio.get_running_loop().create_future())
         seconds = info.config.get("join_seconds", self._join_seconds)
         self._wanted.append(wanted)
