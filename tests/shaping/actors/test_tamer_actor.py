@@ -11,7 +11,7 @@ import rlds_kit
 from rlds_kit.shaping.actors import TamerActor, TrainerActor, learn_from_trial
 from rlds_kit.shaping.credit import Label
 from rlds_kit.shaping.feedback import Mark, MarkKind, to_text
-from rlds_kit.shaping.learners import LinearModel, PerAction, Tamer, load_state
+from rlds_kit.shaping.learners import LinearModel, PerAction, Tamer, load_state, mountain_car_tamer
 from rlds_kit.trials import (
     ActorClass,
     ActorConfig,
@@ -22,7 +22,7 @@ from rlds_kit.trials import (
     TrialSetup,
     run_trials,
 )
-from tests.shaping.learners.trainings import DRIVING, driver
+from tests.shaping.learners.trainings import DRIVING
 from tests.shaping.streams import MS, press
 
 SPACES = gymnasium.spaces.Box(-2, 2, (2,)), gymnasium.spaces.Discrete(3)
@@ -34,7 +34,7 @@ def trainer() -> object:
 
 
 def _setup(state: Path, *, waits: bool = False, max_steps: int = 60) -> TrialSetup:
-    config = {"learner": driver, "state": str(state), "announce_to": "teacher", "waits": waits}
+    config = {"learner": mountain_car_tamer, "state": str(state), "announce_to": "teacher", "waits": waits}
     return TrialSetup(
         environment=EnvironmentSpec("MountainCar-v0", has_teacher=True),
         actors={
@@ -48,14 +48,14 @@ def _setup(state: Path, *, waits: bool = False, max_steps: int = 60) -> TrialSet
 
 def _relearned(directory: Path) -> Tamer:
     """What is learned from the recording of all episodes, in order."""
-    tamer = driver()
+    tamer = mountain_car_tamer()
     for episode in rlds_kit.open(directory).episodes:
         learn_from_trial(tamer, episode)
     return tamer
 
 
 def _saved(state: Path) -> Tamer:
-    tamer = driver()
+    tamer = mountain_car_tamer()
     load_state(tamer, state)
     return tamer
 
@@ -133,7 +133,7 @@ def test_an_action_never_waits_for_learning() -> None:
 
 def test_texts_of_people_are_no_feedback() -> None:
     actor = TamerActor()
-    actor.reset(_info(learner=driver, announce_to="teacher"))
+    actor.reset(_info(learner=mountain_car_tamer, announce_to="teacher"))
     reply = actor.act(np.zeros(2, np.float32), None, (Text("teacher", "Well done!"),))
     assert reply.messages == (("teacher", '{"intent": 0}'),)
     actor.learn(_experience(is_last=True))
@@ -142,7 +142,7 @@ def test_texts_of_people_are_no_feedback() -> None:
 def test_what_learning_raises_is_raised_in_the_game() -> None:
     """Two steps with one time before the other: the actor fails, as one that raises an error itself."""
     actor = TamerActor()
-    actor.reset(_info(learner=driver, waits=True))
+    actor.reset(_info(learner=mountain_car_tamer, waits=True))
     with pytest.raises(RuntimeError, match="learning failed: ValueError: mark 1: expected a time"):
         actor.act(np.zeros(2, np.float32), None, (_step(5), _step(4)))
 
@@ -154,7 +154,7 @@ def test_an_actor_without_a_learner_is_an_error() -> None:
 
 def test_a_thread_ends_with_an_actor_whose_trial_was_abandoned() -> None:
     actor = TamerActor()
-    actor.reset(_info(learner=driver))
+    actor.reset(_info(learner=mountain_car_tamer))
     thread = actor._thread._thread
     del actor
     thread.join(60)

@@ -9,8 +9,16 @@ import pytest
 from rlds_kit.shaping.credit import GammaDelay, NextStep, UniformWindow, aggregate_labels
 from rlds_kit.shaping.environments import PlacementTetris
 from rlds_kit.shaping.feedback import FeedbackStream, StepClock, read_feedback, write_feedback
-from rlds_kit.shaping.learners import Tamer, learn_again, load_state, save_state, train
-from tests.shaping.learners.trainings import DRIVING, PLACING, driver, placer
+from rlds_kit.shaping.learners import (
+    Tamer,
+    learn_again,
+    load_state,
+    mountain_car_tamer,
+    save_state,
+    tetris_tamer,
+    train,
+)
+from tests.shaping.learners.trainings import DRIVING, PLACING
 from tests.shaping.streams import press, recorded, regular_clock
 
 
@@ -25,7 +33,7 @@ def _played(tamer: Tamer, n_games: int) -> list[tuple[list[tuple[object, object]
 def test_stored_feedback_gives_the_same_weights(tmp_path: Path, assigner: object, form: str) -> None:
     """Bit for bit, also with what came after the end of each game."""
     options = {} if form == "per_step" else {"labelling": aggregate_labels}
-    online, offline = driver(assigner, **options), driver(assigner, **options)  # type: ignore[arg-type]  # of the test
+    online, offline = mountain_car_tamer(assigner, **options), mountain_car_tamer(assigner, **options)  # type: ignore[arg-type]  # of the test
     games = _played(online, 2)
     dataset = recorded(tmp_path, *[len(steps) for steps, _ in games])
     for episode, (_, feedback) in zip(dataset.episodes, games, strict=True):
@@ -38,7 +46,7 @@ def test_stored_feedback_gives_the_same_weights(tmp_path: Path, assigner: object
 
 def test_replay_is_learned_again_with_the_same_bits() -> None:
     """A game of Tetris of at most 30 pieces."""
-    online, offline = placer(1), placer(1)
+    online, offline = tetris_tamer(seed=1), tetris_tamer(seed=1)
     (game,) = train(PlacementTetris(max_pieces=30), online, PLACING, n_games=1, seed=1)
     learn_again(offline, game.steps, game.feedback)
     assert online.model.weights.any()
@@ -48,7 +56,7 @@ def test_replay_is_learned_again_with_the_same_bits() -> None:
 @pytest.mark.parametrize("replayed", [True, False])
 def test_a_state_is_read_as_it_was_saved(tmp_path: Path, replayed: bool) -> None:
     """And what is learned afterwards is the same."""
-    first, second = (placer(1) if replayed else driver() for _ in range(2))
+    first, second = (tetris_tamer(seed=1) if replayed else mountain_car_tamer() for _ in range(2))
     observation = {"board": np.zeros((20, 10)), "piece": 0} if replayed else np.zeros(2)
     steps = [(observation, 0)] * 3
     learn_again(first, steps, FeedbackStream([press(0, 250, marks=3)], regular_clock(3)))
@@ -63,9 +71,9 @@ def test_a_state_is_read_as_it_was_saved(tmp_path: Path, replayed: bool) -> None
 def test_a_file_that_is_no_state_is_an_error(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", weights=np.zeros(3))
     with pytest.raises(ValueError, match="expected a file that save_state wrote"):
-        load_state(driver(), tmp_path / "other.npz")
+        load_state(mountain_car_tamer(), tmp_path / "other.npz")
 
 
 def test_feedback_of_a_longer_episode_is_an_error() -> None:
     with pytest.raises(ValueError, match="expected feedback about at most 2 steps, which the episode has"):
-        learn_again(driver(), [(np.zeros(2), 0)] * 2, FeedbackStream([], StepClock(regular_clock(3).marks)))
+        learn_again(mountain_car_tamer(), [(np.zeros(2), 0)] * 2, FeedbackStream([], StepClock(regular_clock(3).marks)))
