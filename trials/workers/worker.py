@@ -9,6 +9,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from rlds_kit.trials.environments.catalogue import catalogue
+from rlds_kit.trials.environments.parallel_catalogue import parallel_catalogue
 from rlds_kit.trials.environments.schema import kwargs_schema
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.stage import Stage
@@ -81,7 +82,8 @@ def _do(stages: dict[int, Stage], environment: int, request: requests.Request) -
         stages[environment] = Stage(request)
         return stages[environment].opened()
     if isinstance(request, requests.Catalogue):
-        return catalogue(request.modules)
+        known = parallel_catalogue if request.interface == "pettingzoo" else catalogue
+        return known(request.modules)
     if isinstance(request, requests.Describe):
         return kwargs_schema(request.id)
     if isinstance(request, requests.Close):
