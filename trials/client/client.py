@@ -146,6 +146,52 @@ class Client:
         join = Join(token=self._token, trial=trial, seat=seat, actor_class=actor_class, wait_seconds=wait)
         return Seat(self._url, join, self._seconds)
 
+    def register(self, url: str, properties: Mapping[str, str], *, is_permanent: bool = False) -> requests.Registration:
+        """Registers a program that trials connect to; see `offering`.
+
+        Args:
+          url: of its WebSocket.
+          properties: what it can do.
+          is_permanent: whether it stays though it sends no heartbeats.
+
+        Raises:
+          ServiceError: it was refused.
+        """
+        body = requests.RegisterService(url=url, properties=dict(properties), is_permanent=is_permanent)
+        return self._post("/v1/services", body, requests.Registration)
+
+    def heartbeat(self, service: requests.Registration, *, load: float | None = None) -> None:
+        """A service is alive.
+
+        Raises:
+          ServiceError: it is not registered any more.
+        """
+        body = requests.Heartbeat(secret=service.secret, load=load)
+        self._post(f"/v1/services/{service.id}/heartbeat", body, requests.Done)
+
+    def deregister(self, service: requests.Registration) -> None:
+        """A service goes.
+
+        Raises:
+          ServiceError: it is not registered any more.
+        """
+        body = requests.Deregister(secret=service.secret)
+        self._post(f"/v1/services/{service.id}/deregister", body, requests.Done)
+
+    def services(
+        self, properties: Mapping[str, str] | None = None, *, is_by_load: bool = False
+    ) -> Sequence[requests.ServiceInfo]:
+        """Services that are alive and have all properties; the newest first, or the least busy.
+
+        Raises:
+          ServiceError: it was refused.
+        """
+        query: dict[str, Any] = {
+            "property": [f"{key}={value}" for key, value in (properties or {}).items()],
+            "order": "load" if is_by_load else "newest",
+        }
+        return self._get("/v1/services", requests.Services, query).services
+
     def _get(self, path: str, answer: type[Answer], query: Mapping[str, Any]) -> Answer:
         return self._request("GET", path, answer, params=query)
 
