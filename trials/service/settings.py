@@ -22,7 +22,8 @@ class ServiceSettings:
       environments: that trials can be started with, by name. Only these: an environment is code.
       actors: implementations that trials can be started with, by name: a registered one, or "module:name". "remote" is
         always there, for programs that join, and "service", for those that are registered.
-      directory: of the dataset; None: nothing is recorded.
+      directory: of the dataset, in which all environments need the same spaces: run a service for each kind. None:
+        nothing is recorded.
       parallel: how many trials run at a time; others wait.
       is_here: whether everything runs in this program, for tests.
       hooks: of trials.

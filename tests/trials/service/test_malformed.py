@@ -15,8 +15,8 @@ import rlds_kit
 from rlds_kit.trials.client import ActorRequest, Client, StartTrial
 from rlds_kit.trials.wire.messages import Join
 from rlds_kit.trials.wire.reading import write
-from tests.trials.hosts.running import CORRIDOR, PENNIES
-from tests.trials.service.services import corridor, ended, serving, token
+from tests.trials.hosts.running import PENNIES
+from tests.trials.service.services import ended, serving, token
 
 VALID = (
     b'{"environment": "corridor", "actors": {"player": {"implementation": "right"}}, "seed": 3}',
@@ -75,11 +75,13 @@ def test_g26_malformed_messages_are_refused_and_other_trials_go_on(count: int, t
     digests = []
     for name in ("alone", "disturbed"):
         draw = random.Random(7)
-        environments = {"corridor": CORRIDOR, "long": long}
-        with serving(directory=tmp_path / name, join_seconds=600.0, environments=environments) as client:
+        with serving(directory=tmp_path / name, join_seconds=600.0, environments={"long": long}) as client:
             trial = client.start(beside)
             if name == "disturbed":
-                disturbed = client.start(corridor("remote", id="disturbed", answer_seconds=600))
+                actors = {"odd": ActorRequest(implementation="remote"), "even": random_actor}
+                disturbed = client.start(
+                    dataclasses.replace(beside, actors=actors, id="disturbed", answer_seconds=600.0)
+                )
                 assert _post(client, draw, count // 5) == {400}
                 assert _send(client, draw, count - count // 5, disturbed) == count - count // 5
                 assert "program" in ended(client, disturbed).reason
