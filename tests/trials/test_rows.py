@@ -8,7 +8,6 @@ from typing import Final
 HERE: Final = Path(__file__).parent
 ROWS: Final = {f"g{number}" for number in range(1, 32)}
 OPEN: Final = {
-    "g24": "a launcher with a status",
     "g27": "trials in the browser, from their setup on",
     "g28": "an example of each way of working with people",
     "g30": "a page for several seats",
