@@ -78,8 +78,8 @@ class TrialHost:
       start_seconds: for an implementation of actors to be imported, and for an actor to be made.
       sources: of actors that are elsewhere, by the name of their implementation.
       observer: gets what is measured.
-      backend: that starts the processes, as `RayCluster` of `rlds_kit.trials.ray` does on other machines; whoever made
-        it closes it. None: this machine.
+      backend: that starts the processes, as `RayCluster` of `rlds_kit.trials.ray` does on other machines; its creator
+        closes it. None: this machine.
 
     Raises:
       ValueError: both `is_here` and `backend`.
@@ -108,9 +108,7 @@ class TrialHost:
         self._pool = None if is_here else self._made_pool(starts)
         self._environments = Environments(self._pool, self._parallel if is_here else 2 * self._parallel)
         self._sources, self._observer = dict(sources or {}), observer or Unobserved()
-        self._actors = ActorPool(
-            is_here=is_here, start_seconds=start_seconds, backend=starts, make_room=self._make_room
-        )
+        self._actors = ActorPool(is_here=is_here, start_seconds=start_seconds, backend=starts, end_idle=self._end_idle)
         self._layer = None if self._directory is None else LayerFile(self._directory)
         self._places = asyncio.Semaphore(self._parallel)
         self._numbers = itertools.count()
@@ -123,14 +121,14 @@ class TrialHost:
         """Twice as many places as trials: an environment that is free need not be closed for one of another kind."""
         each = backend.environments_per_worker
         workers = max(1, 2 * self._parallel // each)
-        return WorkerPool(workers, environments_per_worker=each, backend=backend, make_room=self._make_room)
+        return WorkerPool(workers, environments_per_worker=each, backend=backend, end_idle=self._end_idle)
 
-    async def _make_room(self) -> None:
+    async def _end_idle(self) -> None:
         """Ends the processes of environments and actors that no trial has."""
-        await self._environments.make_room()
+        await self._environments.end_idle()
         if self._pool is not None:
-            await self._pool.make_room()
-        await self._actors.make_room()
+            await self._pool.end_idle()
+        await self._actors.end_idle()
 
     async def start(self, setup: TrialSetup) -> str:
         """Begins a trial, when there is a place for it.
