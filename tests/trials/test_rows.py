@@ -9,9 +9,7 @@ HERE: Final = Path(__file__).parent
 ROWS: Final = {f"g{number}" for number in range(1, 32)}
 OPEN: Final = {
     "g27": "trials in the browser, from their setup on",
-    "g28": "an example of each way of working with people",
     "g30": "a page for several seats",
-    "g31": "a share of trials with people",
 }
 
 
