@@ -87,15 +87,19 @@ class Client:
           *trials: their ids; none: all.
 
         Raises:
-          ServiceError: there is no such trial.
+          ServiceError: there is no such trial, or the connection is lost.
         """
-        with self._http.stream("GET", "/v1/watch", params={"trial": list(trials)}, timeout=None) as response:
-            if response.is_error:
-                response.read()
-                raise _error(response)
-            for line in response.iter_lines():
-                if line.startswith(_DATA):
-                    yield read(requests.TrialInfo, line.removeprefix(_DATA))
+        options: dict[str, Any] = {"params": {"trial": list(trials)}, "timeout": None}
+        try:
+            with self._http.stream("GET", "/v1/watch", **options) as response:
+                if response.is_error:
+                    response.read()
+                    raise _error(response)
+                for line in response.iter_lines():
+                    if line.startswith(_DATA):
+                        yield read(requests.TrialInfo, line.removeprefix(_DATA))
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
 
     def end(self, trial: str, reason: str = "it was ended", *, is_hard: bool = False) -> None:
         """Ends a trial after one more step, or at once.
@@ -202,10 +206,13 @@ class Client:
         try:
             response = self._http.request(method, path, **options)
         except httpx.HTTPError as error:
-            raise ServiceError(f"{self._url} cannot be reached: {type(error).__name__}: {error}") from error
+            raise self._unreachable(error) from error
         if response.is_error:
             raise _error(response)
         return read(answer, response.content)
+
+    def _unreachable(self, error: Exception) -> ServiceError:
+        return ServiceError(f"{self._url} cannot be reached: {type(error).__name__}: {error}")
 
     def __enter__(self) -> Self:
         return self
