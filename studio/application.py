@@ -41,7 +41,7 @@ from rlds_kit.studio.hosting import DatabaseHost
 from rlds_kit.studio.page_files import page_routes
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
-from rlds_kit.studio.rate_limit import RateLimiter
+from rlds_kit.base.rate_limit import RateLimiter
 from rlds_kit.studio.recordings import Recordings
 from rlds_kit.studio.recovery import recover
 from rlds_kit.studio.replay.drawing import Drawings

@@ -16,7 +16,7 @@ from rlds_kit.studio.api.guard import account_of, address_of
 from rlds_kit.studio.database import tokens
 from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.studio.rate_limit import RateLimiter
+from rlds_kit.base.rate_limit import RateLimiter
 
 with needs("studio"):
     from starlette.requests import Request

@@ -15,7 +15,7 @@ from rlds_kit.studio.api.answer import as_api_error, refusal
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.database.errors import NotFoundError
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.studio.rate_limit import RateLimiter
+from rlds_kit.base.rate_limit import RateLimiter
 from rlds_kit.studio.settings import Settings
 
 with needs("studio"):

@@ -16,7 +16,7 @@ from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.receiving import receive
 from rlds_kit.studio.play.to_browser import Error, dump
 from rlds_kit.studio.play.window import Window
-from rlds_kit.studio.rate_limit import Limit, RateLimiter
+from rlds_kit.base.rate_limit import Limit, RateLimiter
 
 with needs("studio"):
     from starlette.routing import WebSocketRoute

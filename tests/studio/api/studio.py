@@ -16,7 +16,7 @@ from rlds_kit.studio.database import studies, users
 from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.studies import Content, Study, StudyEnvironment
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.studio.rate_limit import Limit
+from rlds_kit.base.rate_limit import Limit
 from rlds_kit.studio.settings import Settings
 
 P = ParamSpec("P")
