@@ -31,7 +31,8 @@ def on(node: int, cpus: float = 0) -> Placement:
 def endless(environment: int, actor: int) -> TrialSetup:
     """A trial that goes on until something ends it."""
     player = dataclasses.replace(ENDLESS, placement=on(actor))
-    return dataclasses.replace(corridor(player, max_steps=1_000_000), placement=on(environment))
+    setup = corridor(player, max_steps=1_000_000, answer_seconds=300.0)  # Ray notices a cut sooner
+    return dataclasses.replace(setup, placement=on(environment))
 
 
 def fail(fault: str, host: str) -> None:

@@ -62,11 +62,16 @@ def hosts() -> Iterator[list[str]]:
 def _remove(names: list[str]) -> None:
     for name in names:
         with contextlib.suppress(OSError, subprocess.CalledProcessError):
-            found = subprocess.run(["ip", "netns", "pids", name], check=True, capture_output=True, text=True)
-            for each in found.stdout.split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(each), 9)
+            _kill(name)
             _ip("netns", "delete", name)
+
+
+def _kill(host: str) -> None:
+    """Kills all processes of a host."""
+    found = subprocess.run(["ip", "netns", "pids", host], check=True, capture_output=True, text=True)
+    for each in found.stdout.split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(each), 9)
 
 
 def _on(host: str, *command: str) -> list[str]:
@@ -91,7 +96,7 @@ def _cluster(hosts: list[str], env: dict[str, str], logs: Path) -> Iterator[None
             with log.open("wb") as output:
                 process = subprocess.Popen(_on(host, *command), env=env, stdout=output, stderr=subprocess.STDOUT)
             stack.callback(process.wait)
-            stack.callback(process.terminate)  # with --block it takes its node along
+            stack.callback(_kill, host)  # a node that is cut off does not end when it is to
             _wait_for(log, b"Ray runtime started")
         yield
 
