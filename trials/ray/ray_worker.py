@@ -151,7 +151,10 @@ class RayWorker:
             else:
                 done.set_exception(ProcessLostError(self._why(error)))
 
-        reference = getattr(self._handle, method).remote(*arguments)
+        try:
+            reference = getattr(self._handle, method).remote(*arguments)
+        except Exception as error:  # as when the cluster is gone
+            raise ProcessLostError(self._why(error)) from error
         reference.future().add_done_callback(partial(self._call_soon, arrived))
         return await done
 
@@ -160,7 +163,9 @@ class RayWorker:
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def _why(self, error: BaseException) -> str:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        cause = getattr(error, "cause", None)  # of an error in the actor, whose own text is a traceback
+        text = str(error) if cause is None else f"{type(cause).__name__}: {cause}"
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         known = [
             line for line in lines if not line.startswith(("class_name:", "actor_id:", "pid:", "namespace:", "ip:"))
         ]
