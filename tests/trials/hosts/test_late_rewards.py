@@ -63,7 +63,7 @@ def check(episode: Any, amended: Any, given: list[Any], wanted: dict[int, Given]
 @pytest.mark.parametrize(
     ("count", "trials", "hour"),
     [
-        pytest.param(600, 4, 300, marks=pytest.mark.thorough),
+        pytest.param(600, 4, 300, marks=pytest.mark.slow),
         pytest.param(100_000, 20, 18_000, marks=pytest.mark.slow, id="an hour of 5 steps a second"),
     ],
 )
