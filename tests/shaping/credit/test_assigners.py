@@ -129,7 +129,8 @@ def test_an_event_after_the_end_judges_the_last_steps() -> None:
     credit = UniformWindow(0.2, 0.6).credit(event, clock)
     assert credit.first == 2
     assert credit.weights == pytest.approx((0.25, 0.25, 0.25))
-    assert NextStep().credit(event, clock) == (4, (1.0,))
+    assert NextStep().credit(event, clock) == NextStep(lag=1).credit(event, clock) == (4, (1.0,))
+    assert NextStep(lag=2).credit(event, clock) == (3, (1.0,))
     assert UniformWindow(0.1, 0.2).credit(event, clock) == (0, ())
 
 
