@@ -1,5 +1,6 @@
 """Reward models are trained from preferences and from credit, and always to the same weights."""
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 import rlds_kit
+from rlds_kit.base import MissingExtraError
 from rlds_kit.logger import write_arrays
 from rlds_kit.shaping import preferences as pf
 from rlds_kit.shaping import rewards as rw
@@ -137,3 +139,9 @@ def test_errors_say_what_was_expected(
 ) -> None:
     with pytest.raises(error, match=message):
         make(dataset)
+
+
+def test_without_pytorch_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"torch is not installed: .*\[torch\]"):
+        rw.fit_credit(rw.Inputs(), np.zeros((3, 2), np.float32), np.zeros(3))
