@@ -6,7 +6,8 @@ the memory of the game. It gives feedback for 30 % of the actions, 0.2 to 0.6 se
 middle of the lane, for throwing there, and for letting the ball roll straight; -1 for anything else. It knows that such
 throws fell 8 of the 10 pins in two throws. After 6 games it stops, and a model of it gives feedback for 3 more games.
 
-Each seed is a few rows of a CSV file; what is there is not done again.
+Each seed is a few rows of a CSV file, which is written after each game. A seed whose rows are complete is not done
+again; one that was interrupted begins anew.
 
     python benchmarks/bowling.py --seeds 0 1 2 3 4 --out benchmarks/results/bowling.csv
 """
@@ -30,6 +31,8 @@ WINDOW: Final = (0.2, 0.6)
 TRAINED, TAKEN_OVER, TESTED, RANDOM = 6, 3, 5, 20
 COMPONENTS: Final = 48
 PATIENCE: Final = 5.0
+LAST: Final = "test after"
+"""The last phase of a seed."""
 
 
 class Game:
@@ -40,7 +43,7 @@ class Game:
         self._ale = ALEInterface()
         self._ale.setInt("random_seed", 0)
         self._ale.setFloat("repeat_action_probability", 0.0)
-        self._ale.loadROM(roms.get_rom_path("bowling"))
+        self._ale.loadROM(str(roms.get_rom_path("bowling")))
 
     def reset(self, seed: int) -> None:
         """Begins a game, after up to half a second."""
@@ -181,14 +184,16 @@ class Run:
         ]
 
 
-def run(seed: int) -> list[dict[str, Any]]:
-    """The rows of a seed."""
+def run(seed: int, out: Path, others: list[dict[str, Any]]) -> None:
+    """Adds the rows of a seed to a file, after each game or test."""
     one, rows = Run(seed), list[dict[str, Any]]()
 
     def add(phase: str, returns: list[float]) -> None:
-        for number, value in enumerate(returns):
+        for value in returns:
+            number = sum(row["phase"] == phase for row in rows)
             rows.append({"seed": seed, "phase": phase, "game": number, "return": value, "feedback": one.events})
         print(seed, phase, returns, one.events, flush=True)
+        write(out, others + rows)
 
     random = np.random.default_rng(seed)
     add("random", [play(one.game, 55_000 + n, lambda: int(random.integers(4))) for n in range(RANDOM // 5)])
@@ -198,8 +203,27 @@ def run(seed: int) -> list[dict[str, Any]]:
     one.model.learn(3000)
     for number in range(TAKEN_OVER):
         add("taken over", [one.train(TRAINED + number, is_watched=False)])
-    add("test after", one.test())
-    return rows
+    add(LAST, one.test())
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The rows of the seeds that are complete."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    complete = {row["seed"] for row in rows if row["phase"] == LAST}
+    return [row for row in rows if row["seed"] in complete]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Replaces the file."""
+    new = path.with_suffix(".new")
+    with new.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    new.replace(path)
 
 
 def main() -> None:
@@ -209,19 +233,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="CSV file")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    done = set[int]()
-    if given.out.exists():
-        with given.out.open(newline="") as file:
-            done = {int(row["seed"]) for row in csv.DictReader(file)}
     for seed in given.seeds:
-        if seed not in done:
-            rows = run(seed)
-            is_new = not given.out.exists()
-            with given.out.open("a", newline="") as file:
-                writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-                if is_new:
-                    writer.writeheader()
-                writer.writerows(rows)
+        rows = read(given.out)
+        if str(seed) not in {row["seed"] for row in rows}:
+            run(seed, given.out, rows)
 
 
 if __name__ == "__main__":
