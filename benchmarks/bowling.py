@@ -43,7 +43,7 @@ class Game:
         self._ale = ALEInterface()
         self._ale.setInt("random_seed", 0)
         self._ale.setFloat("repeat_action_probability", 0.0)
-        self._ale.loadROM(str(roms.get_rom_path("bowling")))
+        self._ale.loadROM(Path(str(roms.get_rom_path("bowling"))))
 
     def reset(self, seed: int) -> None:
         """Begins a game, after up to half a second."""
