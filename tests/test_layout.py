@@ -42,7 +42,8 @@ ROOM_LIBRARIES = {
 }
 # Modules that are loaded only where they are used may have a library of their own, whose classes they derive from.
 MODULE_LIBRARIES = {
-    f"rlds_kit.logger.{name}": {"pettingzoo"} for name in ("aec_logger", "parallel_logger", "pettingzoo_logger")
+    "rlds_kit.crowd.space_invaders.cooperative": {"pettingzoo"},
+    **{f"rlds_kit.logger.{name}": {"pettingzoo"} for name in ("aec_logger", "parallel_logger", "pettingzoo_logger")},
 }
 
 # The only modules of the core that may import a framework, and those inside functions: leaves of `loader`.
