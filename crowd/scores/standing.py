@@ -17,7 +17,7 @@ class Standing:
       best: of their episodes.
       rank: 1 is the highest total; equal totals have the same rank, and the next one counts all of them.
       of: how many people there are, they too.
-      percentile: how many per cent of the others are below, of equal ones half; 100 where there is nobody else.
+      percentile: how many per cent of the others are below, of equal ones half; 100 where there are no others.
       histogram: how many people have a total in each of 10 equal parts from the lowest to the highest.
       bin: number of the part in which they are, from 0.
     """

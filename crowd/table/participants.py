@@ -1,4 +1,4 @@
-"""Participants by keyed hash: the same person has the same id in a dataset, and without the key it cannot be traced back."""
+"""Participants by keyed hash: one id for the same person, which cannot be traced back without the key."""
 
 import hashlib
 
