@@ -90,10 +90,10 @@ class WordReasoner:
 
 
 def _answers(context: str) -> str:
-    """The text without its questions. A pattern would take the square of the time for a text of "Question:" alone.
+    r"""The text without its questions. A pattern would take the square of the time for a text of "Question:" alone.
 
     >>> _answers("Question: Who? Answer: A ghost. Question: Why?")
-    '\\n\\n A ghost. Question: Why?'
+    '\n\n A ghost. Question: Why?'
     """
     parts, at = [], 0
     while (question := context.find(_QUESTION, at)) >= 0 and (answer := context.find(_ANSWER, question)) >= 0:
