@@ -11,7 +11,7 @@ from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
 from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
 from rlds_kit.shaping.manuals.reading import read_manual
 from rlds_kit.shaping.manuals.reasoning import Verdict
-from rlds_kit.shaping.manuals.table import VERDICTS, InteractionTable
+from rlds_kit.shaping.manuals.table import VERDICTS, InteractionTable, TableError
 from rlds_kit.shaping.objects.contacts import Mode
 from rlds_kit.shaping.objects.ocatari_objects import OCAtariObjects
 
@@ -49,6 +49,7 @@ def read(game: str, file: Path | None, licence: str, out: Path | None) -> None:
     text = shipped_manual(game) if file is None else Manual.from_file(file, game=game, licence=licence)
     table = read_manual(text)
     if out is not None:
+        _require_unreviewed(out)
         table.save(out)
     _print(table)
 
@@ -101,6 +102,14 @@ def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> N
         rewards = ContactRewards(loaded, extractor, mode=cast("Mode", mode), margin=margin)
         count = annotate_manual_rewards(rlds_kit.open(dataset), rewards, layer=layer)
     click.echo(f"Annotated {count} episodes in the layer {layer}.", err=True)
+
+
+def _require_unreviewed(path: Path) -> None:
+    """A review is not lost because a manual is read again."""
+    found = InteractionTable.load(path).interactions if path.exists() else ()
+    people = ", ".join(sorted({each.overridden_by for each in found if each.override}))
+    if people:
+        raise TableError(f"{path}: expected a new file, got one with overrides by {people}; give --out another name")
 
 
 def _print(table: InteractionTable, *, context: bool = False) -> None:

@@ -15,7 +15,7 @@ class Credit(NamedTuple):
     Attributes:
       first: the first step with credit; 0 if there is none.
       weights: of this step and the following ones, each in [0, 1]; their sum is 1, or less if a part of the credit is
-        for the time before the episode.
+        for the time before the episode or after it.
     """
 
     first: int

@@ -3,8 +3,9 @@
 The delay from the moment that a person judges to the event has a density f. A step that was shown from b to e gets, for
 an event at time t, the probability that the judged moment is within the step: the integral of f from t - e to t - b
 (Knox and Stone, 2009). Times are played times, so a pause does not count. The weights are differences of the
-distribution function F at the bounds of the steps; so they sum to F(t - begin of the episode), and to exactly 1 up to
-rounding where the density is 0 beyond that.
+distribution function F at the bounds of the steps; so during the episode they sum to F(t - begin of the episode), and
+to exactly 1 up to rounding where the density is 0 beyond that. After the episode the part for the time since its end is
+missing, too: an event that comes later than the longest delay gets nothing.
 """
 
 import functools
@@ -150,8 +151,14 @@ class EmpiricalHistogram(DelayAssigner):
     counts: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        for name in ("edges", "counts"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         are_increasing = all(low < high for low, high in itertools.pairwise(self.edges))
-        if len(self.edges) != len(self.counts) + 1 or not are_increasing or not 0 <= self.edges[0] <= self.edges[-1]:
+        if (
+            len(self.edges) != len(self.counts) + 1
+            or not are_increasing
+            or not 0 <= self.edges[0] <= self.edges[-1] < math.inf
+        ):
             raise ValueError(f"edges: expected {len(self.counts) + 1} increasing ones from 0 on, got {self.edges}")
         if not all(0 <= each < math.inf for each in self.counts) or not sum(self.counts) > 0:
             raise ValueError(f"counts: expected numbers from 0 on, and one above, got {self.counts}")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rlds_kit.base.arguments import integer
 from rlds_kit.shaping.credit.assigner import Credit
 from rlds_kit.shaping.feedback.event import FeedbackEvent
 from rlds_kit.shaping.feedback.step_clock import StepClock
@@ -19,6 +20,7 @@ class NextStep:
       lag: 0: the step that is shown; 1: the one before it.
 
     Raises:
+      TypeError: the lag is no integer.
       ValueError: the lag is negative.
     """
 
@@ -28,7 +30,7 @@ class NextStep:
     lag: int = 0
 
     def __post_init__(self) -> None:
-        if self.lag < 0:
+        if integer("lag", self.lag) < 0:
             raise ValueError(f"lag: expected 0 or more steps before the one that is shown, got {self.lag}")
 
     def credit(self, event: FeedbackEvent, clock: StepClock) -> Credit:

@@ -1,6 +1,6 @@
 """Contacts between the player and objects: bounding boxes that overlap (section 4.4 of "Read and Reap the Rewards").
 
-Boxes are compared after every emulated frame. Once for four frames, as agents see them, 55 % of the contacts of
+Boxes are compared after every emulated frame. Once for four frames, as agents see them, half of the contacts of
 Breakout's ball and paddle are missed: the ball has left before the fourth frame.
 """
 

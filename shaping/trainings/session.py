@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import gymnasium
 
+from rlds_kit.base.arguments import integer
 from rlds_kit.shaping.feedback.event import Device, FeedbackEvent
 from rlds_kit.shaping.feedback.step_clock import Mark, MarkKind
 from rlds_kit.shaping.learners.tamer import Tamer
@@ -192,9 +193,10 @@ class TrainingSession:
         """Changes how long steps are shown; recorded with each step.
 
         Raises:
+          TypeError: the time is no integer.
           ValueError: the time is negative.
         """
-        if step_ms < 0:
+        if integer("step_ms", step_ms) < 0:
             raise ValueError(f"step_ms: expected 0 or more milliseconds, got {step_ms}")
         self.step_ms = step_ms
         self._due_ns = min(self._due_ns, now_ns + step_ms * MILLISECOND)

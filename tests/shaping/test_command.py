@@ -40,6 +40,20 @@ def test_an_own_manual_is_text(tmp_path: Path) -> None:
     assert "[bold red]Return[/] the ball to win." in run("show", table, "--context").output
 
 
+def test_a_review_is_not_overwritten(tmp_path: Path) -> None:
+    """Nor a file that is no table."""
+    path, other = tmp_path / "skiing.json", tmp_path / "thesis.txt"
+    other.write_text("my thesis", "utf-8")
+    for _ in range(2):
+        assert run("read", "Skiing", "--out", path).exit_code == 0
+    run("override", path, "Mogul", "yes", "--by", "anna")
+    for each, message in ((path, "with overrides by anna"), (other, "expected a table of interactions")):
+        before = each.read_bytes()
+        refused = run("read", "Skiing", "--out", each)
+        assert (refused.exit_code, message in refused.output) == (1, True), refused.output
+        assert each.read_bytes() == before
+
+
 def test_a_table_cannot_hide_what_it_means(tmp_path: Path) -> None:
     """Sequences that move the cursor or erase a line of the terminal are shown and not obeyed."""
     path = tmp_path / "skiing.json"

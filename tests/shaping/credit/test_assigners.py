@@ -166,3 +166,21 @@ def test_parameters_that_cannot_be_are_errors(make: object, message: str) -> Non
     assert callable(make)
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_parameters_that_are_none_are_errors() -> None:
+    """Half a step of lag, a delay without an end; lists are taken as tuples."""
+    with pytest.raises(TypeError, match="lag to be an integer"):
+        NextStep(lag=0.5)  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(ValueError, match="edges: expected 2 increasing ones"):
+        EmpiricalHistogram((0.2, float("inf")), (1,))
+    listed = EmpiricalHistogram([0.2, 0.4], [1])  # type: ignore[arg-type]  # what is tested
+    assert hash(listed) == hash(EmpiricalHistogram((0.2, 0.4), (1,)))
+
+
+def test_what_comes_long_after_the_end_is_about_no_step() -> None:
+    """The part of the credit for the time since the end is missing."""
+    stream = FeedbackStream([], regular_clock(2, step_ms=1000))
+    late = [stream.add(press(number, time)) for number, time in enumerate((2300, 9000))]
+    found = [UniformWindow(0.2, 0.6).credit(each, stream.clock) for each in late if each is not None]
+    assert [sum(each.weights) for each in found] == pytest.approx([0.75, 0.0])

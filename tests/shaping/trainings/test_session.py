@@ -72,6 +72,12 @@ def test_t5_the_speed_may_be_changed_and_is_recorded_with_each_step(tmp_path: Pa
     assert episode["step_ms"][:-1].tolist() == [151, 151, 151, 50, 50, 50]
 
 
+def test_t5_a_speed_is_a_whole_number_of_milliseconds() -> None:
+    """NaN would be full speed."""
+    with pytest.raises(TypeError, match="step_ms to be an integer, got nan"):
+        _tetris().set_speed(float("nan"), 0)  # type: ignore[arg-type]  # what is tested
+
+
 def test_t5_a_person_may_stop_and_go_on() -> None:
     """The time of the pause is no time of the game; presses in it count for nothing."""
     session = _car()
