@@ -15,7 +15,6 @@ OPEN: Final = {
     "g24": "a launcher with a status",
     "g25": "metrics",
     "g26": "REST and OpenAPI for trials",
-    "g27": "trials in the browser, from their setup on",
     "g28": "an example of each way of working with people",
     "g31": "a share of trials with people",
 }
