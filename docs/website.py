@@ -39,6 +39,7 @@ ROOMS: Final = (
     "rlds_kit.layers",
     "rlds_kit.riegeli",
     "rlds_kit.trials",
+    "rlds_kit.trials.ray",
     "rlds_kit.lint",
     "rlds_kit.base",
     "rlds_kit.dataset",
@@ -48,7 +49,7 @@ ROOMS: Final = (
     "rlds_kit.storage",
 )
 """Modules in the reference. Those below the following ones are added if they have an `__all__`."""
-TREES: Final = ("rlds_kit.convert", "rlds_kit.tools", "rlds_kit.compat")
+TREES: Final = ("rlds_kit.crowd", "rlds_kit.shaping", "rlds_kit.convert", "rlds_kit.tools", "rlds_kit.compat")
 
 SUMMARY: Final = """\
     options:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.base.rate_limit import RateLimiter
 from rlds_kit.studio.accounts.anonymous import PURPOSE
 from rlds_kit.studio.accounts.secret import derived, secret_of
 from rlds_kit.studio.accounts.signing import Signer
@@ -45,7 +46,6 @@ from rlds_kit.studio.lobby.socket import ROUTE as lobby_route  # noqa: N811  as 
 from rlds_kit.studio.page_files import page_routes
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
-from rlds_kit.studio.rate_limit import RateLimiter
 from rlds_kit.studio.recordings import Recordings
 from rlds_kit.studio.recovery import recover
 from rlds_kit.studio.replay.drawing import Drawings

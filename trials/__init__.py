@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from rlds_kit.trials.environments.actor_class import ActorClass
     from rlds_kit.trials.environments.playable import EnvironmentSpec
     from rlds_kit.trials.hosts.finished_trial import FinishedTrial, TrialRefusedError, TrialState
+    from rlds_kit.trials.hosts.people_share import PeopleShare
     from rlds_kit.trials.hosts.run_trials import run_trials, run_trials_async
     from rlds_kit.trials.hosts.trial_host import TrialHost
     from rlds_kit.trials.hosts.trial_setup import ActorConfig, TrialSetup
+    from rlds_kit.trials.workers.backend import Processes, WorkerBackend
+    from rlds_kit.trials.workers.placement import Placement
 
 _LATER: Final = {
     "actors.actor_pool": ("ActorError",),
@@ -28,9 +31,12 @@ _LATER: Final = {
     "environments.actor_class": ("ActorClass",),
     "environments.playable": ("EnvironmentSpec",),
     "hosts.finished_trial": ("FinishedTrial", "TrialRefusedError", "TrialState"),
+    "hosts.people_share": ("PeopleShare",),
     "hosts.run_trials": ("run_trials", "run_trials_async"),
     "hosts.trial_host": ("TrialHost",),
     "hosts.trial_setup": ("ActorConfig", "TrialSetup"),
+    "workers.backend": ("Processes", "WorkerBackend"),
+    "workers.placement": ("Placement",),
 }
 """Names that need environments and the logger; whoever uses the engine alone does not load these."""
 __getattr__ = lazy_names(__name__, {name: f"{__name__}.{module}" for module, names in _LATER.items() for name in names})
@@ -50,7 +56,10 @@ __all__ = [
     "FinishedTrial",
     "Judgement",
     "Pace",
+    "PeopleShare",
     "Phase",
+    "Placement",
+    "Processes",
     "Reply",
     "SeatConfig",
     "Status",
@@ -62,6 +71,7 @@ __all__ = [
     "TrialSetup",
     "TrialState",
     "Turn",
+    "WorkerBackend",
     "events",
     "from_keys_to_action",
     "from_meanings",
