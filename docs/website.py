@@ -17,7 +17,7 @@ from typing import Final
 
 from rlds_kit.install import REPOSITORY
 from rlds_kit.lint import RULES
-from rlds_kit.lint.page import page
+from rlds_kit.lint.catalogue import page
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
