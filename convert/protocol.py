@@ -1,4 +1,4 @@
-"""The interface of foreign formats: readers and writers of episodes, and the capabilities of a format."""
+"""The interface of foreign formats: readers and writers of episodes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,31 +58,6 @@ class Loss:
     field: str
     reason: str
     values: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """The values that a format can store besides observations, actions and rewards.
-
-    Attributes:
-      missing_final_observation: episodes without the observation after the last action.
-      gaps: steps that were left out in the middle.
-      other_fields: fields of steps of any name.
-      changing_fields: fields that come and go, or change in shape or type.
-      discount: other discounts than 0 on a terminal step and 1 elsewhere.
-      end: how an episode ended, where the environment did not end it.
-      episode_metadata: anything that can be recorded, rather than flat numbers and text.
-      seeds: of resets, and their options.
-    """
-
-    missing_final_observation: bool
-    gaps: bool
-    other_fields: bool
-    changing_fields: bool
-    discount: bool
-    end: bool
-    episode_metadata: bool
-    seeds: bool
 
 
 class Reader(Protocol):
@@ -191,7 +166,6 @@ class Format:
       summary: what it is.
       recognises: whether a path has this format.
       open: reads what is at a path.
-      capabilities: the values that it can store.
       create: makes a writer for a source; None if the format is only read.
       join: moves what several writers made, each of them of episodes in their order, into a directory that is there;
         None where one writer has to make the whole.
@@ -201,6 +175,5 @@ class Format:
     summary: str
     recognises: Callable[[Path], bool]
     open: Callable[[Path], Reader]
-    capabilities: Capabilities
     create: Callable[[Target, Reader], Writer] | None = None
     join: Callable[[Sequence[Path], Path], None] | None = None

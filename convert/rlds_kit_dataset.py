@@ -10,7 +10,7 @@ import numpy as np
 from rlds_kit.base.origin import SOURCE, lossy_of
 from rlds_kit.base.step import ACTED_FIELDS, DECLARED_FIELDS, INFO, OBSERVATION, EpisodeEnd
 from rlds_kit.convert.episode_content import same
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss, Reader, Row, Target
+from rlds_kit.convert.protocol import ForeignEpisode, Format, Loss, Reader, Row, Target
 from rlds_kit.convert.rows import Rows, RowSequence
 from rlds_kit.dataset.dataset import open_dataset
 from rlds_kit.episode.episode import Episode
@@ -214,16 +214,6 @@ FORMAT: Final = Format(
     summary="a dataset of rlds_kit",
     recognises=directories.is_dataset,
     open=DatasetReader,
-    capabilities=Capabilities(
-        missing_final_observation=True,
-        gaps=True,
-        other_fields=True,
-        changing_fields=True,
-        discount=True,
-        end=True,
-        episode_metadata=True,
-        seeds=True,
-    ),
     create=DatasetWriter,
     join=join,
 )

@@ -17,7 +17,7 @@ from rlds_kit.convert.crowdplay.trajectories import (
     Trajectory,
     read_episodes,
 )
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Format, Loss
 
 ACTIONS: Final = 18
 """Number of actions in ALE's full set."""
@@ -178,14 +178,4 @@ FORMAT: Final = Format(
     summary=f"the CrowdPlay Atari dataset, with {DATABASE}",
     recognises=_recognises,
     open=CrowdPlayReader,
-    capabilities=Capabilities(
-        missing_final_observation=True,
-        gaps=False,
-        other_fields=True,
-        changing_fields=True,
-        discount=False,
-        end=True,
-        episode_metadata=True,
-        seeds=False,
-    ),
 )

@@ -10,7 +10,7 @@ from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.base.step import ACTED_FIELDS, FLAGS, RECORDED, EpisodeEnd
 from rlds_kit.convert import images
 from rlds_kit.convert.last_steps import OBSERVATION_VALID, Flags, LastSteps, acted_fields, ending, read_flags
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
 from rlds_kit.convert.tfds.columns import Column, count_of_numbers, last_value, step_column, stored_strings
 from rlds_kit.convert.tfds.directory import INFO, TfdsDirectory, is_tfds_directory, open_directory
@@ -204,14 +204,4 @@ FORMAT: Final = Format(
     summary="a dataset of episodes that TFDS has prepared, with features.json",
     recognises=_recognises,
     open=_open,
-    capabilities=Capabilities(
-        missing_final_observation=False,
-        gaps=False,
-        other_fields=True,
-        changing_fields=False,
-        discount=True,
-        end=False,
-        episode_metadata=True,
-        seeds=False,
-    ),
 )
