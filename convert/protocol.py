@@ -104,6 +104,10 @@ class PartReader(Reader, Protocol):
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
         """The episodes from one number up to and without another, in order; afterwards `losses` are theirs."""
 
+    def __iter__(self) -> Iterator[ForeignEpisode]:
+        """The episodes, in order."""
+        return self.read(0, len(self))
+
 
 @runtime_checkable
 class Sharing(Protocol):
