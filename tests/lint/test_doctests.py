@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-MODULES = ["bounded", "catalogue", "dynamics", "nests", "page", "report", "time_limit"]
+MODULES = ["bounded", "catalogue", "dynamics", "nests", "report", "time_limit"]
 
 
 @pytest.mark.parametrize("name", MODULES)
