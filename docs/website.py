@@ -71,6 +71,8 @@ def public_names(module: str) -> list[str]:
                 names += [ast.literal_eval(each) for each in items]
             case ast.AugAssign(target=ast.Name(id="__all__"), value=ast.List(elts=items)):
                 names += [ast.literal_eval(each) for each in items]
+            case ast.AugAssign(target=ast.Name(id="__all__"), value=ast.Attribute(ast.Name(below), "__all__")):
+                names += public_names(f"{module}.{below}")
     return sorted(set(names), key=lambda name: (name.casefold(), name))
 
 

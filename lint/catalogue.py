@@ -8,7 +8,7 @@ from typing import Final
 from rlds_kit.lint import rules
 from rlds_kit.lint.rule import DECLARED, Rule
 
-for _module in pkgutil.iter_modules(rules.__path__):  # every module there declares one
+for _module in pkgutil.iter_modules(rules.__path__):  # which declare them
     importlib.import_module(f"{rules.__name__}.{_module.name}")
 RULES: Final[dict[str, Rule]] = dict(sorted(DECLARED.items()))
 """The rules by id, in the order of ids."""

@@ -1,7 +1,8 @@
 """A rule: a permanent id, the severity of its findings, and a check that gets the episodes one by one."""
 
 import enum
-import sys
+import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -124,7 +125,7 @@ DECLARED: Final[dict[str, Rule]] = {}
 
 
 def rule(identifier: str, severity: Severity, *, across: bool = False) -> Callable[[type[Check]], type[Check]]:
-    """Declares a class as the check of a rule. The docstring of its module describes it: a title and three paragraphs.
+    """Declares a class as the check of a rule, with its name. Its docstring describes it: a title and three paragraphs.
 
     Args:
       identifier: "RK" and three digits.
@@ -133,8 +134,8 @@ def rule(identifier: str, severity: Severity, *, across: bool = False) -> Callab
     """
 
     def declare(check: type[Check]) -> type[Check]:
-        title, _, text = (sys.modules[check.__module__].__doc__ or "").strip().partition("\n\n")
-        name = check.__module__.rpartition(".")[2].replace("_", "-")
+        title, _, text = inspect.cleandoc(check.__doc__ or "").partition("\n\n")
+        name = re.sub("(?<!^)(?=[A-Z])", "-", check.__name__).lower()
         DECLARED[identifier] = Rule(identifier, name, title.removesuffix("."), severity, text, check, across)
         return check
 

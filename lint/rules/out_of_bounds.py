@@ -1,4 +1,4 @@
-"""The base of checks that compare values with the bounds of their spec."""
+"""Values outside the bounds that their spec declares."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -6,8 +6,9 @@ from typing import Final
 import numpy as np
 
 from rlds_kit import spec as specs
+from rlds_kit.base.step import ACTION, DISCOUNT, OBSERVATION, REWARD
 from rlds_kit.lint.leaf import Leaf
-from rlds_kit.lint.rule import Check, Hit, Stretch
+from rlds_kit.lint.rule import Check, Hit, Severity, Stretch, rule
 from rlds_kit.lint.subject import Subject
 from rlds_kit.storage.leaf import escape
 
@@ -96,3 +97,57 @@ def _text(bound: np.ndarray | None) -> str:
     if bound is None:
         return "any"
     return f"{np.min(bound):g}" if np.min(bound) == np.max(bound) else f"({np.min(bound):g} ... {np.max(bound):g})"
+
+
+@rule("RK306", Severity.ERROR)
+class ObservationOutOfBounds(BoundsCheck):
+    """An observation is outside the bounds of its spec.
+
+    An element is below the minimum or above the maximum that the dataset itself declares for it. Floats may be off by
+    one millionth, which is what rounding does.
+
+    Training code scales by the declared bounds, and a value outside leaves the range that a network or a discretisation
+    expects. Either the value is wrong or the space is; rlds_kit refuses such a step when it is recorded, but other
+    writers do not check.
+
+    Fix the space of the environment if it is too narrow, else find out where the value comes from.
+    """
+
+    reads = (OBSERVATION,)
+
+
+@rule("RK307", Severity.WARNING)
+class ActionOutOfBounds(BoundsCheck):
+    """An action is outside the bounds of its spec.
+
+    An element is below the minimum or above the maximum that the dataset itself declares for it.
+
+    What the agent did is data, so rlds_kit records such an action and warns once. Many policies are Gaussian and rely
+    on the environment to clip; then the recorded action is not the one that was carried out, and an importance ratio or
+    a cloned policy is off. That is why this is a warning.
+
+    Record the action that was carried out, too, for instance as a field that `step_fn` makes, or clip before acting.
+    """
+
+    reads = (ACTION,)
+
+
+@rule("RK308", Severity.ERROR)
+class RewardOutOfBounds(BoundsCheck):
+    """A reward or a discount is outside its bounds.
+
+    A reward is below the minimum or above the maximum that the dataset declares, or a discount is below 0 or above 1.
+
+    Value functions are bounded by the bounds of rewards (categorical ones, as in C51, need them), and a discount above
+    1 makes returns grow without end. Either the number is wrong or the spec is.
+
+    Fix the spec if it is too narrow, else find out where the number comes from: rewards are often scaled or summed over
+    skipped frames after the spec was made.
+    """
+
+    reads = (REWARD, DISCOUNT)
+
+    def begin(self, subject: Subject) -> Iterable[Hit]:
+        """Gathers the bounds; discounts have some whether or not the spec states so."""
+        yield from super().begin(subject)
+        self._bounds.setdefault(DISCOUNT, (np.zeros(()), np.ones(())))

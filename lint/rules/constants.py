@@ -1,21 +1,11 @@
-"""An observation or action never changes.
-
-A leaf of the observations or actions has the same value in every row of the dataset: in 100 rows at least, and more
-than one episode.
-
-A camera that was covered, a sensor that was not connected, a controller that was never switched on: they are seen
-only on inspection. A network cannot learn from a constant, and a normalisation divides by its deviation of
-zero.
-
-Leave the leaf out (`Dataset.select`), or find out why it stands still. In some tasks a part of the state is fixed.
-"""
+"""Fields that do not vary."""
 
 from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
 
-from rlds_kit.base.step import ACTION, OBSERVATION
+from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
 from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.rule import Check, Hit, Severity, Stretch, rule
 from rlds_kit.lint.subject import Subject, SubjectEpisode
@@ -25,7 +15,16 @@ FEWEST_ROWS: Final = 100
 
 @rule("RK303", Severity.WARNING)
 class ConstantField(Check):
-    """Remembers the first value of each leaf; a leaf that has changed once is ignored."""
+    """An observation or action never changes.
+
+    A leaf of the observations or actions has the same value in every row of the dataset: in 100 rows at least, and more
+    than one episode.
+
+    A camera that was covered, a sensor that was not connected, a controller that was never switched on: they are seen
+    only on inspection. A network cannot learn from a constant, and a normalisation divides by its deviation of zero.
+
+    Leave the leaf out (`Dataset.select`), or find out why it stands still. In some tasks a part of the state is fixed.
+    """
 
     reads: tuple[str, ...] = (OBSERVATION, ACTION)
 
@@ -66,3 +65,19 @@ class ConstantField(Check):
 
 def _bytes(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values).reshape(len(values), -1).view(np.uint8)
+
+
+@rule("RK304", Severity.INFO)
+class ConstantReward(ConstantField):
+    """The reward is the same for every action.
+
+    Every reward of the dataset is equal, over 100 actions at least and more than one episode.
+
+    Nothing can be learned from such a reward but to live longer or shorter. In some tasks that is the task (CartPole
+    pays 1 for every step), and in sparse ones it may be that no episode has succeeded; it is also the reward that was
+    not connected, or was lost in a conversion. So this is for information.
+
+    If the task has other rewards, record again; if the dataset holds no success, say so in its description.
+    """
+
+    reads = (REWARD,)
