@@ -13,7 +13,7 @@ from rlds_kit.tools.edit.delete import delete
 from rlds_kit.tools.edit.expression import parse
 from rlds_kit.tools.edit.filter import filter  # noqa: A004  the command's own name
 from rlds_kit.tools.edit.merge import merge
-from rlds_kit.tools.edit.report import Report
+from rlds_kit.tools.edit.new_dataset import Report
 from rlds_kit.tools.edit.split import split
 from rlds_kit.tools.edit.trim import trim
 

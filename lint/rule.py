@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rlds_kit.base.step import ACTION, DISCOUNT, OBSERVATION, REWARD
-from rlds_kit.lint.leaf import Leaf
-from rlds_kit.lint.subject import Subject, SubjectEpisode
+from rlds_kit.lint.subject import Leaf, Subject, SubjectEpisode
 
 LEARNED_FROM = (OBSERVATION, ACTION, REWARD, DISCOUNT)
 """Fields that training code reads."""

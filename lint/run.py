@@ -14,11 +14,10 @@ from rlds_kit.dataset.dataset import Dataset, open_dataset
 from rlds_kit.dataset.location import open_location
 from rlds_kit.lint.catalogue import UNREADABLE, chosen
 from rlds_kit.lint.foreign_subject import ForeignSubject
-from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.own_subject import OwnSubject
 from rlds_kit.lint.report import Findings, Report
 from rlds_kit.lint.rule import Check, Hit, Rule, Stretch
-from rlds_kit.lint.subject import Subject, SubjectEpisode
+from rlds_kit.lint.subject import Leaf, Subject, SubjectEpisode
 from rlds_kit.riegeli import RiegeliError
 from rlds_kit.storage.directory import is_dataset
 

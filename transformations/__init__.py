@@ -36,8 +36,7 @@ from rlds_kit.transformations.split import split
 from rlds_kit.transformations.step_map import apply_nested_steps, map_nested_steps, map_steps
 from rlds_kit.transformations.sums import sum_dataset, sum_nested_steps
 from rlds_kit.transformations.transitions import transitions
-from rlds_kit.transformations.truncate import truncate
-from rlds_kit.transformations.truncate_after import truncate_after_condition
+from rlds_kit.transformations.truncate import truncate, truncate_after_condition
 from rlds_kit.transformations.windows import chunks, windows
 
 __all__ = [

@@ -7,8 +7,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeAlias
 import tensorflow as tf
 
 from rlds_kit.base.rlds_types import IS_LAST, STEPS
-from rlds_kit.transformations.field_paths import leaves
-from rlds_kit.transformations.fields import SAME_ROWS
+from rlds_kit.transformations.fields import SAME_ROWS, leaves
 
 Dense: TypeAlias = dict[str, Any]
 """The steps of one episode as a dict, nested or not, of tensors `[T, ...]`."""

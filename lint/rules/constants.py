@@ -6,9 +6,8 @@ from typing import Final
 import numpy as np
 
 from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
-from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.rule import Check, Hit, Severity, Stretch, rule
-from rlds_kit.lint.subject import Subject, SubjectEpisode
+from rlds_kit.lint.subject import Leaf, Subject, SubjectEpisode
 
 FEWEST_ROWS: Final = 100
 

@@ -8,9 +8,8 @@ import numpy as np
 import xxhash
 
 from rlds_kit.base.step import ACTION, REWARD
-from rlds_kit.lint.leaf import content
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
-from rlds_kit.lint.subject import Subject, SubjectEpisode
+from rlds_kit.lint.subject import Subject, SubjectEpisode, content
 
 SHORTEST: Final = 8
 """Actions; two shorter episodes may well be equal by chance."""

@@ -6,9 +6,8 @@ from typing import Final
 import numpy as np
 
 from rlds_kit.lint.jpeg_grid import has_traces
-from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.rule import Check, Hit, Severity, rule
-from rlds_kit.lint.subject import Subject, SubjectEpisode, is_observation
+from rlds_kit.lint.subject import Leaf, Subject, SubjectEpisode, is_observation
 
 
 @rule("RK401", Severity.WARNING)

@@ -7,9 +7,8 @@ import numpy as np
 
 from rlds_kit import spec as specs
 from rlds_kit.base.step import ACTION, DISCOUNT, OBSERVATION, REWARD
-from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.rule import Check, Hit, Severity, Stretch, rule
-from rlds_kit.lint.subject import Subject
+from rlds_kit.lint.subject import Leaf, Subject
 from rlds_kit.storage.leaf import escape
 
 TOLERANCE: Final = 1e-6

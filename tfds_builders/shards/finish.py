@@ -17,8 +17,8 @@ from rlds_kit.tfds_builders.shards.finished_shard import info_path, remove_tempo
 from rlds_kit.tfds_builders.shards.plan import SPLIT
 from rlds_kit.tfds_builders.shards.source_shards import SourceShards
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
-from rlds_kit.tfds_builders.shards.tfds_values import features_of
 from rlds_kit.tfds_builders.shards.work import check
+from rlds_kit.tfds_builders.shards.examples import features_of
 from rlds_kit.tools.upkeep.closing import note_closed
 from rlds_kit.tools.upkeep.description_copy import copy_description
 

@@ -16,9 +16,7 @@ from rlds_kit.spec import value
 from rlds_kit.storage import restore
 from rlds_kit.storage.episode_records import end_of, start_of
 from rlds_kit.tools.edit.expression import Condition, parse
-from rlds_kit.tools.edit.new_dataset import new_dataset
-from rlds_kit.tools.edit.report import Report
-from rlds_kit.tools.edit.unique import unique
+from rlds_kit.tools.edit.new_dataset import Report, new_dataset, unique
 from rlds_kit.tools.upkeep.episode_blocks import columns_of
 from rlds_kit.tools.upkeep.lineage import lineage
 from rlds_kit.tools.upkeep.source import SourceEpisode, read_source
