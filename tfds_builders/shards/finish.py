@@ -13,12 +13,12 @@ from rlds_kit.storage import directory as directories
 from rlds_kit.storage.manifest import PATTERN as MANIFESTS
 from rlds_kit.storage.whole_directory import put
 from rlds_kit.tfds_builders.shards.errors import BuildError
+from rlds_kit.tfds_builders.shards.examples import features_of
 from rlds_kit.tfds_builders.shards.finished_shard import info_path, remove_temporary
 from rlds_kit.tfds_builders.shards.plan import SPLIT
 from rlds_kit.tfds_builders.shards.source_shards import SourceShards
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
 from rlds_kit.tfds_builders.shards.work import check
-from rlds_kit.tfds_builders.shards.examples import features_of
 from rlds_kit.tools.upkeep.closing import note_closed
 from rlds_kit.tools.upkeep.description_copy import copy_description
 
