@@ -81,7 +81,7 @@ class Checkout:
           RuntimeError: it failed; the message has the end of its errors.
         """
         words = [str(each) for each in (self.python, *command)]
-        env = {**os.environ, "PYTHONPATH": str(self.root)}
+        env = {**os.environ, "PYTHONPATH": str(self.root)}  # and the folder, where a server of processes imports
         done = subprocess.run(
             words, capture_output=True, text=True, env=env, cwd=self.root, check=False
         )  # a child's too
