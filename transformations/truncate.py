@@ -9,8 +9,7 @@ from rlds_kit.base import rlds_types
 from rlds_kit.base.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL
 from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
-from rlds_kit.transformations.fields import count_rows, count_steps, require_fields, require_when_run
-from rlds_kit.transformations.gather_rows import zero_unless
+from rlds_kit.transformations.fields import count_rows, count_steps, require_fields, require_when_run, zero_unless
 
 Condition = Callable[[Dense], tf.Tensor] | str
 """Whether each step meets it, `[T]` bool, computed from dense steps; or the name of a bool field."""
