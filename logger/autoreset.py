@@ -57,6 +57,8 @@ def flags_of(name: str, batch: Any, num_envs: int) -> np.ndarray:  # of any type
     >>> flags_of("terminated", np.array([[1.0], [0.0]]), 2)
     array([ True, False])
     """
+    if type(batch) is np.ndarray and batch.dtype == np.bool_ and batch.shape == (num_envs,):
+        return batch
     found = np.asarray(as_array(batch))
     is_right = found.shape in ((num_envs,), (num_envs, 1)) and found.dtype.kind in "biuf"
     if not is_right or (found.dtype != np.bool_ and not np.isin(found, (0, 1)).all()):
@@ -98,7 +100,7 @@ class Autoresets:
     def step(self) -> None:
         """Counts the next step."""
         self.counters.step(~self.due)
-        for index in np.flatnonzero(self.due).tolist():
+        for index in self.due.nonzero()[0].tolist():
             self.counters.reset(index, None)
 
     def ended(self, terminated: np.ndarray, truncated: np.ndarray) -> None:

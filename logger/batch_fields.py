@@ -8,6 +8,7 @@ import numpy as np
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.storage.array_columns import NotColumnsError, all_fit, is_column, is_each
+from rlds_kit.storage.array_form import example_of, is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf
 from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.leaf import ColumnKey
@@ -25,7 +26,7 @@ def as_array(batch: Batch) -> Batch:
     if isinstance(batch, np.ndarray | np.generic | list):
         return batch
     if isinstance(batch, Mapping):
-        return {key: as_array(item) for key, item in batch.items()}
+        return {key: item if type(item) is np.ndarray else as_array(item) for key, item in batch.items()}
     if isinstance(batch, tuple):
         return tuple(as_array(item) for item in batch)
     if not hasattr(batch, "__array__"):
@@ -60,6 +61,8 @@ class BatchField:
         self._name, self._spec, self._lanes = name, spec, lanes
         self._form: list[tuple[Place, np.dtype[Any], tuple[int, ...]]] = []
         self._keys: list[ColumnKey] = []
+        self._known: tuple[ColumnKey, np.ndarray] | None = None
+        """The column, and an example, of batches that are one array and fit whatever their values are."""
 
     def leaves(self, batch: Batch, fields: DeclaredFields, *, is_acted: bool) -> list[BatchLeaf]:
         """The columns of a batch.
@@ -67,6 +70,8 @@ class BatchField:
         Raises:
           NotColumnsError: its values must be recorded one by one, which also determines what is wrong with them.
         """
+        if self._known is not None and type(batch) is np.ndarray and is_alike(batch, self._known[1]):
+            return [BatchLeaf(self._known[0], batch)]
         found = list(self._arrays((), batch, self._spec))
         arrays = [array for _, array, _ in found]
         form = [(place, array.dtype, array.shape) for place, array, _ in found]
@@ -75,6 +80,8 @@ class BatchField:
             self._form = form
         if not all(all_fit(array, spec) for _, array, spec in found) and not fields.takes_any(self._name):
             raise NotColumnsError
+        if type(batch) is np.ndarray and _fits_by_form(batch, self._spec):
+            self._known = self._keys[0], example_of(batch)
         return [BatchLeaf(key, array) for key, array in zip(self._keys, arrays, strict=True)]
 
     def _arrays(
@@ -96,7 +103,7 @@ class BatchField:
 
     def _learn(self, batch: Batch, arrays: list[np.ndarray], fields: DeclaredFields, *, is_acted: bool) -> None:
         """Finds the columns by the value of one environment, as they are found for rows."""
-        self._form = []
+        self._form, self._known = [], None
         row = {self._name: value_of(batch, 0, self._spec)}
         try:
             found = fields.leaves({}, row)[1] if is_acted else fields.leaves(row, {})[0]
@@ -105,3 +112,8 @@ class BatchField:
         if fields.deviations.has_pending() or not is_each(found.keys, arrays):
             raise NotColumnsError
         self._keys = list(found.keys)
+
+
+def _fits_by_form(batch: np.ndarray, spec: specs.Spec | None) -> bool:
+    """Whether `all_fit` depends on the form of a batch alone."""
+    return batch.ndim > 1 or spec is None or (isinstance(spec, specs.Array) and batch.dtype == spec.dtype)

@@ -5,6 +5,7 @@ which splits them.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rlds_kit.logger import vector_info
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.spec.value import INT64_MAX, INT64_MIN
 from rlds_kit.storage.array_columns import is_column
+from rlds_kit.storage.array_form import example_of, is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf
 from rlds_kit.storage.declared import MAX_LEAVES, DeclaredFields
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
@@ -24,6 +26,19 @@ Found = tuple[ColumnKey, np.ndarray, np.ndarray]
 """A column, the values `[lanes, ...]`, and `[lanes]` bool, which lanes have one."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What infos consist of that every lane has.
+
+    Attributes:
+      items: the name, an example and the column of each array; masks, which are true everywhere, have no column.
+      empty: the column of infos without items.
+    """
+
+    items: list[tuple[str, np.ndarray, ColumnKey | None]]
+    empty: list[BatchLeaf]
+
+
 class BatchInfos:
     """The columns of infos of so many lanes."""
 
@@ -31,7 +46,9 @@ class BatchInfos:
         self._lanes = lanes
         self._all, self._none = np.ones(lanes, np.bool_), np.zeros(lanes, np.bool_)
         self._empty = np.broadcast_to(np.frombuffer(EMPTY_DICT, np.uint8), (lanes, len(EMPTY_DICT)))
+        self._every = self._all.tobytes()
         self._keys: dict[tuple[Path, object], ColumnKey | None] = {}
+        self._form: _Form | None = None
 
     def leaves(self, infos: Mapping[str, Any], fields: DeclaredFields) -> tuple[list[BatchLeaf], np.ndarray]:
         """The columns of infos, and `[lanes]` bool: which lanes have an info that must be recorded by itself.
@@ -40,6 +57,9 @@ class BatchInfos:
           TypeError: they are no dict.
         """
         vector_info.check(infos)
+        again = None if self._form is None else self._again(infos, self._form)
+        if again is not None:
+            return again, self._none
         single = self._none.copy()
         found = list(self._walk(infos, (), self._all, single, fields))
         if len(found) > MAX_LEAVES:  # one by one, those that have so many are stored in another way
@@ -48,7 +68,42 @@ class BatchInfos:
         for key, values, mask in found:
             if mask.any():
                 leaves.append(BatchLeaf(key, values, None if mask.all() else mask))
+        self._form = None if single.any() else self._form_of(infos, leaves)
         return leaves, single
+
+    def _again(self, infos: Mapping[str, Any], form: "_Form") -> list[BatchLeaf] | None:
+        """The columns of infos of this form, all of which every lane has; None if they are of another one."""
+        if len(infos) != len(form.items):
+            return None
+        leaves = []
+        for (name, item), (known, example, column) in zip(infos.items(), form.items, strict=True):
+            if name is not known and (type(name) is not str or name != known):
+                return None
+            if type(item) is not np.ndarray or not is_alike(item, example):
+                return None
+            if column is not None:
+                leaves.append(BatchLeaf(column, item))
+            elif item.tobytes() != self._every:
+                return None
+        return leaves or [*form.empty]
+
+    def _form_of(self, infos: Mapping[str, Any], leaves: list[BatchLeaf]) -> "_Form | None":
+        """The form of infos with these columns; None if a lane lacks a value, or a value is no array."""
+        if not infos:
+            return _Form([], leaves)
+        items: list[tuple[str, np.ndarray, ColumnKey | None]] = []
+        left = iter(leaves)
+        for name, item in infos.items():
+            if type(name) is not str or type(item) is not np.ndarray:
+                return None
+            column = None
+            if not vector_info.is_mask(name, infos):
+                leaf = next(left, None)
+                if leaf is None or leaf.values is not item or leaf.mask is not None:
+                    return None
+                column = leaf.key
+            items.append((name, example_of(item), column))
+        return _Form(items, [])
 
     def _walk(
         self, infos: Mapping[str, Any], path: Path, lanes: np.ndarray, single: np.ndarray, fields: DeclaredFields

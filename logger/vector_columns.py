@@ -65,6 +65,8 @@ class VectorColumns:
         record_time: bool,
     ) -> None:
         self.running = np.zeros(num_envs, np.bool_)
+        self._none = np.zeros(num_envs, np.bool_)
+        self._going_on = np.ones(num_envs)  # discounts of a step in which no episode terminates
         self._rows = recorder.start_batch(num_envs)
         self._declared, self._num_envs, self._mode, self._resets = declared, num_envs, mode, resets
         self._autoreset = AutoresetStarts(resets)
@@ -107,18 +109,18 @@ class VectorColumns:
         """Records the results of a step, which resets environments where `resetting` is true. Returns the errors."""
         observations, rewards, terminated, truncated, infos = map(as_array, result)
         errors = FirstError()
-        if resetting.any():
+        if np.count_nonzero(resetting):
             lanes = np.flatnonzero(resetting).tolist()
             self._begin(lanes, {lane: self._autoreset.start(lane) for lane in lanes})
         ended = (terminated | truncated) & self.running & ~resetting
-        any_ended = ended.any()
+        any_ended = np.count_nonzero(ended) > 0
         acted = as_array(actions), rewards, terminated
         own = vector_info.of_steps(infos) if self._mode is AutoresetMode.SAME_STEP else infos
         if self._mode is AutoresetMode.SAME_STEP and any_ended:
             self._append(np.flatnonzero(self.running & ~ended), observations, own, acted, errors)
             self._append_final(np.flatnonzero(ended), infos, acted, errors)
         else:
-            self._append(np.flatnonzero(self.running), observations, own, acted, errors)
+            self._append(self.running.nonzero()[0], observations, own, acted, errors)
         if any_ended:
             self._end(ended & self.running, terminated, truncated)
         if self._mode is AutoresetMode.SAME_STEP and any_ended:
@@ -163,7 +165,7 @@ class VectorColumns:
             leaves, single = BatchLeaves(), np.ones(self._num_envs, np.bool_)
         with errors:
             self._warn()
-        if not single.any():
+        if not np.count_nonzero(single):
             self._rows.append(leaves, None if len(lanes) == self._num_envs else lanes)
             return
         self._rows.append(leaves, lanes[~single[lanes]])
@@ -179,7 +181,7 @@ class VectorColumns:
         """The columns of all lanes, and `[lanes]` bool: which must be recorded row by row."""
         fields = self._rows.fields
         observed = self._observation.leaves(observations, fields, is_acted=False)
-        single = np.zeros(self._num_envs, np.bool_)
+        single = self._none
         if self._infos is not None:
             found, single = self._infos.leaves(infos, fields)
             observed += found
@@ -189,7 +191,8 @@ class VectorColumns:
             return BatchLeaves(observed), single
         actions, rewards, terminated = acted
         done = self._action.leaves(actions, fields, is_acted=True) + self._reward.leaves(rewards, fields, is_acted=True)
-        done.append(BatchLeaf(self._discount, np.where(terminated, 0.0, 1.0)))
+        over = np.count_nonzero(terminated)
+        done.append(BatchLeaf(self._discount, np.where(terminated, 0.0, 1.0) if over else self._going_on))
         return BatchLeaves(observed, done), single
 
     def _append_final(self, lanes: np.ndarray, infos: dict[str, Any], acted: Acted, errors: FirstError) -> None:

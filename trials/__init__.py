@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rlds_kit.trials.hosts.run_trials import run_trials, run_trials_async
     from rlds_kit.trials.hosts.trial_host import TrialHost
     from rlds_kit.trials.hosts.trial_setup import ActorConfig, TrialSetup
+    from rlds_kit.trials.workers.backend import Processes, WorkerBackend
+    from rlds_kit.trials.workers.placement import Placement
 
 _LATER: Final = {
     "actors.actor_pool": ("ActorError",),
@@ -31,6 +33,8 @@ _LATER: Final = {
     "hosts.run_trials": ("run_trials", "run_trials_async"),
     "hosts.trial_host": ("TrialHost",),
     "hosts.trial_setup": ("ActorConfig", "TrialSetup"),
+    "workers.backend": ("Processes", "WorkerBackend"),
+    "workers.placement": ("Placement",),
 }
 """Names that need environments and the logger; whoever uses the engine alone does not load these."""
 __getattr__ = lazy_names(__name__, {name: f"{__name__}.{module}" for module, names in _LATER.items() for name in names})
@@ -51,6 +55,8 @@ __all__ = [
     "Judgement",
     "Pace",
     "Phase",
+    "Placement",
+    "Processes",
     "Reply",
     "SeatConfig",
     "Status",
@@ -62,6 +68,7 @@ __all__ = [
     "TrialSetup",
     "TrialState",
     "Turn",
+    "WorkerBackend",
     "events",
     "from_keys_to_action",
     "from_meanings",

@@ -1,4 +1,4 @@
-"""An append-only file: each append writes a whole chunk or leaves the file unchanged."""
+"""An append-only file: each append writes whole chunks or leaves the file unchanged."""
 
 import errno
 import os

@@ -118,6 +118,8 @@ class _Side:
 
     def put(self, leaves: list[BatchLeaf], lanes: np.ndarray | None, places: Places) -> None:
         """Copies a row of some lanes."""
+        if self._put_again(leaves, lanes, places):
+            return
         for leaf in leaves:
             values = self._values(leaf.key, leaf.values, places)
             if leaf.values.shape[1:] != values.array.shape[2:]:
@@ -130,6 +132,17 @@ class _Side:
                 self._copy(self._every if leaf.mask is None else leaf.mask, values.present, lanes, places)
         if len(leaves) < len(self.values):
             self._omit({leaf.key for leaf in leaves}, places)
+
+    def _put_again(self, leaves: list[BatchLeaf], lanes: np.ndarray | None, places: Places) -> bool:
+        """Copies a row that has all columns so far, in their order, and all of each; whether it did."""
+        if len(leaves) != len(self.values):
+            return False
+        for (key, values, mask), (known, column) in zip(leaves, self.values.items(), strict=True):
+            if key is not known or mask is not None or column.present is not None:
+                return False
+            if not put_lanes(column.array, places, lanes, values):
+                return False
+        return True
 
     def put_row(self, lane: int, leaves: Leaves, places: Places) -> int:
         """Copies a row of one lane; returns its bytes."""

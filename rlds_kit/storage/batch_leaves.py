@@ -1,14 +1,14 @@
 """The values of one step of many environments that step together: one array for each column."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from rlds_kit.storage.leaf import ColumnKey
 
 
-@dataclass(frozen=True, slots=True)
-class BatchLeaf:
+class BatchLeaf(NamedTuple):
     """One column of a batch.
 
     Attributes:
@@ -37,4 +37,8 @@ class BatchLeaves:
     @property
     def row_bytes(self) -> int:
         """Bytes of one lane."""
-        return sum(leaf.values.nbytes // len(leaf.values) for leaf in (*self.observed, *self.acted))
+        nbytes = 0
+        for side in (self.observed, self.acted):
+            for _, values, _ in side:
+                nbytes += values.nbytes // len(values)
+        return nbytes

@@ -31,6 +31,7 @@ class BatchRecorder:
     def __init__(self, intake: Intake, fields: DeclaredFields, lanes: int) -> None:
         self.fields = fields
         self._intake, self._lanes, self._row_bytes = intake, lanes, 0
+        self._every = np.ones(lanes, np.int64)
         self._pool = ArrayPool(intake.memory_limit)  # two buffers, as `_capacity` divides it
         self._state = BatchState((None,) * lanes, np.zeros(lanes, np.int64))
         intake.add(self)
@@ -79,17 +80,17 @@ class BatchRecorder:
         Raises:
           RecordingError: the recorder cannot write.
         """
-        rows = np.ones(self._lanes, np.int64)
+        rows, count = self._every, self._lanes
         if lanes is not None:
-            rows[:] = 0
+            rows, count = np.zeros(self._lanes, np.int64), len(lanes)
             rows[lanes] = 1
-        count = int(rows.sum())
         if not count:
             return
-        nbytes = leaves.row_bytes * count
+        row_bytes = leaves.row_bytes
+        nbytes = row_bytes * count
         with self._intake.lock:
             while True:
-                state, buffer = self._room(leaves.row_bytes)
+                state, buffer = self._room(row_bytes)
                 buffer.put(leaves, lanes, state.places)
                 if self._commit(state, buffer, rows, count, nbytes):
                     return
@@ -157,7 +158,7 @@ class BatchRecorder:
             self._intake.check()
             state = self._state
             buffer = state.buffer
-            if state.leaving is not None or (buffer is not None and int(state.places.max()) >= buffer.capacity):
+            if state.leaving is not None or (buffer is not None and _is_full(buffer, state)):
                 self.cut()
             elif buffer is None:
                 self._row_bytes = max(self._row_bytes, row_bytes)
@@ -171,9 +172,8 @@ class BatchRecorder:
 
     def _commit(self, state: BatchState, buffer: BatchBuffer, rows: np.ndarray, count: int, nbytes: int) -> bool:
         """Makes a row count; False if a signal handler, which runs in this thread, flushed or closed meanwhile."""
-        oldest = time.monotonic() if state.oldest is None else state.oldest
-        after = replace(state, places=state.places + rows, nbytes=state.nbytes + nbytes, oldest=oldest)
-        if not self._swap(state, after):
+        now = time.monotonic() if state.oldest is None else None
+        if not self._swap(state, state.with_rows(rows, nbytes, now)):
             return False
         buffer.is_clean = True
         self._intake.took(count, nbytes)
@@ -194,3 +194,8 @@ class BatchRecorder:
         # No signal handler can run between the condition and the assignment, which are one statement without calls.
         self._state, is_done = (after, True) if self._state is before else (self._state, False)
         return is_done
+
+
+def _is_full(buffer: BatchBuffer, state: BatchState) -> bool:
+    """Whether a lane has as many rows as the buffer can take."""
+    return state.most >= buffer.capacity and int(state.places.max()) >= buffer.capacity

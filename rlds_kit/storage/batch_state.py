@@ -47,6 +47,7 @@ class BatchState:
     Attributes:
       episodes: of each lane; None: it has no open episode.
       places: `[lanes]` int64, rows of each lane in the buffer.
+      most: at least the largest of them.
       buffer: None: there are no rows.
       nbytes: of the rows in the buffer.
       ended: episodes that have ended since the last blocks, in this order.
@@ -57,10 +58,24 @@ class BatchState:
     episodes: tuple[OpenEpisode | None, ...]
     places: np.ndarray
     buffer: BatchBuffer | None = None
+    most: int = 0
     nbytes: int = 0
     ended: tuple[EndedEpisode, ...] = ()
     oldest: float | None = None
     leaving: Jobs | None = None
+
+    def with_rows(self, rows: np.ndarray, nbytes: int, now: float | None) -> "BatchState":
+        """With another row in some lanes, which has `nbytes` in all; `now` is the time, if there was no row before."""
+        return BatchState(
+            self.episodes,
+            self.places + rows,
+            self.buffer,
+            self.most + 1,
+            self.nbytes + nbytes,
+            self.ended,
+            now if self.oldest is None else self.oldest,
+            self.leaving,
+        )
 
     def with_starts(self, starts: Mapping[int, pb.EpisodeStart]) -> "BatchState":
         """Returns a state with new episodes in some lanes."""

@@ -9,6 +9,7 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.spec import value
 
+_NOTHING: Final = value.encode({})
 _ENDINGS: Final = {
     EpisodeEnd.TERMINATED: pb.TERMINATED,
     EpisodeEnd.TRUNCATED: pb.TRUNCATED,
@@ -75,5 +76,5 @@ def end_message(
         ending=_ENDINGS[ending],
         terminated=terminated or ending is EpisodeEnd.TERMINATED,
         truncated=truncated or ending is EpisodeEnd.TRUNCATED,
-        metadata=value.encode(dict(metadata or {}), "metadata"),
+        metadata=value.encode(dict(metadata), "metadata") if metadata else _NOTHING,
     )

@@ -3,7 +3,7 @@
 import contextlib
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,6 +64,31 @@ class ShardSet:
         self._choose = FilterChoice()
         self._cut_heavy_blocks, self._row_bytes = cut_heavy_blocks, 0.0
         self._acted: set[str] = set()
+        self._closed_rows, self._is_gathering = 0, False
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that were written, of all shards."""
+        return self._closed_rows + sum(shard.rows for shard in self._shards)
+
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Writes what is passed on meanwhile with few system calls, when it ends; after an error too.
+
+        Raises:
+          OSError: the disk is full, or gone.
+        """
+        self._is_gathering = True
+        try:
+            for shard in self._shards:
+                shard.is_gathering = True
+            yield
+        finally:
+            self._is_gathering = False
+            with contextlib.ExitStack() as stack:  # writes the others if one of them fails
+                for shard in self._shards:
+                    shard.is_gathering = False
+                    stack.callback(shard.write_pending)
 
     def start(self, job: Start) -> None:
         """Starts an episode, in a new shard if the current one is full. A repeated job (after Ctrl-C) is ignored."""
@@ -168,11 +193,13 @@ class ShardSet:
         header.writer = f"rlds_kit {__version__}"
         header.created_unix_ns = time.time_ns()
         shard = ShardWriter(next(self._names), header)
+        shard.is_gathering = self._is_gathering
         self._shards[shard] = SeenFields(header.spec)
         return shard
 
     def _close(self, shard: ShardWriter) -> None:
         self._unsynced.discard(shard)
         closed = shard.close()
+        self._closed_rows += shard.rows
         del self._shards[shard]
         self._manifest.add(closed)

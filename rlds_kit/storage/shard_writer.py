@@ -1,5 +1,6 @@
 """Writes one shard: records in order, and on close the index and the footer of ArrayRecord."""
 
+import contextlib
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ from rlds_kit.storage.manifest import ClosedFile, digest_of
 MAX_CHUNKS: Final = 1 << 18
 """Maximum chunks of a shard: its index and footer are in memory until it is closed, and when it is opened. Three
 episodes of one block each have nine chunks."""
+MAX_PENDING_BYTES: Final = 1 << 20
+"""Pending records are written when they have so many bytes."""
 
 
 class ShardWriter:
@@ -28,11 +31,15 @@ class ShardWriter:
     Attributes:
       path: the file.
       rows: number of written rows of all episodes.
+      is_gathering: whether records are pending until `write_pending`, `sync` or `close`, and then written at once.
     """
 
     def __init__(self, path: Path, header: pb.ShardHeader) -> None:
         self.path = path
         self.rows = 0
+        self.is_gathering = False
+        self._pending: list[tuple[bytes, int]] = []  # chunks, and how many rows each has
+        self._pending_bytes = 0
         self._header = header
         self._index = IndexBuilder()
         self._amendments: dict[bytes, pb.Spec] = {}
@@ -48,8 +55,8 @@ class ShardWriter:
 
     @property
     def size(self) -> int:
-        """The number of bytes written so far."""
-        return self._file.position
+        """The number of bytes so far, pending ones too."""
+        return self._file.position + self._pending_bytes
 
     @property
     def has_open_episodes(self) -> bool:
@@ -87,22 +94,42 @@ class ShardWriter:
 
     def encoded_block(self, episode_id: bytes, rows: range, record: bytes) -> None:
         """Writes an encoded block."""
-        position = self._write(record)
+        # len() is limited to the size of an index, rows in a file are not
+        position = self._write(record, rows.stop - rows.start)
         self._index.block(episode_id, rows, position)
-        self.rows += rows.stop - rows.start  # len() is limited to the size of an index, rows in a file are not
 
     def end(self, end: pb.EpisodeEnd) -> None:
         """Writes the end of an episode."""
         position = self._write(block.record_of(block.END, end))
         self._index.end(end, position)
 
+    def write_pending(self) -> None:
+        """Writes the pending records. If not all can be written, as many as possible are.
+
+        Raises:
+          OSError: the disk is full, or gone.
+        """
+        pending, self._pending, self._pending_bytes = self._pending, [], 0
+        if not pending:
+            return
+        try:
+            self._file.append(b"".join(each for each, _ in pending))
+        except OSError:
+            with contextlib.suppress(OSError):
+                for each, rows in pending if len(pending) > 1 else ():
+                    self._file.append(each)
+                    self.rows += rows
+            raise
+        self.rows += sum(rows for _, rows in pending)
+
     def sync(self) -> None:
-        """Returns when all written data are durable.
+        """Returns when all data are durable, pending ones too.
 
         Raises:
           FileGoneError: the file is no longer at its path.
           OSError: the disk is full, or gone.
         """
+        self.write_pending()
         self._file.sync()
 
     @property
@@ -120,7 +147,7 @@ class ShardWriter:
             table = self._index.build()
             digest = digest_of(self._write_index(table))
             self._write_footer()
-            self._file.sync()
+            self.sync()
         finally:
             self._file.close()
         listed = table.listed()
@@ -130,11 +157,15 @@ class ShardWriter:
         """Closes the file without index and footer, as if the process had been killed."""
         self._file.close()
 
-    def _write(self, record: bytes) -> int:
-        position = self._file.position
-        self._file.append(frame_record(position, record))
+    def _write(self, record: bytes, rows: int = 0) -> int:
+        position = self.size
+        data = frame_record(position, record)
         self._chunks.append(position)
         self._sizes.append(len(record))
+        self._pending.append((data, rows))
+        self._pending_bytes += len(data)
+        if not self.is_gathering or self._pending_bytes >= MAX_PENDING_BYTES:
+            self.write_pending()
         return position
 
     def _write_index(self, table: EpisodeTable) -> bytes:
@@ -142,7 +173,7 @@ class ShardWriter:
             shard_id=self._header.shard_id,
             header=self._header,
             amendments=self._amendments.values(),
-            table=table.to_message(self._file.position),
+            table=table.to_message(self.size),
             episode_metadata=self._index.metadata(),
         )
         record = pb.Record(version=block.MAJOR_VERSION, index=index).SerializeToString()
@@ -150,6 +181,7 @@ class ShardWriter:
         return record
 
     def _write_footer(self) -> None:
+        self.write_pending()
         position = self._file.position
         sink = _Collected()
         with RecordWriter(sink, "uncompressed", position=position) as writer:

@@ -49,6 +49,7 @@ class WriterThread:
         self._memory_limit = 0  # callers wait for fewer buffered bytes than this
         self._next_tick = time.monotonic() + (interval or 0) / 2
         self._is_over = False
+        self._counted = 0  # rows of `shards` that `rows_written` has
         self._thread = threading.Thread(target=self._run, name="rlds_kit writer", daemon=True)
         self._thread.start()
 
@@ -107,7 +108,10 @@ class WriterThread:
     def _run(self) -> None:
         try:
             while (job := self._next_job()) is not None:
-                self._do(job)
+                try:
+                    self._do(job)
+                finally:
+                    self._count_rows()
             self._shards.close()
             with self._monitor:
                 self.durable.update(self.written)
@@ -156,8 +160,9 @@ class WriterThread:
             case Sync():
                 self._sync(job)
             case Jobs():
-                for each in job.take():
-                    self._do(each)
+                with self._shards.at_once():
+                    for each in job.take():
+                        self._do(each)
 
     def _write_block(self, job: Block) -> None:
         if job.episode_id not in self._shards.episodes or job.rows.stop <= self.written.get(job.episode_id, 0):
@@ -166,10 +171,16 @@ class WriterThread:
         with self._monitor:
             self.buffered_bytes -= job.buffer.nbytes
             job.buffer.release()
-            self.rows_written += len(job.rows)
             self.written[job.episode_id] = job.rows.stop
             if self.buffered_bytes < self._memory_limit:
                 self._monitor.notify_all()
+
+    def _count_rows(self) -> None:
+        """Counts the rows that were written since the last call."""
+        counted, self._counted = self._counted, self._shards.rows
+        if self._counted != counted:
+            with self._monitor:
+                self.rows_written += self._counted - counted
 
     def _discard(self, job: Discard) -> None:
         self._shards.discard(job)

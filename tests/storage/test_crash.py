@@ -59,7 +59,7 @@ def test_a_crash_at_any_call(tmp_path: Path, form: str) -> None:
         tally = check(tmp_path / str(number), promise)
         durable += tally.durable_rows
     assert tally.rows_read == TOTAL_ROWS
-    assert durable > crashes > 80
+    assert durable > crashes > 60  # columns are written with fewer calls than rows
 
 
 class BreakingCall:

@@ -11,7 +11,6 @@ OPEN: Final = {
     "g8": "programs elsewhere that join by a URL",
     "g10": "hooks that choose among services",
     "g11": "a directory of services",
-    "g23": "a registry of models",
     "g24": "a launcher with a status",
     "g25": "metrics",
     "g26": "REST and OpenAPI for trials",

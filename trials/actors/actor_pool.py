@@ -2,17 +2,20 @@
 
 import asyncio
 import itertools
+import os
 import pickle
 from collections import defaultdict
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
-from rlds_kit.trials.actors.actor_process import work
+from rlds_kit.trials.actors.actor_process import ACTORS
 from rlds_kit.trials.actors.contract import ActorInfo, Text
 from rlds_kit.trials.actors.hosted_actors import HostedActors
 from rlds_kit.trials.actors.registry import Implementation
 from rlds_kit.trials.actors.requests import Act, Acted, Answer, End, Failed, Load, Loaded, News, Request, Reset
-from rlds_kit.trials.workers.channel import Channel, ProcessLostError
+from rlds_kit.trials.workers.backend import MakeRoom, Processes, Worker, WorkerBackend
+from rlds_kit.trials.workers.channel import ProcessLostError
+from rlds_kit.trials.workers.placement import Placement
 
 START_SECONDS: Final = 60.0
 """For an implementation to be imported, and for an actor to be made."""
@@ -32,29 +35,12 @@ class ActorError(RuntimeError):
         self.is_lost = is_lost
 
 
-class _Place(Protocol):
-    """Where actors are: a process, or this program."""
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it takes requests."""
-
-    async def request(self, number: int, request: Request) -> Answer:
-        """Has a request done."""
-
-    def kill(self, reason: str) -> None:
-        """Ends it now."""
-
-    async def close(self, seconds: float) -> None:
-        """Ends it."""
-
-
 class _Here:
     """Actors in this program: a slow one stops everything."""
 
     def __init__(self) -> None:
         self._actors = HostedActors()
-        self.is_alive = True
+        self.pid, self.is_alive, self.is_waiting = os.getpid(), True, False
 
     async def request(self, number: int, request: Request) -> Answer:
         """Has a request done."""
@@ -75,15 +61,15 @@ class _Here:
 class _Home:
     """A place of actors of one implementation: one actor at a time, or all of them if they act together."""
 
-    def __init__(self, implementation: Implementation, place: _Place) -> None:
-        self.implementation, self.place = implementation, place
+    def __init__(self, implementation: Implementation, placement: Placement | None, place: Worker) -> None:
+        self.implementation, self.placement, self.place = implementation, placement, place
         self.loaded: Loaded | None = None
-        self.seated, self.is_retired = 0, False
+        self.seated, self.is_retired, self.is_new = 0, False, True
 
-    @property
-    def is_free(self) -> bool:
-        """Whether there is room for an actor."""
-        if self.loaded is None or self.is_retired or not self.place.is_alive:
+    def fits(self, implementation: Implementation, placement: Placement | None) -> bool:
+        """Whether there is room for an actor of an implementation."""
+        is_same = (self.implementation, self.placement) == (implementation, placement)
+        if not is_same or self.loaded is None or self.is_retired or not self.place.is_alive:
             return False
         return self.loaded.is_batched or not self.seated
 
@@ -157,7 +143,7 @@ class SeatedActor:
             raise ActorError("it still does not answer the request before")
         self._is_busy = True
         try:
-            answer = await self._home.place.request(self._number, request)
+            answer: Answer = await self._home.place.request(self._number, request)
         except ProcessLostError as error:
             self._is_busy = False
             raise ActorError(str(error)) from error
@@ -176,48 +162,86 @@ class ActorPool:
     Args:
       is_here: whether actors run in this program instead.
       start_seconds: for an implementation to be imported, and for an actor to be made.
+      backend: that starts the processes; None: on this machine.
+      make_room: ends what is idle elsewhere; called when a cluster has no room for an actor.
     """
 
-    def __init__(self, *, is_here: bool = False, start_seconds: float = START_SECONDS) -> None:
+    def __init__(
+        self,
+        *,
+        is_here: bool = False,
+        start_seconds: float = START_SECONDS,
+        backend: WorkerBackend | None = None,
+        make_room: MakeRoom | None = None,
+    ) -> None:
         self._is_here, self._start_seconds = is_here, start_seconds
+        self._backend: WorkerBackend = backend or Processes()
+        self._make_room = make_room
         self._homes: list[_Home] = []
         self._numbers = itertools.count(1)
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def take(self, implementation: Implementation, info: ActorInfo) -> SeatedActor:
+    async def take(
+        self, implementation: Implementation, info: ActorInfo, placement: Placement | None = None
+    ) -> SeatedActor:
         """An actor for a trial that begins.
+
+        Args:
+          implementation: of it.
+          info: of the trial.
+          placement: where it runs; None: as the backend does by default.
 
         Raises:
           ActorError: the implementation cannot be imported, or the actor cannot be made.
         """
         try:
             async with asyncio.timeout(self._start_seconds):
-                home, loaded = await self._home(implementation)
-                actor = SeatedActor(home, loaded, next(self._numbers))
-                try:
-                    await actor.reset(info)
-                except BaseException:
-                    actor.leave()
-                    raise
+                while (actor := await self._seated(implementation, info, placement)) is None:
+                    pass  # the process of another trial was gone; the next one is new
         except TimeoutError as error:
             raise ActorError(f"{implementation.name} did not begin in {self._start_seconds:g} seconds") from error
         return actor
 
-    async def _home(self, implementation: Implementation) -> tuple[_Home, Loaded]:
+    async def _seated(
+        self, implementation: Implementation, info: ActorInfo, placement: Placement | None
+    ) -> SeatedActor | None:
+        """An actor that has begun its trial; None: it was to use a process again, and that was gone."""
+        home, loaded = await self._home(implementation, placement)
+        actor, is_new, home.is_new = SeatedActor(home, loaded, next(self._numbers)), home.is_new, False
+        try:
+            await actor.reset(info)
+        except BaseException as error:
+            actor.leave()
+            if isinstance(error, ActorError) and not (is_new or home.place.is_alive):
+                return None
+            raise
+        return actor
+
+    async def _home(self, implementation: Implementation, placement: Placement | None) -> tuple[_Home, Loaded]:
         """A place for one more actor, which it has from now on."""
         async with self._locks[implementation.name]:  # one is loaded at a time: it may have room for the others
             self._homes = [home for home in self._homes if home.place.is_alive]
-            fitting = (each for each in self._homes if each.implementation == implementation and each.is_free)
+            fitting = (each for each in self._homes if each.fits(implementation, placement))
             home = next(fitting, None)
             if home is None:
-                place: _Place = _Here() if self._is_here else Channel(work, "actor", _nothing)
-                home = _Home(implementation, place)
+                home = _Home(implementation, placement, self._place(placement))
                 home.loaded = await self._load(home)
                 self._homes.append(home)
             home.seated += 1
             if home.loaded is None:  # a defect: only those that are loaded are listed
                 raise RuntimeError(implementation.name)
             return home, home.loaded
+
+    def _place(self, placement: Placement | None) -> Worker:
+        if self._is_here:
+            return _Here()
+        return self._backend.start(ACTORS, _nothing, placement=placement, make_room=self._make_room)
+
+    async def make_room(self) -> None:
+        """Ends the processes that have no actor."""
+        idle = [home for home in self._homes if not home.seated]
+        self._homes = [home for home in self._homes if home.seated]
+        await asyncio.gather(*(home.place.close(CLOSE_SECONDS) for home in idle))
 
     async def _load(self, home: _Home) -> Loaded:
         try:

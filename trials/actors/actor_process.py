@@ -1,45 +1,28 @@
-"""The main loop of a process of actors."""
+"""What a process of actors does."""
 
 import asyncio
-import contextlib
-import signal
-import threading
-from multiprocessing.connection import Connection
-from typing import Any
+from collections.abc import Sequence
+from typing import Final
 
 from rlds_kit.trials.actors.hosted_actors import HostedActors
-from rlds_kit.trials.workers.worker import watch_parent
+from rlds_kit.trials.actors.requests import Answer, Request
+from rlds_kit.trials.workers.job import Job
 
 
-def work(pipe: "Connection[Any, Any]") -> None:
-    """Answers requests; those that came while others were answered are answered together.
+class ActorProcess:
+    """The actors of a process, with the event loop of those that are asynchronous."""
 
-    Args:
-      pipe: gives (number of the request, number of the actor, request), or None at the end; takes (number, answer).
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's, which then closes the pipe
-    threading.Thread(target=watch_parent, name="rlds_kit-parent", daemon=True).start()
-    actors = HostedActors()
-    with asyncio.Runner() as runner:
-        while True:
-            batch = _received(pipe)
-            if not batch:
-                return
-            answers = runner.run(actors.answer([(number, request) for _, number, request in batch]))
-            with contextlib.suppress(BrokenPipeError):  # the program is gone; the next read ends this
-                for (key, _, _), answer in zip(batch, answers, strict=True):
-                    pipe.send((key, answer))
+    def __init__(self) -> None:
+        self._actors, self._runner = HostedActors(), asyncio.Runner()
+
+    def answer(self, wanted: Sequence[tuple[int, Request]], /) -> list[Answer]:
+        """Does requests, each with the number of its actor; several that act may act together."""
+        return self._runner.run(self._actors.answer(wanted))
+
+    def close(self) -> None:
+        """Closes the event loop."""
+        self._runner.close()
 
 
-def _received(pipe: "Connection[Any, Any]") -> list[tuple[int, int, Any]]:
-    """What there is to do now, at least one; nothing at the end, or when the program is gone."""
-    batch: list[tuple[int, int, Any]] = []
-    try:
-        while not batch or pipe.poll():
-            message = pipe.recv()
-            if message is None:
-                return []
-            batch.append(message)
-    except (EOFError, OSError):
-        return []
-    return batch
+ACTORS: Final = Job("actor", ActorProcess, is_batched=True)
+"""The job of a worker for actors of one implementation."""

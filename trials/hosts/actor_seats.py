@@ -101,7 +101,7 @@ class ActorSeats:
             config=actor.config,
             properties=self._setup.properties,
         )
-        return await self._pool.take(implementation_of(actor.implementation), info)
+        return await self._pool.take(implementation_of(actor.implementation), info, actor.placement)
 
     async def put(self, seat: str, actor: SeatedActor) -> None:
         """Puts an actor in a seat; the trial of the one before is over."""

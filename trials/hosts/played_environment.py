@@ -1,10 +1,12 @@
 """Environments of trials: in worker processes or in this one, and used again by the next trial."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.placement import Placement
 from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedError, WorkerPool
 from rlds_kit.trials.workers.stage import Stage
 
@@ -73,6 +75,9 @@ class EnvironmentHere:
             self._stage.close()
 
 
+_Wanted = tuple[requests.Open, Placement | None]
+
+
 class Environments:
     """Environments for trials; one that is free again is used by the next trial that wants the same.
 
@@ -83,11 +88,15 @@ class Environments:
 
     def __init__(self, pool: WorkerPool | None, places: int) -> None:
         self._pool, self._places = pool, places
-        self._free: list[tuple[requests.Open, PlayedEnvironment]] = []
+        self._free: list[tuple[_Wanted, PlayedEnvironment]] = []
         self._taken = 0
 
-    async def take(self, wanted: requests.Open) -> PlayedEnvironment:
+    async def take(self, request: requests.Open, placement: Placement | None = None) -> PlayedEnvironment:
         """An environment for a trial.
+
+        Args:
+          request: which.
+          placement: where; None: as the pool does by default.
 
         Raises:
           RequestFailedError: it cannot be made.
@@ -95,25 +104,39 @@ class Environments:
         """
         self._taken += 1
         try:
-            for each in self._free:
-                if each[0] == wanted:
-                    self._free.remove(each)
-                    each[1].on_lost = None
-                    return each[1]
+            while (found := self._free_one((request, placement))) is not None:
+                with contextlib.suppress(EnvironmentLostError):  # its machine may be gone, and nobody has noticed
+                    await found.request(requests.Show(requests.View(quality=None)))
+                    return found
             while self._free and self._taken + len(self._free) > self._places:
                 _, unused = self._free.pop(0)
                 await unused.close()
-            return EnvironmentHere(wanted) if self._pool is None else await self._pool.open(wanted)
+            return EnvironmentHere(request) if self._pool is None else await self._pool.open(request, placement)
         except BaseException:
             self._taken -= 1
             raise
 
-    async def give_back(self, opened: requests.Open, environment: PlayedEnvironment, *, is_usable: bool) -> None:
+    def _free_one(self, wanted: _Wanted) -> PlayedEnvironment | None:
+        for each in self._free:
+            if each[0] == wanted:
+                self._free.remove(each)
+                each[1].on_lost = None
+                return each[1]
+        return None
+
+    async def give_back(
+        self,
+        request: requests.Open,
+        placement: Placement | None,
+        environment: PlayedEnvironment,
+        *,
+        is_usable: bool,
+    ) -> None:
         """A trial does not need its environment any more."""
         self._taken -= 1
         if is_usable:
             environment.on_lost = lambda _: self._forget(environment)
-            self._free.append((opened, environment))
+            self._free.append(((request, placement), environment))
         else:
             await environment.close()
 
@@ -121,8 +144,12 @@ class Environments:
         """The process of one that is free is gone."""
         self._free = [each for each in self._free if each[1] is not environment]
 
-    async def close(self) -> None:
+    async def make_room(self) -> None:
         """Closes those that are free."""
         free, self._free = self._free, []
         for _, each in free:
             await each.close()
+
+    async def close(self) -> None:
+        """Closes those that are free."""
+        await self.make_room()

@@ -26,6 +26,7 @@ from rlds_kit.trials.hosts.played_environment import Environments, PlayedEnviron
 from rlds_kit.trials.hosts.trial_setup import ActorConfig, InvalidSetupError, TrialSetup, trial_config
 from rlds_kit.trials.hosts.watching import Watcher
 from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.backend import Processes, WorkerBackend
 from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedError, WorkerPool
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,11 @@ class TrialHost:
       amended: called with trial, seat, step and the new aggregate whenever a reward is recorded.
       about: name, description, citation and licence of the dataset.
       start_seconds: for an implementation of actors to be imported, and for an actor to be made.
+      backend: that starts the processes, as `RayCluster` of `rlds_kit.trials.ray` does on other machines; whoever made
+        it closes it. None: this machine.
+
+    Raises:
+      ValueError: both `is_here` and `backend`.
     """
 
     def __init__(
@@ -83,19 +89,38 @@ class TrialHost:
         amended: OnAmended | None = None,
         about: Mapping[str, str] | None = None,
         start_seconds: float = START_SECONDS,
+        backend: WorkerBackend | None = None,
     ) -> None:
+        if is_here and backend is not None:
+            raise ValueError("expected is_here or a backend, got both: what is here needs no processes")
+        starts: WorkerBackend = backend or Processes()
         self._directory = None if directory is None else os.fspath(directory)
-        self._parallel = parallel or os.cpu_count() or 1
+        self._parallel = parallel or max(1, int(starts.resources()["CPU"]))
         self._hooks, self._amended, self._about = tuple(hooks), amended, dict(about or {})
-        self._pool = None if is_here else WorkerPool(self._parallel, environments_per_worker=2)
+        self._pool = None if is_here else self._made_pool(starts)
         self._environments = Environments(self._pool, self._parallel if is_here else 2 * self._parallel)
-        self._actors = ActorPool(is_here=is_here, start_seconds=start_seconds)
+        self._actors = ActorPool(
+            is_here=is_here, start_seconds=start_seconds, backend=starts, make_room=self._make_room
+        )
         self._layer = None if self._directory is None else LayerFile(self._directory)
         self._places = asyncio.Semaphore(self._parallel)
         self._numbers = itertools.count()
         self._runs: dict[str, _Run] = {}
         self._watchers: list[Watcher] = []
         self._ended: deque[_Run] = deque()
+
+    def _made_pool(self, backend: WorkerBackend) -> WorkerPool:
+        """Twice as many places as trials: an environment that is free need not be closed for one of another kind."""
+        each = backend.environments_per_worker
+        workers = max(1, 2 * self._parallel // each)
+        return WorkerPool(workers, environments_per_worker=each, backend=backend, make_room=self._make_room)
+
+    async def _make_room(self) -> None:
+        """Ends the processes of environments and actors that no trial has."""
+        await self._environments.make_room()
+        if self._pool is not None:
+            await self._pool.make_room()
+        await self._actors.make_room()
 
     async def start(self, setup: TrialSetup) -> str:
         """Begins a trial, when there is a place for it.
@@ -249,7 +274,7 @@ class TrialHost:
         seats = ActorSeats(self._actors, run.setup, run.id, run.seed)
         opened = self._open(run.setup)
         try:
-            environment = await self._environments.take(opened)
+            environment = await self._environments.take(opened, run.setup.placement)
         except (RequestFailedError, EnvironmentLostError) as error:
             return self._finished(run, {}, Status.ABANDONED, str(error))
         try:
@@ -258,7 +283,7 @@ class TrialHost:
             return dataclasses.replace(self._finished(run, {}, None, str(error)), error=error)
         finally:
             is_usable = run.hosted is None or not run.hosted.is_environment_lost
-            await self._environments.give_back(opened, environment, is_usable=is_usable)
+            await self._environments.give_back(opened, run.setup.placement, environment, is_usable=is_usable)
             failures = await seats.end()
         return self._finished(run, failures, Status.ABANDONED, missing)
 

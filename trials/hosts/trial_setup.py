@@ -8,6 +8,7 @@ from rlds_kit.trials.engine.aggregates import DEFAULT
 from rlds_kit.trials.engine.config import Pace, TrialConfig, Turn
 from rlds_kit.trials.engine.seat import Driver, SeatConfig
 from rlds_kit.trials.environments.playable import EnvironmentSpec
+from rlds_kit.trials.workers.placement import Placement
 from rlds_kit.trials.workers.requests import Opened
 
 
@@ -21,12 +22,14 @@ class ActorConfig:
       config: for the actor, in `ActorInfo.config`.
       is_required: whether the trial ends when the actor fails; if not, the default action is done in its place.
       default_action: of a seat that is not required.
+      placement: where it runs on a cluster; None: as the cluster does by default.
     """
 
     implementation: str | Callable[..., Any]
     config: Mapping[str, Any] = field(default_factory=dict)
     is_required: bool = True
     default_action: Any = None
+    placement: Placement | None = None
 
 
 class InvalidSetupError(ValueError):
@@ -54,6 +57,7 @@ class TrialSetup:
       end_seconds: for an actor when its trial is over; then it is killed.
       properties: any keys and values, for hooks, actors and queries; recorded.
       aggregate: how several rewards of a step become one; see `TrialConfig`.
+      placement: where the environment runs on a cluster; None: as the cluster does by default.
     """
 
     environment: EnvironmentSpec
@@ -68,6 +72,7 @@ class TrialSetup:
     end_seconds: float = 30.0
     properties: Mapping[str, Any] = field(default_factory=dict)
     aggregate: str = DEFAULT
+    placement: Placement | None = None
 
     def actor(self, seat: str) -> ActorConfig | None:
         """Who acts from a seat; None: no actor does."""

@@ -11,6 +11,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from rlds_kit.trials.workers import process
+from rlds_kit.trials.workers.job import Job
+from rlds_kit.trials.workers.worker import serve
 
 
 class ProcessLostError(RuntimeError):
@@ -31,24 +33,21 @@ class Channel:
     """A process and its pipe. A thread reads its answers: pipes are no files of the event loop everywhere.
 
     Args:
-      work: what the process does with its end of the pipe: it gets (number of the request, number of what it is for,
-        request), or None at the end, and gives (number of the request, answer).
-      what: the process works for, in errors.
+      job: what the process does.
       on_lost: called with the reason when the process is lost.
       answer_seconds: for a request; then the process is killed. None: it may take for ever.
     """
 
     def __init__(
         self,
-        work: Callable[["Connection[Any, Any]"], None],
-        what: str,
+        job: Job,
         on_lost: Callable[[str], None],
         answer_seconds: float | None = None,
     ) -> None:
-        self._what, self._on_lost, self._answer_seconds = what, on_lost, answer_seconds
+        self._what, self._on_lost, self._answer_seconds = job.what, on_lost, answer_seconds
         self._loop = asyncio.get_running_loop()
         self._pipe, theirs = multiprocessing.Pipe()
-        self._process = process.start(work, theirs)
+        self._process = process.start(serve, job, theirs)
         theirs.close()  # or the death of the process would not be noticed
         self._pending: dict[int, _Pending] = {}  # the oldest first
         self._watch: asyncio.TimerHandle | None = None

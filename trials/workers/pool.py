@@ -9,8 +9,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from rlds_kit.trials.workers import requests
-from rlds_kit.trials.workers.channel import Channel, ProcessLostError
-from rlds_kit.trials.workers.worker import work
+from rlds_kit.trials.workers.backend import MakeRoom, Processes, WorkerBackend
+from rlds_kit.trials.workers.channel import ProcessLostError
+from rlds_kit.trials.workers.hosted_environments import ENVIRONMENTS
+from rlds_kit.trials.workers.placement import Placement
 
 ANSWER_SECONDS: Final = 60.0
 """For an environment to answer; then its worker is killed."""
@@ -30,12 +32,14 @@ class PoolFullError(RequestFailedError):
 
 
 class WorkerPool:
-    """Processes for environments. Asynchronous; all calls come from one event loop.
+    """Workers for environments. Asynchronous; all calls come from one event loop.
 
     Args:
       workers: how many processes at most; None: as many as there are cores.
       environments_per_worker: how many environments share a process at most.
       answer_seconds: for an environment to answer.
+      backend: that starts the workers; None: processes on this machine.
+      make_room: ends what is idle elsewhere; called when a cluster has no room for a worker.
     """
 
     def __init__(
@@ -44,21 +48,30 @@ class WorkerPool:
         *,
         environments_per_worker: int = 16,
         answer_seconds: float = ANSWER_SECONDS,
+        backend: WorkerBackend | None = None,
+        make_room: MakeRoom | None = None,
     ) -> None:
         self._most = workers or os.cpu_count() or 1
         self._each, self._answer_seconds = environments_per_worker, answer_seconds
+        self._backend: WorkerBackend = backend or Processes()
+        self._make_room = make_room
+        self._ending: set[asyncio.Task[None]] = set()
         self._workers: list[_Worker] = []
         self._numbers = itertools.count()
 
-    async def open(self, request: requests.Open) -> "Environment":
+    async def open(self, request: requests.Open, placement: Placement | None = None) -> "Environment":
         """Makes an environment in the process that has the fewest.
+
+        Args:
+          request: which.
+          placement: where; None: as the backend does by default.
 
         Raises:
           RequestFailedError: it cannot be made; the message gives the reason.
           PoolFullError: there is no room for another one.
           EnvironmentLostError: making it crashed or hangs.
         """
-        worker = self._least_loaded()
+        worker = self._least_loaded(placement)
         environment = Environment(worker, next(self._numbers))
         worker.environments.append(environment)
         try:
@@ -79,16 +92,38 @@ class WorkerPool:
         """
         return await Environment(self._least_loaded(), next(self._numbers)).request(request)
 
-    def _least_loaded(self) -> "_Worker":
+    def _least_loaded(self, placement: Placement | None = None) -> "_Worker":
+        placement = placement if self._backend.has_places else None
         self._workers = [worker for worker in self._workers if worker.is_alive]
+        if len(self._workers) >= self._most:
+            self._end_of_another_place(placement)
         if len(self._workers) < self._most:
-            self._workers.append(_Worker(self._answer_seconds))
-        least = min(self._workers, key=lambda worker: len(worker.environments))
-        if len(least.environments) >= self._each:
+            self._workers.append(self._started(placement))
+        fitting = [worker for worker in self._workers if worker.placement == placement]
+        least = min(fitting, key=lambda worker: len(worker.environments), default=None)
+        if least is None or len(least.environments) >= self._each:
             raise PoolFullError(
                 f"there are {self.places} environments already, as many as there may be; try again later"
             )
         return least
+
+    def _started(self, placement: Placement | None) -> "_Worker":
+        return _Worker(self._backend, self._answer_seconds, placement, self._make_room)
+
+    def _end_of_another_place(self, placement: Placement | None) -> None:
+        """Ends a worker that has no environment, if it is at another place than the one that is wanted."""
+        idle = next((each for each in self._workers if each.is_idle and each.placement != placement), None)
+        if idle is not None:
+            self._workers.remove(idle)
+            task = asyncio.create_task(idle.close())
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    async def make_room(self) -> None:
+        """Ends the workers that have no environment."""
+        idle = [worker for worker in self._workers if worker.is_idle]
+        self._workers = [worker for worker in self._workers if worker not in idle]
+        await asyncio.gather(*(worker.close() for worker in idle))
 
     @property
     def places(self) -> int:
@@ -102,7 +137,7 @@ class WorkerPool:
 
     async def close(self) -> None:
         """Ends open episodes as INTERRUPTED, and all processes."""
-        await asyncio.gather(*(worker.close() for worker in self._workers))
+        await asyncio.gather(*(worker.close() for worker in self._workers), *self._ending)
         self._workers = []
 
     async def __aenter__(self) -> Self:
@@ -151,16 +186,30 @@ class Environment:
 
 
 class _Worker:
-    """One process, and its environments."""
+    """One worker, and its environments."""
 
-    def __init__(self, answer_seconds: float) -> None:
+    def __init__(
+        self,
+        backend: WorkerBackend,
+        answer_seconds: float,
+        placement: Placement | None,
+        make_room: MakeRoom | None,
+    ) -> None:
         self.environments: list[Environment] = []
-        self._channel = Channel(work, "environment", self._lose, answer_seconds)
+        self.placement = placement
+        self._channel = backend.start(
+            ENVIRONMENTS, self._lose, answer_seconds=answer_seconds, placement=placement, make_room=make_room
+        )
 
     @property
     def pid(self) -> int:
         """Of the process."""
         return self._channel.pid
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has no environment, and nothing to do."""
+        return not self.environments and not self._channel.is_waiting
 
     @property
     def is_alive(self) -> bool:

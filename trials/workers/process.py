@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
-PRELOADED: Final = ("rlds_kit.trials.workers.worker", "PIL.Image")
+PRELOADED: Final = ("rlds_kit.trials.workers.hosted_environments", "rlds_kit.trials.workers.worker", "PIL.Image")
 TUNABLES: Final = "GLIBC_TUNABLES"
 LARGE_PAGES: Final = "glibc.malloc.hugetlb"
 """Has glibc (since 2.35) request memory in pages of 2 MiB; other allocators ignore the name.

@@ -9,6 +9,7 @@ import rlds_kit
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.placement import Placement
 from rlds_kit.trials.workers.pool import Environment, PoolFullError, WorkerPool
 from tests.studio.play.server import (
     CORRIDOR,
@@ -92,11 +93,11 @@ class Filling(WorkerPool):
 
     is_full = False
 
-    async def open(self, request: requests.Open) -> Environment:
-        """Makes an environment, while there is room."""
+    async def open(self, request: requests.Open, placement: Placement | None = None) -> Environment:
+        """Makes an environment, while there is a place."""
         if self.is_full:
             raise PoolFullError("as many as there may be")
-        return await super().open(request)
+        return await super().open(request, placement)
 
 
 def test_a_session_that_lost_its_environment_gives_up_no_place(tmp_path: Path) -> None:

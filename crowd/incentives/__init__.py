@@ -1,0 +1,38 @@
+"""Incentives: requirements, bonuses, raffles, and what people are owed, counted from the recordings."""
+
+from rlds_kit.crowd.incentives.bonus import Bonus, Formula
+from rlds_kit.crowd.incentives.ledger import (
+    CROWD,
+    Entry,
+    Work,
+    episodes_of,
+    ledger,
+    payment_csv,
+    prolific_bonuses,
+    session_values,
+    unpaid,
+)
+from rlds_kit.crowd.incentives.requirement import Requirement, completion, shown
+from rlds_kit.crowd.incentives.treatment import Reward, Treatment, draw_raffle, presets, reward
+
+__all__ = [
+    "CROWD",
+    "Bonus",
+    "Entry",
+    "Formula",
+    "Requirement",
+    "Reward",
+    "Treatment",
+    "Work",
+    "completion",
+    "draw_raffle",
+    "episodes_of",
+    "ledger",
+    "payment_csv",
+    "presets",
+    "prolific_bonuses",
+    "reward",
+    "session_values",
+    "shown",
+    "unpaid",
+]

@@ -1,0 +1,171 @@
+"""What people are owed, counted again from the recordings, and the files that pay them."""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rlds_kit.base.step import ACTION, REWARD
+from rlds_kit.crowd.collectors.collector import Collector
+from rlds_kit.crowd.collectors.moment import Moment, moments
+from rlds_kit.crowd.collectors.shipped import collector
+from rlds_kit.crowd.collectors.tally import Tally
+from rlds_kit.crowd.incentives.treatment import Reward, Treatment, reward
+from rlds_kit.dataset import Dataset
+from rlds_kit.episode.episode import Episode
+
+CROWD: Final = "crowd"
+"""The entry of an episode's metadata that has the assignment of each seat: `{"player": "7f3a..."}`."""
+_PLAY, _SEATS, _DRIVER, _HUMAN = "play", "seats", "driver", "human"
+COLUMNS: Final = ("participant", "assignment", "treatment", "base", "bonus", "total", "currency")
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An assignment that somebody finished.
+
+    Attributes:
+      assignment: its id.
+      participant: as the platform that pays knows them.
+      treatment: how it is rewarded.
+      is_test: whether it was a test user's, whom nothing is paid.
+    """
+
+    assignment: str
+    participant: str
+    treatment: Treatment
+    is_test: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the ledger.
+
+    Attributes:
+      work: for which.
+      values: of the session, by collector, counted from the recordings.
+      reward: that follows.
+      episodes: how many were recorded.
+    """
+
+    work: Work
+    values: Mapping[str, float]
+    reward: Reward
+    episodes: int
+
+
+def ledger(dataset: Dataset, works: Iterable[Work], *, fps: float | None = None) -> tuple[Entry, ...]:
+    """Counts what each work is worth, from the recordings alone.
+
+    Args:
+      dataset: whose episodes have `crowd` in their metadata.
+      works: what to count.
+      fps: steps in a second; None: the recorded clock.
+
+    Raises:
+      ValueError: two works have the same assignment.
+    """
+    listed = tuple(works)
+    seen: set[str] = set()
+    for each in listed:
+        if each.assignment in seen:
+            raise ValueError(f"the assignment {each.assignment}: expected it once, got it twice")
+        seen.add(each.assignment)
+    played = episodes_of(dataset, seen)
+    return tuple(_entry(each, played[each.assignment], fps) for each in listed)
+
+
+def episodes_of(dataset: Dataset, assignments: Collection[str]) -> Mapping[str, Sequence[tuple[Episode, str]]]:
+    """The recorded episodes of assignments with their seats, the earliest first; none where there are none."""
+    found: defaultdict[str, list[tuple[Episode, str]]] = defaultdict(list)
+    for episode in sorted(dataset.episodes, key=lambda each: each.started):
+        seats = episode.metadata.get(CROWD)
+        for seat, assignment in seats.items() if isinstance(seats, Mapping) else ():
+            if assignment in assignments:
+                found[assignment].append((episode, seat))
+    return found
+
+
+def session_values(
+    played: Iterable[tuple[Episode, str]], collectors: Sequence[Collector], *, fps: float | None = None
+) -> dict[str, float]:
+    """What collectors count over several episodes with their seats; what a program did there does not count."""
+    tally = Tally(collectors)
+    for episode, seat in played:
+        tally.begin_episode()
+        tally.add_all(_by_people(episode, seat, fps))
+    return tally.values.session
+
+
+def _by_people(episode: Episode, seat: str, fps: float | None) -> Iterator[Moment]:
+    has_agents = any(isinstance(step.get(name), Mapping) for step in episode.steps[:1] for name in (REWARD, ACTION))
+    for each in moments(episode.steps, seat if has_agents else None, fps=fps):
+        driver = _driver(each.before, seat)
+        if driver is None or driver == _HUMAN:
+            yield each
+
+
+def _driver(step: Mapping[str, Any], seat: str) -> Any:
+    play = step.get(_PLAY)  # what the studio records with each action
+    seats = play.get(_SEATS) if isinstance(play, Mapping) else None
+    return seats[seat].get(_DRIVER) if isinstance(seats, Mapping) and seat in seats else None
+
+
+def _entry(work: Work, played: Sequence[tuple[Episode, str]], fps: float | None) -> Entry:
+    values = session_values(played, [collector(name) for name in work.treatment.collectors], fps=fps)
+    earned = reward(work.treatment, values) if played else Reward(0.0, 0, 0, 0)
+    return Entry(work, values, earned, len(played))
+
+
+def unpaid(entries: Iterable[Entry], paid: Collection[str]) -> tuple[Entry, ...]:
+    """The entries to pay: above nothing, not of test users, and not paid before.
+
+    Args:
+      entries: of the ledger.
+      paid: assignments that were paid.
+    """
+    return tuple(
+        each
+        for each in entries
+        if each.reward.total_cents > 0 and not each.work.is_test and each.work.assignment not in paid
+    )
+
+
+def payment_csv(entries: Iterable[Entry], *, currency: str = "USD") -> str:
+    """A file of payments: a line for each, amounts with two decimals.
+
+    >>> print(payment_csv([]).strip())
+    participant,assignment,treatment,base,bonus,total,currency
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for each in entries:
+        work, earned = each.work, each.reward
+        amounts = (earned.base_cents, earned.bonus_cents, earned.total_cents)
+        texts = map(_harmless, (work.participant, work.assignment, work.treatment.name))
+        writer.writerow([*texts, *map(amount, amounts), currency])
+    return file.getvalue()
+
+
+def prolific_bonuses(entries: Iterable[Entry]) -> str:
+    """What Prolific takes for bonuses: `participant,amount` in each line, of those above nothing."""
+    return "".join(
+        f"{each.work.participant},{amount(each.reward.bonus_cents)}\n" for each in entries if each.reward.bonus_cents
+    )
+
+
+def amount(cents: int) -> str:
+    """Cents as an amount.
+
+    >>> amount(205)
+    '2.05'
+    """
+    return f"{cents // 100}.{cents % 100:02}"
+
+
+def _harmless(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if cell[:1] in {"=", "+", "-", "@", "\t", "\r"} else cell

@@ -1,0 +1,117 @@
+"""`rlds-kit manual`: reads manuals of games to tables of interactions, and rewards recordings by them."""
+
+from pathlib import Path
+from typing import cast
+
+import click
+
+import rlds_kit
+from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards
+from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
+from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
+from rlds_kit.shaping.manuals.reading import read_manual
+from rlds_kit.shaping.manuals.reasoning import Verdict
+from rlds_kit.shaping.manuals.table import VERDICTS, InteractionTable
+from rlds_kit.shaping.objects.contacts import Mode
+from rlds_kit.shaping.objects.ocatari_objects import OCAtariObjects
+
+TABLE = click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+
+@click.group()
+def manual() -> None:
+    """Read the manual of a game, review what it means, and reward recordings by it.
+
+    \b
+    rlds-kit manual read Breakout --out breakout.json
+    rlds-kit manual show breakout.json
+    rlds-kit manual override breakout.json Block no --by anna
+    rlds-kit manual annotate data/breakout breakout.json
+
+    Exit codes: 0 done; 1 a manual, table or dataset is invalid, or cannot be written; 2 the command line is wrong.
+    """  # noqa: D301  the backspace disables wrapping
+
+
+@manual.command()
+@click.argument("game")
+@click.option(
+    "--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Your own manual: plain text."
+)
+@click.option("--licence", default="", help="Of your manual, such as CC-BY-4.0.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here; without it: print it."
+)
+def read(game: str, file: Path | None, licence: str, out: Path | None) -> None:
+    """Read a manual to a table of interactions, which you should review.
+
+    GAME is a name as in ALE/<game>-v5. Without --file the manual that comes with rlds_kit is read.
+    """
+    text = shipped_manual(game) if file is None else Manual.from_file(file, game=game, licence=licence)
+    table = read_manual(text)
+    if out is not None:
+        table.save(out)
+    _print(table)
+
+
+@manual.command()
+@TABLE
+@click.option("--context", is_flag=True, help="Show what was judged, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON and nothing else.")
+def show(table: Path, *, context: bool, as_json: bool) -> None:
+    """Show a table: objects, words, probabilities, verdicts and overrides."""
+    loaded = InteractionTable.load(table)
+    if as_json:
+        click.echo(loaded.to_json(), nl=False)
+    else:
+        _print(loaded, context=context)
+
+
+@manual.command()
+@TABLE
+@click.argument("object_name", metavar="OBJECT")
+@click.argument("verdict", type=click.Choice([*VERDICTS, "none"]))
+@click.option("--by", required=True, help="Who decides.")
+def override(table: Path, object_name: str, verdict: str, by: str) -> None:
+    """Override the verdict on an object; "none" removes an override."""
+    chosen = None if verdict == "none" else cast("Verdict", verdict)
+    changed = InteractionTable.load(table).override(object_name, chosen, by)
+    changed.save(table)
+    _print(changed)
+
+
+@manual.command()
+@click.argument("dataset", type=click.Path())
+@TABLE
+@click.option("--layer", default="manual", show_default=True, help="The name of the layer.")
+@click.option(
+    "--mode",
+    type=click.Choice(["onset", "every_frame"]),
+    default="onset",
+    show_default=True,
+    help="Reward the first frame of a contact, or each.",
+)
+@click.option("--margin", type=click.IntRange(min=0), default=0, show_default=True, help="Pixels around the player.")
+def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> None:
+    """Add the rewards by a table to recorded episodes, as a layer with the field manual_reward.
+
+    The episodes must have been recorded with EveryFrame and record_info=True.
+    """
+    loaded = InteractionTable.load(table)
+    with OCAtariObjects(loaded.game) as extractor:
+        rewards = ContactRewards(loaded, extractor, mode=cast("Mode", mode), margin=margin)
+        count = annotate_manual_rewards(rlds_kit.open(dataset), rewards, layer=layer)
+    click.echo(f"Annotated {count} episodes in the layer {layer}.", err=True)
+
+
+def _print(table: InteractionTable, *, context: bool = False) -> None:
+    """Prints a table; texts of manuals are shown as they are, never as markup."""
+    click.echo(
+        f"{table.game}: {table.source}, licence {table.licence or 'not known'}, SHA-256 {table.manual_sha256[:12]}"
+    )
+    width = max((len(each.object) for each in table.interactions), default=0)
+    for each in table.interactions:
+        by = f" (override by {each.overridden_by}; read as {each.verdict})" if each.override else ""
+        word = f'"{each.word}"' if each.word else "not mentioned"
+        click.echo(f"  {each.object:<{width}}  {each.decided:<7}  {each.reward:+.0f}  yes {each.yes:.2f}  {word}{by}")
+        if context:
+            click.echo(f"    {each.context}")

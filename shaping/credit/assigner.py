@@ -1,0 +1,68 @@
+"""What an assigner of credit does, and its name."""
+
+import dataclasses
+import hashlib
+import json
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+
+from rlds_kit.shaping.feedback.event import FeedbackEvent
+from rlds_kit.shaping.feedback.step_clock import StepClock
+
+
+class Credit(NamedTuple):
+    """The steps that an event is about.
+
+    Attributes:
+      first: the first step with credit; 0 if there is none.
+      weights: of this step and the following ones, each in [0, 1]; their sum is 1, or less if a part of the credit is
+        for the time before the episode.
+    """
+
+    first: int
+    weights: tuple[float, ...]
+
+    @property
+    def steps(self) -> range:
+        """The steps of the weights."""
+        return range(self.first, self.first + len(self.weights))
+
+
+@runtime_checkable
+class Assigner(Protocol):
+    """Assigns the credit of an event. Implementations are frozen dataclasses: their fields are the parameters.
+
+    The result depends on nothing but the parameters, the event, and the first `event.marks` marks of the clock: what
+    came later changes nothing. So the same assigner gives the same bits while a game is played and afterwards.
+    """
+
+    name: ClassVar[str]
+    """Of the rule."""
+    version: ClassVar[int]
+    """Of the rule; another number when it gives another result."""
+
+    def credit(self, event: FeedbackEvent, clock: StepClock) -> Credit:
+        """The steps that an event is about.
+
+        Args:
+          event: with the `marks` that `FeedbackStream.add` set.
+          clock: of its episode.
+        """
+
+
+def parameters(assigner: Assigner) -> dict[str, Any]:
+    """The fields of an assigner, as JSON has them."""
+    described: Any = assigner  # a dataclass, which a protocol cannot state
+    fields: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(described)))
+    return fields
+
+
+def identity(assigner: Assigner) -> str:
+    """The name of what an assigner derives: a hash of its name, its version and its parameters.
+
+    >>> from rlds_kit.shaping.credit import UniformWindow
+    >>> identity(UniformWindow(0.2, 0.6))
+    '1982658109cc0e9d'
+    """
+    rule = {"name": assigner.name, "version": assigner.version, "parameters": parameters(assigner)}
+    canonical = json.dumps(rule, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]

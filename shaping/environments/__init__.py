@@ -1,0 +1,21 @@
+"""Games that people train agents for: a Tetris whose steps are placements, and good play of it and of Mountain Car."""
+
+import gymnasium
+
+from rlds_kit.shaping.environments.good_play import mountain_car_judge, tetris_judge
+from rlds_kit.shaping.environments.placement_tetris import Placements, PlacementTetris, placements
+from rlds_kit.shaping.environments.tetris_features import TetrisFeatures, board_features
+
+__all__ = [
+    "PlacementTetris",
+    "Placements",
+    "TetrisFeatures",
+    "board_features",
+    "mountain_car_judge",
+    "placements",
+    "tetris_judge",
+]
+
+ID = "rlds_kit/PlacementTetris-v0"
+if ID not in gymnasium.registry:
+    gymnasium.register(ID, entry_point="rlds_kit.shaping.environments.placement_tetris:PlacementTetris")

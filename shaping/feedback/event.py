@@ -1,0 +1,87 @@
+"""One event of feedback: a key, a button, a slider, a voice."""
+
+import enum
+import math
+from dataclasses import dataclass
+from typing import Final
+
+NOT_KNOWN: Final = -1
+"""In place of a number that is not known."""
+
+
+class Device(enum.StrEnum):
+    """What an event came from.
+
+    >>> Device("keyboard") is Device.KEYBOARD
+    True
+    """
+
+    KEYBOARD = "keyboard"
+    """A key that was pressed; a key that repeats while it is down is no event."""
+    BUTTON = "button"
+    """A button of a page or of a gamepad."""
+    SLIDER = "slider"
+    """Anything with a continuous value."""
+    VOICE = "voice"
+    """A word that was recognised; the sound may be in `payload`."""
+    PROGRAM = "program"
+    """A simulated trainer, or a model of one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackEvent:
+    """What a person, or a program, says about what is shown. Two presses at one time are two events.
+
+    `annotator`, `device` and `number` identify an event: one that arrives twice with the same three is the same event.
+
+    Attributes:
+      number: of the event, counted by its device; unique for an annotator and a device within an episode.
+      time_ns: when it came, on the monotonic clock of the host, in nanoseconds: the clock of the marks of `StepClock`.
+      value: its sign and strength; finite. Presses add up.
+      key: that was pressed, or the name of the button.
+      annotator: who judges.
+      device: what it came from.
+      sent_ns: when it was sent, by the device's own clock, which may jump; -1: not known. Credit never depends on it.
+      step: number of the step that was shown, from 0; -1: none, or not known.
+      frame: number of the picture that was shown; -1: not known.
+      marks: how many marks the clock of steps had when it came; `FeedbackStream` sets it.
+      confidence: from 0 to 1.
+      payload: anything else.
+
+    Raises:
+      ValueError: a value is not finite, a confidence is not in [0, 1], or the annotator has no name.
+
+    >>> FeedbackEvent(number=0, time_ns=1_500_000_000, value=-1.0, key="n", annotator="anna").device
+    <Device.KEYBOARD: 'keyboard'>
+    """
+
+    number: int
+    time_ns: int
+    value: float
+    annotator: str
+    key: str = ""
+    device: Device = Device.KEYBOARD
+    sent_ns: int = NOT_KNOWN
+    step: int = NOT_KNOWN
+    frame: int = NOT_KNOWN
+    marks: int = NOT_KNOWN
+    confidence: float = 1.0
+    payload: bytes = b""
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ValueError(f"value of {self.identity}: expected a finite number, got {self.value!r}")
+        if not 0 <= self.confidence <= 1:
+            raise ValueError(f"confidence of {self.identity}: expected a number in [0, 1], got {self.confidence!r}")
+        if not self.annotator:
+            raise ValueError("annotator: expected a name, got ''; a pseudonym is enough")
+
+    @property
+    def identity(self) -> tuple[str, str, int]:
+        """What no other event of the episode has: annotator, device and number."""
+        return self.annotator, self.device.value, self.number
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What a copy of the event has in common with it, whenever it arrives."""
+        return self.value, self.key, self.sent_ns, self.confidence, self.payload

@@ -1,0 +1,39 @@
+"""Learners that people train by hand: models of their feedback, TAMER, and its combinations with Sarsa."""
+
+from rlds_kit.shaping.learners.combinations import (
+    ActionBiasing,
+    Combination,
+    ControlSharing,
+    RewardShaping,
+    SarsaWithFeedback,
+)
+from rlds_kit.shaping.learners.conversion import tamer_of
+from rlds_kit.shaping.learners.features import ActionFeatures, Normaliser, PerAction, RadialBasis
+from rlds_kit.shaping.learners.linear_model import LinearModel, NormalisedLinearModel
+from rlds_kit.shaping.learners.replay import Replay
+from rlds_kit.shaping.learners.sarsa import LinearSarsa, SarsaConfig
+from rlds_kit.shaping.learners.simulated_trainer import Game, SimulatedTrainer, train
+from rlds_kit.shaping.learners.tamer import Model, Tamer
+
+__all__ = [
+    "ActionBiasing",
+    "ActionFeatures",
+    "Combination",
+    "ControlSharing",
+    "Game",
+    "LinearModel",
+    "LinearSarsa",
+    "Model",
+    "NormalisedLinearModel",
+    "Normaliser",
+    "PerAction",
+    "RadialBasis",
+    "Replay",
+    "RewardShaping",
+    "SarsaConfig",
+    "SarsaWithFeedback",
+    "SimulatedTrainer",
+    "Tamer",
+    "tamer_of",
+    "train",
+]

@@ -1,0 +1,42 @@
+"""Rewards from instruction manuals: "Read and Reap the Rewards" (Wu et al. 2023).
+
+A manual is read to a table of interactions, which people review; contacts of the player with objects of the screen are
+rewarded by that table, during recording or afterwards.
+"""
+
+from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards, episode_rewards, mixed_rewards
+from rlds_kit.shaping.manuals.answering import Answer, QuestionAnswerer, WordAnswerer
+from rlds_kit.shaping.manuals.contact_rewards import ContactReward, ContactRewards
+from rlds_kit.shaping.manuals.manual import Manual, ManualError, shipped_games, shipped_manual
+from rlds_kit.shaping.manuals.reading import objects_of, read_manual
+from rlds_kit.shaping.manuals.reasoning import Judgement, Reasoner, WordReasoner
+from rlds_kit.shaping.manuals.table import Interaction, InteractionTable, TableError
+from rlds_kit.shaping.manuals.wrappers import DelayedReward, EveryFrame, ManualReward, MixedReward, delayed
+
+__all__ = [
+    "Answer",
+    "ContactReward",
+    "ContactRewards",
+    "DelayedReward",
+    "EveryFrame",
+    "Interaction",
+    "InteractionTable",
+    "Judgement",
+    "Manual",
+    "ManualError",
+    "ManualReward",
+    "MixedReward",
+    "QuestionAnswerer",
+    "Reasoner",
+    "TableError",
+    "WordAnswerer",
+    "WordReasoner",
+    "annotate_manual_rewards",
+    "delayed",
+    "episode_rewards",
+    "mixed_rewards",
+    "objects_of",
+    "read_manual",
+    "shipped_games",
+    "shipped_manual",
+]

@@ -1,0 +1,110 @@
+"""Rewards by a manual for recorded episodes, as a layer; and rewards of several sources mixed on reading."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlds_kit import layers
+from rlds_kit.base.errors import SpecError
+from rlds_kit.dataset import Dataset
+from rlds_kit.episode.episode import Episode
+from rlds_kit.shaping.manuals.contact_rewards import ContactReward, ContactRewards
+from rlds_kit.shaping.manuals.wrappers import MANUAL_REWARD, RAM_FRAMES
+
+FIELD: Final = f"info/{RAM_FRAMES}"
+CONTACTS: Final = "contacts"
+"""Key of the user data of annotations: `[[step, slot, category], ...]`."""
+
+
+def annotate_manual_rewards(
+    dataset: Dataset, rewards: ContactRewards, *, layer: str = "manual", field: str = FIELD
+) -> int:
+    """Adds the rewards by a manual to every episode, as a layer with the field `manual_reward`.
+
+    The recorded reward stays; `dataset.as_amended(layer)` has both. Values are those that `ManualReward` gives during
+    recording, bit for bit, because extractor and detector are the same. Steps whose contacts have no verdict get 0 with
+    confidence 0. Annotations name the table by its fingerprint in their user data.
+
+    Args:
+      dataset: recorded with `EveryFrame`, whole episodes.
+      rewards: of the game.
+      layer: the name of the layer.
+      field: with the memory, `[n, 128]` uint8 for each step.
+
+    Returns:
+      How many episodes were annotated.
+
+    Raises:
+      SpecError: an episode does not have this field.
+      OSError: the layer cannot be written.
+    """
+    count = 0
+    with dataset.annotator(layer, source="manual") as annotator:
+        for episode in dataset.episodes:
+            found = episode_rewards(episode, rewards, field)
+            if not found:
+                continue
+            for confidence in sorted({each.confidence for each in found}):
+                for first, last in _runs([each.confidence == confidence for each in found]):
+                    annotator.add(_draft(episode, found, range(first, last), confidence, rewards.fingerprint))
+            count += 1
+    return count
+
+
+def _draft(
+    episode: Episode, found: list[ContactReward], steps: range, confidence: float, fingerprint: str
+) -> layers.Draft:
+    values = np.array([found[step].value for step in steps], np.float32)
+    contacts = [[step, each.slot, each.category] for step in steps for each in found[step].contacts]
+    user_data = {"rewards": fingerprint, CONTACTS: contacts}
+    return layers.amendments(
+        episode, MANUAL_REWARD, values, first=steps.start, confidence=confidence, user_data=user_data
+    )
+
+
+def episode_rewards(episode: Episode, rewards: ContactRewards, field: str = FIELD) -> list[ContactReward]:
+    """The rewards of the actions of a recorded episode, in order.
+
+    Raises:
+      SpecError: it does not have the field.
+    """
+    try:
+        frames: Any = episode[field]
+    except KeyError as error:
+        raise SpecError(
+            f"expected the field {field!r} of episodes recorded with EveryFrame and record_info=True, got none in "
+            f"{episode.id}"
+        ) from error
+    rewards.reset(np.asarray(frames[0])[-1])
+    return [rewards.step(np.asarray(each)) for each in frames[1:]]
+
+
+def _runs(flags: list[bool]) -> list[tuple[int, int]]:
+    """The ranges of consecutive true flags.
+
+    >>> _runs([True, True, False, True])
+    [(0, 2), (3, 4)]
+    """
+    edges = np.flatnonzero(np.diff([0, *map(int, flags), 0]))
+    return [(int(first), int(last)) for first, last in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def mixed_rewards(
+    episode: Episode, weights: Mapping[str, float], clip: tuple[float, float] | None = None
+) -> NDArray[np.float64]:
+    """A weighted sum of fields with rewards; the recorded ones stay as they are.
+
+    Args:
+      episode: of a view that has the fields, such as `dataset.as_amended("manual")`.
+      weights: by field, such as `{"reward": 1.0, "manual_reward": 0.2}`.
+      clip: the smallest and the largest sum; None: not clipped.
+
+    Returns:
+      `[length]` float64; steps where a field has no value count as 0 there.
+    """
+    total = np.zeros(len(episode))
+    for name, weight in weights.items():
+        total += weight * np.where(episode.mask(name), np.asarray(episode[name], np.float64), 0.0)
+    return total if clip is None else np.clip(total, *clip)

@@ -1,0 +1,63 @@
+"""What manuals call the objects that are grounded in a game."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True)
+class GameObjects:
+    """The objects of a game that rewards come from, by OCAtari's categories.
+
+    Categories that are not listed, such as the player's own missiles, never count.
+
+    Attributes:
+      words: for each category what manuals call it, the most usual word first.
+    """
+
+    words: Mapping[str, Sequence[str]]
+
+
+GAMES: Final[Mapping[str, GameObjects]] = {
+    "Breakout": GameObjects({"Ball": ("ball",), "Block": ("brick", "block")}),
+    "Kangaroo": GameObjects(
+        {
+            "Child": ("joey", "child"),
+            "Fruit": ("fruit",),
+            "Bell": ("bell",),
+            "FallingCoconut": ("coconut",),
+            "ThrownCoconut": ("coconut",),
+            "Monkey": ("monkey",),
+        }
+    ),
+    "MsPacman": GameObjects(
+        {
+            "Ghost": ("ghost",),
+            "Pill": ("dot", "pellet"),
+            "PowerPill": ("energy pill", "power pellet"),
+            "Fruit": ("fruit",),
+        }
+    ),
+    "Pong": GameObjects({"Ball": ("ball",), "Enemy": ("opponent",)}),
+    "Riverraid": GameObjects(
+        {
+            "Helicopter": ("helicopter",),
+            "Tanker": ("tanker", "ship"),
+            "Jet": ("jet",),
+            "Bridge": ("bridge",),
+            "FuelDepot": ("fuel depot", "depot"),
+        }
+    ),
+    "Seaquest": GameObjects(
+        {
+            "Diver": ("diver",),
+            "Shark": ("shark",),
+            "Submarine": ("enemy submarine", "submarine"),
+            "EnemyMissile": ("torpedo",),
+        }
+    ),
+    "Skiing": GameObjects({"Tree": ("tree",), "Mogul": ("mogul",), "Flag": ("gate", "flag")}),
+    "SpaceInvaders": GameObjects({"Alien": ("invader", "alien"), "Bullet": ("bomb", "bullet"), "Shield": ("shield",)}),
+    "Tennis": GameObjects({"Ball": ("ball",), "Enemy": ("opponent",)}),
+}
+"""The games that have a manual here."""

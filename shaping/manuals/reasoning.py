@@ -1,0 +1,106 @@
+"""Whether one should hit an object, judged from what a manual says about it."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from rlds_kit.shaping.manuals.sentences import sentences, stem, words
+
+Verdict = Literal["yes", "no", "abstain"]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The answer to "Should you hit it?".
+
+    Attributes:
+      yes: the probability of Yes against No, in [0, 1].
+      verdict: "abstain" if the text does not say.
+    """
+
+    yes: float
+    verdict: Verdict
+
+
+class Reasoner(Protocol):
+    """Whatever judges from a text."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the method, its model with a hash, and its parameters: equal ones give equal judgements."""
+
+    def judge(self, context: str, name: str) -> Judgement:
+        """Judges whether to hit the object `name`, from questions and answers about a manual."""
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, text.split()))
+
+
+GOOD: Final = _stems(
+    "bonus catch catches clear collect collects complete deliver destroy destroys earn earns eat eats extra "
+    "gain gains gather knock pick points rescue rescues return returned returning refuel refuels reward rewarded "
+    "save saved score scores scoring shoot shot win wins worth pass between replenish reach"
+)
+"""Stems of words for what one wants."""
+BAD: Final = _stems(
+    "avoid avoids avoiding bite bites blow collide colliding collision costs crash crashes crashing danger dangerous "
+    "dead "
+    "deadly death die dies dodge dodging end ends escape evade explode explodes fatal hazard hurt kill killed killing "
+    "kills killer lethal lose loses losing loss lost obstacle obstacles penalty punch risk slow slows steer stop stops "
+    "struck trap wreck"
+)
+"""Stems of words for what one fears."""
+NEGATIONS: Final = frozenset({"not", "never", "no", "without", "don't", "cannot", "can't", "doesn't"})
+REACH: Final = 3
+"""Words after a negation that it turns round."""
+FEAR: Final = 2.0
+"""A fear weighs as much as two wishes: what kills ends the points, too."""
+
+
+@dataclass(frozen=True)
+class WordReasoner:
+    """Counts wishes and fears in the sentences that mention the object. Needs no model, and understands nothing.
+
+    Attributes:
+      undecided: abstains if the probability of Yes is closer than this to 0.5.
+
+    >>> WordReasoner().judge("Question: Who? Answer: A ghost kills you. Eat dots to score.", "ghost").verdict
+    'no'
+    """
+
+    undecided: float = 0.05
+
+    @property
+    def fingerprint(self) -> str:
+        """See `Reasoner`."""
+        return f"words-1 fear={FEAR} reach={REACH} undecided={self.undecided}"
+
+    def judge(self, context: str, name: str) -> Judgement:
+        """See `Reasoner`."""
+        name_stems = set(words(name))
+        answers = re.sub(r"Question:.*?Answer:", "\n\n", context, flags=re.DOTALL)
+        about = {answers[start:end] for start, end in sentences(answers)}
+        balance = math.fsum(_balance(each) for each in sorted(about) if name_stems <= set(words(each)))
+        yes = 1 / (1 + math.exp(-max(-50.0, min(50.0, balance))))
+        if abs(yes - 0.5) < self.undecided:
+            return Judgement(yes, "abstain")
+        return Judgement(yes, "yes" if yes > 0.5 else "no")
+
+
+def _balance(sentence: str) -> float:
+    """Wishes less fears of a sentence; a negation turns the next words round.
+
+    >>> _balance("Do not eat the mushroom."), _balance("Eat the mushroom.")
+    (-2.0, 1.0)
+    """
+    found = words(sentence)
+    balance = 0.0
+    for place, word in enumerate(found):
+        is_negated = not NEGATIONS.isdisjoint(found[max(0, place - REACH) : place])
+        if word in GOOD:
+            balance += -FEAR if is_negated else 1.0
+        elif word in BAD:
+            balance += 1.0 if is_negated else -FEAR
+    return balance

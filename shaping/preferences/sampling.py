@@ -1,0 +1,199 @@
+"""Strategies that choose the segments of queries."""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+
+from rlds_kit.base.arguments import integer
+from rlds_kit.shaping.preferences.query import Query
+from rlds_kit.shaping.preferences.segment import Segment
+
+Scores: TypeAlias = Callable[[Sequence[Segment]], np.ndarray[Any, Any]]
+"""Returns `[members, segments]`: the score of each segment by each member of an ensemble."""
+
+TRIES: Final = 100
+"""How many groups are drawn for each one that is wanted, before it is an error that there are too few."""
+
+
+class Strategy(Protocol):
+    """Chooses groups of segments."""
+
+    @property
+    def name(self) -> str:
+        """The name, which is stored with each query."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """All that the choice depends on, apart from the pool; stored with each query."""
+
+    def choose(self, pool: Sequence[Segment], count: int, size: int) -> list[tuple[Segment, ...]]:
+        """Returns `count` different groups of `size` different segments; the same for the same arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """Every group with the same probability, none twice."""
+
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The name, which is stored with each query."""
+        return "uniform"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """All that the choice depends on."""
+        return {"seed": self.seed}
+
+    def choose(self, pool: Sequence[Segment], count: int, size: int) -> list[tuple[Segment, ...]]:
+        """Returns `count` different groups of `size` different segments."""
+        return _draw(pool, count, size, self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Of groups that are drawn uniformly, those on which the members of an ensemble disagree most.
+
+    The disagreement is the variance over members of the probability that one segment is better than another, as
+    Bradley and Terry have it; in larger groups, its mean over all pairs (Christiano et al. 2017).
+
+    Attributes:
+      scores: of the ensemble.
+      ensemble: what identifies it, such as the SHA-256 of its file.
+      seed: of the groups that are drawn.
+      candidates: groups that are drawn for each one that is chosen.
+    """
+
+    scores: Scores
+    ensemble: str
+    seed: int
+    candidates: int = 10
+
+    @property
+    def name(self) -> str:
+        """The name, which is stored with each query."""
+        return "disagreement"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """All that the choice depends on."""
+        return {"seed": self.seed, "candidates": self.candidates, "ensemble": self.ensemble}
+
+    def choose(self, pool: Sequence[Segment], count: int, size: int) -> list[tuple[Segment, ...]]:
+        """Returns `count` different groups of `size` different segments, those with most disagreement first."""
+        return _best(pool, count, size, self, lambda better: better.var(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Closest:
+    """Of groups that are drawn uniformly, those that an ensemble as a whole finds hardest to decide.
+
+    These are the groups whose mean probability that one segment is better is closest to a half. Attributes are those
+    of `Disagreement`.
+    """
+
+    scores: Scores
+    ensemble: str
+    seed: int
+    candidates: int = 10
+
+    @property
+    def name(self) -> str:
+        """The name, which is stored with each query."""
+        return "closest"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """All that the choice depends on."""
+        return {"seed": self.seed, "candidates": self.candidates, "ensemble": self.ensemble}
+
+    def choose(self, pool: Sequence[Segment], count: int, size: int) -> list[tuple[Segment, ...]]:
+        """Returns `count` different groups of `size` different segments, the hardest first."""
+        return _best(pool, count, size, self, lambda better: -np.abs(better.mean(axis=0) - 0.5))
+
+
+def queries(
+    pool: Sequence[Segment],
+    strategy: Strategy,
+    count: int,
+    *,
+    kind: str = "comparison",
+    size: int = 2,
+    question: str = "",
+) -> list[Query]:
+    """Makes queries about segments that a strategy chooses. The same arguments give the same queries.
+
+    Args:
+      pool: segments, for example from `cut`.
+      strategy: `Uniform`, `Disagreement`, `Closest`, or your own.
+      count: number of queries.
+      kind: of the answers.
+      size: segments of a query.
+      question: in words.
+
+    Raises:
+      ValueError: the pool has fewer groups of this size, or the kind is not known.
+    """
+    groups = strategy.choose(pool, integer("count", count), integer("size", size))
+    name, parameters = strategy.name, dict(strategy.parameters)
+    return [
+        Query(segments=group, kind=kind, question=question, strategy=name, parameters=parameters) for group in groups
+    ]
+
+
+def _draw(pool: Sequence[Segment], count: int, size: int, seed: int) -> list[tuple[Segment, ...]]:
+    """Different groups, whatever their order; each in a random order, so that no place is better."""
+    if count < 0 or size < 1:
+        raise ValueError(f"expected a count from 0 on and a size from 1 on, got {count} and {size}")
+    random, found = np.random.default_rng(seed), dict[frozenset[int], tuple[int, ...]]()
+    for _ in range(TRIES * count if size <= len(pool) else 0):
+        group = tuple(int(each) for each in random.choice(len(pool), size, replace=False))
+        found.setdefault(frozenset(group), group)
+        if len(found) == count:
+            break
+    if len(found) < count:
+        raise ValueError(
+            f"expected at least {count} different groups of {size} segments in a pool of {len(pool)}, found "
+            f"{len(found)}; cut more segments (a shorter `stride`), or make fewer queries"
+        )
+    return [tuple(pool[each] for each in group) for group in found.values()]
+
+
+class _Ensemble(Protocol):
+    @property
+    def scores(self) -> Scores: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def candidates(self) -> int: ...
+
+
+def _best(
+    pool: Sequence[Segment],
+    count: int,
+    size: int,
+    strategy: _Ensemble,
+    worth: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]],
+) -> list[tuple[Segment, ...]]:
+    """The groups with the largest worth, a function of `[members, groups]`, the probability of the first segment."""
+    if size < 2:
+        raise ValueError(f"expected queries about at least 2 segments, which can be compared, got {size}")
+    groups = _draw(pool, min(count * strategy.candidates, _groups(len(pool), size, count)), size, strategy.seed)
+    scores = np.asarray(strategy.scores([each for group in groups for each in group]), np.float64)
+    by_group = scores.reshape(len(scores), len(groups), size)
+    total = np.zeros(len(groups))
+    for first, second in itertools.combinations(range(size), 2):
+        total += worth(1 / (1 + np.exp(by_group[..., second] - by_group[..., first])))
+    return [groups[each] for each in np.argsort(-total, kind="stable")[:count]]
+
+
+def _groups(pool: int, size: int, least: int) -> int:
+    """About half of all groups, which are drawn soon, but at least as many as are wanted."""
+    total = 1
+    for each in range(min(size, pool)):
+        total = total * (pool - each) // (each + 1)
+    return max(least, total // 2)

@@ -1,0 +1,93 @@
+"""What people are owed follows from the recordings."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rlds_kit
+from rlds_kit import logger
+from rlds_kit.crowd.collectors import Tally, collector, moments
+from rlds_kit.crowd.incentives import (
+    CROWD,
+    Requirement,
+    Treatment,
+    Work,
+    ledger,
+    payment_csv,
+    prolific_bonuses,
+    reward,
+    unpaid,
+)
+
+SCORED = Treatment("scored", 100, (Requirement("score", 3),))
+
+
+def record(path: Path, *episodes: tuple[dict[str, str], list[dict[str, float]], list[dict[str, str]]]) -> Path:
+    """Episodes with the assignments of their seats, the rewards of each step, and who acted."""
+    with logger.EpisodeWriter(path) as writer:
+        for assignments, rewards, drivers in episodes:
+            with writer.episode(metadata={CROWD: assignments}) as episode:
+                episode.start(dict.fromkeys(assignments, 0))
+                for given, who in zip(rewards, drivers, strict=True):
+                    seats: dict[str, Any] = {seat: {"driver": driver} for seat, driver in who.items()}
+                    episode.step(
+                        dict.fromkeys(given, 1), given, dict.fromkeys(assignments, 0), acted={"play": {"seats": seats}}
+                    )
+    return path
+
+
+BOTH = {"left": "human", "right": "human"}
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> rlds_kit.Dataset:
+    """Two seats; in the second episode a program takes over the right one after a step."""
+    one = ({"left": "a1", "right": "a2"}, [{"left": 1.0, "right": 2.0}] * 2, [BOTH] * 2)
+    two = ({"left": "a1", "right": "a2"}, [{"left": 2.0, "right": 2.0}] * 2, [BOTH, {**BOTH, "right": "policy"}])
+    other = ({"left": "a3", "right": ""}, [{"left": 1.0, "right": 9.0}], [{"left": "human", "right": "policy"}])
+    return rlds_kit.open(record(tmp_path / "d", one, two, other))
+
+
+def test_c26_the_ledger_is_what_was_counted_live(played: rlds_kit.Dataset) -> None:
+    """Over all episodes of an assignment; a program's steps are nobody's work."""
+    found = ledger(played, [Work(each, f"p{each}", SCORED) for each in ("a1", "a2", "a3", "a4")])
+    assert {each.work.assignment: each.values["score"] for each in found} == {
+        "a1": 6.0,
+        "a2": 6.0,
+        "a3": 1.0,
+        "a4": 0.0,
+    }
+    assert [each.reward.total_cents for each in found] == [100, 100, 0, 0]
+    live = Tally([collector("score")])
+    for episode in played.episodes[:2]:
+        live.begin_episode()
+        live.add_all(moments(episode.steps, "left"))
+    assert found[0].reward == reward(SCORED, live.values.session)
+
+
+def test_c30_payments_are_a_file_without_repetition(played: rlds_kit.Dataset) -> None:
+    """Nothing is paid twice, for nothing, or to test users."""
+    works = [Work("a1", "worker_1", SCORED), Work("a2", "=1+1", SCORED), Work("a3", "w3", SCORED)]
+    entries = ledger(played, [*works, Work("a4", "w4", SCORED)])
+    to_pay = unpaid(entries, {"a2"})
+    rows = [*csv.reader(io.StringIO(payment_csv(to_pay)))]
+    assert rows[1:] == [["worker_1", "a1", "scored", "1.00", "0.00", "1.00", "USD"]]
+    assert unpaid(entries, {"a1", "a2"}) == ()
+    assert "\n'=1+1,a2," in payment_csv(entries)
+    assert unpaid(ledger(played, [Work("a1", "w", SCORED, is_test=True)]), ()) == ()
+    assert prolific_bonuses(entries) == ""
+
+
+def test_c30_an_assignment_is_counted_once(played: rlds_kit.Dataset) -> None:
+    with pytest.raises(ValueError, match="the assignment a1: expected it once, got it twice"):
+        ledger(played, [Work("a1", "p", SCORED), Work("a1", "q", SCORED)])
+
+
+def test_c26_without_recordings_nothing_is_owed(tmp_path: Path) -> None:
+    """Not even where nothing is required."""
+    dataset = rlds_kit.open(record(tmp_path / "d", ({"left": "a1"}, [{"left": 1.0}], [{"left": "human"}])))
+    (found,) = ledger(dataset, [Work("b", "p", Treatment("free", 100))])
+    assert (found.reward.total_cents, found.episodes) == (0, 0)

@@ -1,0 +1,108 @@
+"""Rewards by a manual: during recording and afterwards they are the same, bit for bit."""
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import rlds_kit
+from rlds_kit import logger
+from rlds_kit.base.errors import SpecError
+from rlds_kit.shaping.manuals import (
+    ContactRewards,
+    EveryFrame,
+    ManualReward,
+    annotate_manual_rewards,
+    mixed_rewards,
+    read_manual,
+    shipped_manual,
+)
+from rlds_kit.shaping.objects import OCAtariObjects
+from rlds_kit.tools import edit
+from tests.shaping.manuals.scripted import Scripted, table
+from tests.shaping.manuals.test_wrappers import Walk
+
+
+def _walks(directory: Path, *walks: list[int]) -> rlds_kit.Dataset:
+    """Records episodes of places, with the rewards of the moment."""
+    for places in walks:
+        env = ManualReward(Walk(places, [1.0] * (len(places) - 1)), ContactRewards(table(), Scripted()))
+        with logger.GymnasiumLogger(env, directory, record_info=True) as recorded:
+            recorded.reset()
+            for _ in places[1:]:
+                recorded.step(0)
+    return rlds_kit.open(directory)
+
+
+def test_recorded_rewards_stay_and_others_are_added(tmp_path: Path) -> None:
+    """As many as there are actions; the last step has none."""
+    dataset = _walks(tmp_path, [50, 10, 50, 10])
+    assert annotate_manual_rewards(dataset, ContactRewards(table(), Scripted())) == 1
+    (amended,) = dataset.refresh().as_amended("manual").episodes
+    assert amended["reward"].tolist() == [1, 1, 1, 0]
+    assert amended["manual_reward"].tolist() == [5, 0, 5, 0]
+    assert amended.mask("manual_reward").tolist() == [True, True, True, False]
+    assert amended["info/manual_reward"].tolist() == [0, 5, 0, 5]
+    assert mixed_rewards(amended, {"reward": 1.0, "manual_reward": 0.5}).tolist() == [3.5, 1, 3.5, 0]
+    assert mixed_rewards(amended, {"reward": 1.0, "manual_reward": 0.5}, clip=(0, 2)).tolist() == [2, 1, 2, 0]
+    assert "manual_reward" not in dataset.episodes[0].fields
+
+
+def test_annotations_name_the_table_and_the_contacts(tmp_path: Path) -> None:
+    rewards = ContactRewards(table(), Scripted())
+    dataset = _walks(tmp_path, [50, 10, 50, 10])
+    annotate_manual_rewards(dataset, rewards)
+    (annotation,) = dataset.refresh().layer("manual").annotations(dataset.episodes[0])
+    assert annotation.source == "manual"
+    assert annotation.user_data == {"rewards": rewards.fingerprint, "contacts": [[0, 0, "Ball"], [2, 0, "Ball"]]}
+
+
+def test_the_layer_survives_a_merge_and_a_trim(tmp_path: Path) -> None:
+    """Values go with their steps."""
+    dataset = _walks(tmp_path / "a", [50, 10, 50, 10, 50], [50, 50, 10])
+    annotate_manual_rewards(dataset, ContactRewards(table(), Scripted()))
+    edit.merge([tmp_path / "a"], tmp_path / "merged")
+    for before, after in zip(_amended(tmp_path / "a"), _amended(tmp_path / "merged"), strict=True):
+        assert after == before
+    edit.trim(tmp_path / "a", tmp_path / "trimmed", begin=1)
+    assert _amended(tmp_path / "trimmed") == [[0, 5, 0, 0], [5, 0]]
+
+
+def _amended(directory: Path) -> list[list[float]]:
+    return [each["manual_reward"].tolist() for each in rlds_kit.open(directory).as_amended("manual").episodes]
+
+
+def test_episodes_without_memory_are_refused(tmp_path: Path) -> None:
+    with logger.GymnasiumLogger(gymnasium.make("CartPole-v1"), tmp_path) as env:
+        env.reset(seed=0)
+        env.step(0)
+    with pytest.raises(SpecError, match=r"info/ram_frames.*EveryFrame and record_info=True"):
+        annotate_manual_rewards(rlds_kit.open(tmp_path), ContactRewards(table(), Scripted()))
+
+
+@pytest.mark.parametrize(
+    ("game", "frames"), [("Breakout", 300), ("MsPacman", 300), ("Seaquest", 1000), ("Skiing", 300)]
+)
+def test_online_equals_offline(tmp_path: Path, game: str, frames: int) -> None:
+    """On real games with OCAtari's objects, many episodes, sticky actions."""
+    gymnasium.register_envs(__import__("ale_py"))
+    number = 25
+    read = read_manual(shipped_manual(game))
+    with OCAtariObjects(game) as extractor:
+        inner = EveryFrame(gymnasium.make(f"ALE/{game}-v5", frameskip=1, max_episode_steps=frames, obs_type="ram"))
+        with logger.GymnasiumLogger(
+            ManualReward(inner, ContactRewards(read, extractor)), tmp_path, record_info=True
+        ) as env:
+            env.action_space.seed(0)
+            for episode in range(number):
+                env.reset(seed=episode)
+                while not any(env.step(env.action_space.sample())[2:4]):
+                    pass
+        assert annotate_manual_rewards(rlds_kit.open(tmp_path), ContactRewards(read, extractor)) == number
+    contacts = 0
+    for played in rlds_kit.open(tmp_path).as_amended("manual").episodes:
+        online, offline = played["info/manual_reward"][1:], played["manual_reward"][:-1]
+        assert (online.dtype, online.tobytes()) == (offline.dtype, offline.tobytes())
+        contacts += int(np.count_nonzero(online))
+    assert contacts > 0

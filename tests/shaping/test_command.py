@@ -1,0 +1,67 @@
+"""`rlds-kit manual`."""
+
+import json
+from pathlib import Path
+
+import gymnasium
+from click.testing import CliRunner, Result
+
+import rlds_kit
+from rlds_kit import logger
+from rlds_kit.cli import main
+from rlds_kit.shaping.manuals import EveryFrame, InteractionTable, read_manual, shipped_manual
+
+
+def run(*arguments: object) -> Result:
+    """Runs a command."""
+    return CliRunner().invoke(main, ["manual", *map(str, arguments)])
+
+
+def test_a_manual_is_read_shown_and_overridden(tmp_path: Path) -> None:
+    path = tmp_path / "breakout.json"
+    assert run("read", "Breakout", "--out", path).exit_code == 0
+    assert InteractionTable.load(path) == read_manual(shipped_manual("Breakout"))
+    assert json.loads(run("show", path, "--json").output)["game"] == "Breakout"
+    assert "Question: How to score" in run("show", path, "--context").output
+    changed = run("override", path, "Block", "no", "--by", "anna")
+    assert "override by anna; read as yes" in changed.output
+    assert InteractionTable.load(path)["Block"].reward == -5
+    assert run("override", path, "Block", "none", "--by", "anna").exit_code == 0
+    assert InteractionTable.load(path) == read_manual(shipped_manual("Breakout"))
+
+
+def test_an_own_manual_is_text(tmp_path: Path) -> None:
+    """Markup of terminals and pages is printed as it is."""
+    file = tmp_path / "pong.txt"
+    file.write_text("[bold red]Return[/] the ball to win. <script>alert(1)</script>", "utf-8")
+    table = tmp_path / "pong.json"
+    shown = run("read", "Pong", "--file", file, "--licence", "CC-BY-4.0", "--out", table)
+    assert "licence CC-BY-4.0" in shown.output
+    assert "[bold red]Return[/] the ball to win." in run("show", table, "--context").output
+
+
+def test_errors_say_what_to_do(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{", "utf-8")
+    cases = {
+        ("read", "Chess"): (1, "expected a game with a manual"),
+        ("show", broken): (1, "expected a table of interactions"),
+        ("show", tmp_path / "none.json"): (2, "does not exist"),
+    }
+    for arguments, (code, message) in cases.items():
+        result = run(*arguments)
+        assert (result.exit_code, message in result.output) == (code, True), result.output
+
+
+def test_recordings_are_annotated(tmp_path: Path) -> None:
+    gymnasium.register_envs(__import__("ale_py"))
+    env = EveryFrame(gymnasium.make("ALE/Skiing-v5", frameskip=1, max_episode_steps=200, obs_type="ram"))
+    with logger.GymnasiumLogger(env, tmp_path / "d", record_info=True) as recorded:
+        recorded.reset(seed=0)
+        while not any(recorded.step(0)[2:4]):
+            pass
+    run("read", "Skiing", "--out", tmp_path / "skiing.json")
+    done = run("annotate", tmp_path / "d", tmp_path / "skiing.json", "--layer", "skis")
+    assert "Annotated 1 episodes in the layer skis." in done.output
+    (episode,) = rlds_kit.open(tmp_path / "d").as_amended("skis").episodes
+    assert episode.mask("manual_reward").tolist() == [True] * (len(episode) - 1) + [False]
