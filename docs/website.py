@@ -39,6 +39,7 @@ ROOMS: Final = (
     "rlds_kit.layers",
     "rlds_kit.riegeli",
     "rlds_kit.trials",
+    "rlds_kit.trials.ray",
     "rlds_kit.lint",
     "rlds_kit.base",
     "rlds_kit.dataset",

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.base.rate_limit import RateLimiter
 from rlds_kit.studio.accounts.anonymous import PURPOSE
 from rlds_kit.studio.accounts.secret import derived, secret_of
 from rlds_kit.studio.accounts.signing import Signer
@@ -41,7 +42,6 @@ from rlds_kit.studio.hosting import DatabaseHost
 from rlds_kit.studio.page_files import page_routes
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
-from rlds_kit.studio.rate_limit import RateLimiter
 from rlds_kit.studio.recordings import Recordings
 from rlds_kit.studio.recovery import recover
 from rlds_kit.studio.replay.drawing import Drawings

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from rlds_kit.base.rate_limit import Limit
 from rlds_kit.studio.export_limits import ExportLimits
 from rlds_kit.studio.play.live_sessions import Guests
-from rlds_kit.studio.rate_limit import Limit
 
 _LOGINS: Final = Limit(per_second=2, burst=100)
 """A class that opens a study at once comes from one address; tokens are too long to be guessed at any rate."""

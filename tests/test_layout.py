@@ -42,7 +42,14 @@ ROOM_LIBRARIES = {
 }
 # Modules that are loaded only where they are used may have a library of their own, whose classes they derive from.
 MODULE_LIBRARIES = {
-    f"rlds_kit.logger.{name}": {"pettingzoo"} for name in ("aec_logger", "parallel_logger", "pettingzoo_logger")
+    **{f"rlds_kit.logger.{name}": {"pettingzoo"} for name in ("aec_logger", "parallel_logger", "pettingzoo_logger")},
+    **{f"rlds_kit.trials.client.{name}": {library} for name, library in (("client", "httpx"), ("seat", "websockets"))},
+    **{f"rlds_kit.trials.wire.{name}": {"pydantic", "pydantic_core"} for name in ("messages", "reading", "requests")},
+    "rlds_kit.trials.service.api": {"starlette"},
+    "rlds_kit.trials.service.application": {"starlette"},
+    "rlds_kit.trials.service.metrics": {"prometheus_client"},
+    "rlds_kit.trials.service.serving": {"uvicorn"},
+    "rlds_kit.trials.service.socket": {"starlette"},
 }
 
 # The only modules of the core that may import a framework, and those inside functions: leaves of `loader`.

@@ -15,7 +15,7 @@ CHECKOUT = Path(__file__).parent.parent
 DOCS = CHECKOUT / "docs"
 PUBLIC = (
     *("rlds_kit", "rlds_kit.layers", "rlds_kit.lint", "rlds_kit.logger", "rlds_kit.riegeli", "rlds_kit.spec"),
-    *("rlds_kit.tfds_builders", "rlds_kit.transformations", "rlds_kit.trials"),
+    *("rlds_kit.tfds_builders", "rlds_kit.transformations", "rlds_kit.trials", "rlds_kit.trials.ray"),
     *("rlds_kit.base", "rlds_kit.convert", "rlds_kit.dataset", "rlds_kit.episode", "rlds_kit.loader"),
     *("rlds_kit.remote", "rlds_kit.storage", "rlds_kit.shaping.manuals", "rlds_kit.shaping.objects"),
     *("rlds_kit.tools.compare", "rlds_kit.tools.edit", "rlds_kit.tools.plot", "rlds_kit.tools.publish"),

@@ -1,5 +1,6 @@
 """Features of placements: how a piece changes the board."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -64,6 +65,7 @@ class TetrisFeatures:
         return row
 
 
+@functools.cache
 def _deviations(seed: int) -> np.ndarray:
     """`[46]` float64, of the changes by placements at random."""
     env, random = PlacementTetris(), np.random.default_rng(seed)
@@ -76,4 +78,5 @@ def _deviations(seed: int) -> np.ndarray:
         observation = env.reset()[0] if is_over else after
     deviations = np.array(samples).std(axis=0)
     found: np.ndarray = np.where(deviations > 0, deviations, 1.0)
+    found.flags.writeable = False  # it is shared
     return found

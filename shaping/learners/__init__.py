@@ -10,8 +10,16 @@ from rlds_kit.shaping.learners.combinations import (
 from rlds_kit.shaping.learners.conversion import tamer_of
 from rlds_kit.shaping.learners.features import ActionFeatures, Normaliser, PerAction, RadialBasis
 from rlds_kit.shaping.learners.linear_model import LinearModel, NormalisedLinearModel
+from rlds_kit.shaping.learners.presets import (
+    mountain_car_tamer,
+    mountain_car_trainer,
+    tetris_tamer,
+    tetris_trainer,
+)
+from rlds_kit.shaping.learners.recorded import learn_again
 from rlds_kit.shaping.learners.replay import Replay
 from rlds_kit.shaping.learners.sarsa import LinearSarsa, SarsaConfig
+from rlds_kit.shaping.learners.saved_state import load_state, save_state
 from rlds_kit.shaping.learners.simulated_trainer import Game, SimulatedTrainer, train
 from rlds_kit.shaping.learners.tamer import Model, Tamer
 
@@ -34,6 +42,13 @@ __all__ = [
     "SarsaWithFeedback",
     "SimulatedTrainer",
     "Tamer",
+    "learn_again",
+    "load_state",
+    "mountain_car_tamer",
+    "mountain_car_trainer",
+    "save_state",
     "tamer_of",
+    "tetris_tamer",
+    "tetris_trainer",
     "train",
 ]

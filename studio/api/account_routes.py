@@ -4,6 +4,7 @@ import contextlib
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.base.rate_limit import RateLimiter
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import Action, require
@@ -16,7 +17,6 @@ from rlds_kit.studio.api.guard import account_of, address_of
 from rlds_kit.studio.database import tokens
 from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.studio.rate_limit import RateLimiter
 
 with needs("studio"):
     from starlette.requests import Request

@@ -8,6 +8,7 @@ changes that pages of others send, and too many requests. It finds the account o
 from typing import Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.base.rate_limit import RateLimiter
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.signing import BadTokenError
@@ -15,7 +16,6 @@ from rlds_kit.studio.api.answer import as_api_error, refusal
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.database.errors import NotFoundError
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.studio.rate_limit import RateLimiter
 from rlds_kit.studio.settings import Settings
 
 with needs("studio"):

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from rlds_kit.base.extras import needs
+from rlds_kit.base.rate_limit import Limit, RateLimiter
 from rlds_kit.studio.play import from_browser, window
 from rlds_kit.studio.play.host import Admission, Host, NotAdmittedError
 from rlds_kit.studio.play.live_session import LiveSession
@@ -16,7 +17,6 @@ from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.receiving import receive
 from rlds_kit.studio.play.to_browser import Error, dump
 from rlds_kit.studio.play.window import Window
-from rlds_kit.studio.rate_limit import Limit, RateLimiter
 
 with needs("studio"):
     from starlette.routing import WebSocketRoute

@@ -8,12 +8,9 @@ from typing import Final
 HERE: Final = Path(__file__).parent
 ROWS: Final = {f"g{number}" for number in range(1, 32)}
 OPEN: Final = {
-    "g8": "programs elsewhere that join by a URL",
     "g10": "hooks that choose among services",
     "g11": "a directory of services",
     "g24": "a launcher with a status",
-    "g25": "metrics",
-    "g26": "REST and OpenAPI for trials",
     "g27": "trials in the browser, from their setup on",
     "g28": "an example of each way of working with people",
     "g30": "a page for several seats",

@@ -13,7 +13,7 @@ from rlds_kit.trials.actors.contract import ActorInfo, Text
 from rlds_kit.trials.actors.hosted_actors import HostedActors
 from rlds_kit.trials.actors.registry import Implementation
 from rlds_kit.trials.actors.requests import Act, Acted, Answer, End, Failed, Load, Loaded, News, Request, Reset
-from rlds_kit.trials.workers.backend import MakeRoom, Processes, Worker, WorkerBackend
+from rlds_kit.trials.workers.backend import EndIdle, Processes, Worker, WorkerBackend
 from rlds_kit.trials.workers.channel import ProcessLostError
 from rlds_kit.trials.workers.placement import Placement
 
@@ -67,7 +67,7 @@ class _Home:
         self.seated, self.is_retired, self.is_new = 0, False, True
 
     def fits(self, implementation: Implementation, placement: Placement | None) -> bool:
-        """Whether there is room for an actor of an implementation."""
+        """Whether it takes one more actor of an implementation."""
         is_same = (self.implementation, self.placement) == (implementation, placement)
         if not is_same or self.loaded is None or self.is_retired or not self.place.is_alive:
             return False
@@ -163,7 +163,7 @@ class ActorPool:
       is_here: whether actors run in this program instead.
       start_seconds: for an implementation to be imported, and for an actor to be made.
       backend: that starts the processes; None: on this machine.
-      make_room: ends what is idle elsewhere; called when a cluster has no room for an actor.
+      end_idle: ends what is idle elsewhere; called when a cluster has no space for an actor.
     """
 
     def __init__(
@@ -172,11 +172,11 @@ class ActorPool:
         is_here: bool = False,
         start_seconds: float = START_SECONDS,
         backend: WorkerBackend | None = None,
-        make_room: MakeRoom | None = None,
+        end_idle: EndIdle | None = None,
     ) -> None:
         self._is_here, self._start_seconds = is_here, start_seconds
         self._backend: WorkerBackend = backend or Processes()
-        self._make_room = make_room
+        self._end_idle = end_idle
         self._homes: list[_Home] = []
         self._numbers = itertools.count(1)
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -235,9 +235,9 @@ class ActorPool:
     def _place(self, placement: Placement | None) -> Worker:
         if self._is_here:
             return _Here()
-        return self._backend.start(ACTORS, _nothing, placement=placement, make_room=self._make_room)
+        return self._backend.start(ACTORS, _nothing, placement=placement, end_idle=self._end_idle)
 
-    async def make_room(self) -> None:
+    async def end_idle(self) -> None:
         """Ends the processes that have no actor."""
         idle = [home for home in self._homes if not home.seated]
         self._homes = [home for home in self._homes if home.seated]

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rlds_kit.trials.actors.actor_pool import ActorError, ActorPool, SeatedActor
+from rlds_kit.trials.actors.actor_pool import ActorError
 from rlds_kit.trials.actors.contract import ActorInfo, Experience, Text
 from rlds_kit.trials.actors.registry import implementation_of
 from rlds_kit.trials.actors.requests import Acted, News
+from rlds_kit.trials.hosts.actor_source import ActorSource, Seated
 from rlds_kit.trials.hosts.trial_setup import ActorConfig, TrialSetup
 from rlds_kit.trials.workers.requests import Opened
 
@@ -30,7 +31,7 @@ class _Seat:
       coming: aggregates that are new during this step; given with the next one, as messages are.
     """
 
-    actor: SeatedActor | None = None
+    actor: Seated | None = None
     reward: float | None = None
     texts: list[Text] = field(default_factory=list)
     incoming: list[Text] = field(default_factory=list)
@@ -58,10 +59,14 @@ class ActorSeats:
       setup: of the trial.
       trial_id: of the trial.
       seed: of the trial.
+      sources: of actors of some implementations, by name; all others are the pool's.
     """
 
-    def __init__(self, pool: ActorPool, setup: TrialSetup, trial_id: str, seed: int) -> None:
+    def __init__(
+        self, pool: ActorSource, setup: TrialSetup, trial_id: str, seed: int, sources: Mapping[str, ActorSource]
+    ) -> None:
         self._pool, self._setup, self._trial_id, self._seed = pool, setup, trial_id, seed
+        self._sources = sources
         self._seats: dict[str, _Seat] = defaultdict(_Seat)
         self._order: Sequence[str] = ()
         self._opened: Opened | None = None
@@ -77,15 +82,15 @@ class ActorSeats:
         taken = await asyncio.gather(*(self.made(*each) for each in wanted.items()), return_exceptions=True)
         failed = {}
         for name, each in zip(wanted, taken, strict=True):
-            if isinstance(each, SeatedActor):
-                self._seats[name].actor = each
-            elif isinstance(each, ActorError):
+            if isinstance(each, ActorError):
                 failed[name] = str(each)
-            else:
+            elif isinstance(each, BaseException):
                 raise each
+            else:
+                self._seats[name].actor = each
         return failed
 
-    async def made(self, seat: str, actor: ActorConfig) -> SeatedActor:
+    async def made(self, seat: str, actor: ActorConfig) -> Seated:
         """A new actor for a seat, which it does not have yet.
 
         Raises:
@@ -101,9 +106,10 @@ class ActorSeats:
             config=actor.config,
             properties=self._setup.properties,
         )
-        return await self._pool.take(implementation_of(actor.implementation), info, actor.placement)
+        implementation = implementation_of(actor.implementation)
+        return await self._sources.get(implementation.name, self._pool).take(implementation, info, actor.placement)
 
-    async def put(self, seat: str, actor: SeatedActor) -> None:
+    async def put(self, seat: str, actor: Seated) -> None:
         """Puts an actor in a seat; the trial of the one before is over."""
         before, self._seats[seat].actor = self._seats[seat].actor, actor
         self._seats[seat].experience = None

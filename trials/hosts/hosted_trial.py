@@ -18,6 +18,7 @@ from rlds_kit.trials.engine.trial import Trial
 from rlds_kit.trials.hosts import judgements
 from rlds_kit.trials.hosts.actor_seats import ActorSeats
 from rlds_kit.trials.hosts.clock import SteadyClock, WakeTimer
+from rlds_kit.trials.hosts.observer import Observer
 from rlds_kit.trials.hosts.play_facts import play_facts
 from rlds_kit.trials.hosts.played_environment import PlayedEnvironment
 from rlds_kit.trials.hosts.reward_fields import reward_fields
@@ -39,6 +40,7 @@ class HostedTrial:
       layer: for rewards; None: nothing is recorded.
       changed: called when the phase or the step is another one.
       amended: called with every reward that is recorded, and what it makes of the step.
+      observer: gets what is measured.
 
     Attributes:
       trial: the engine.
@@ -60,6 +62,7 @@ class HostedTrial:
         layer: judgements.LayerFile | None,
         changed: Callable[[], None],
         amended: Callable[[messages.Amended], None],
+        observer: Observer,
     ) -> None:
         self.trial, self.episode_id = Trial(config), ""
         self.finish: messages.Finish | None = None
@@ -68,10 +71,10 @@ class HostedTrial:
         self.totals: dict[str, float] = {}
         self.is_environment_lost = False
         self._config, self._environment, self._seats = config, environment, seats
-        self._changed, self._amended = changed, amended
+        self._changed, self._amended, self._observer = changed, amended, observer
         self._order = environment.opened.seats
         self.now = SteadyClock()
-        self._began_ns = self.now()
+        self._began_ns = self._ticked_ns = self.now()
         self._timer = WakeTimer(self.now, lambda: self.handle(events.Tick(self.now())))
         self._work: asyncio.Queue[requests.Request | messages.Finish] = asyncio.Queue()
         self._doing: messages.StepEnvironment | None = None
@@ -153,6 +156,7 @@ class HostedTrial:
             return
         match answer:
             case requests.Begun():
+                self._ticked_ns = self.now()
                 self.episode_id, self.observations = answer.episode_id, dict(answer.observations)
                 if answer.episode_id:
                     number, opened = uuid.UUID(answer.episode_id), self._environment.opened
@@ -166,6 +170,8 @@ class HostedTrial:
         doing, self._doing = self._doing, None
         if doing is None:  # a defect: nothing else requests steps
             raise RuntimeError("the environment did a step that nobody requested")
+        before_ns, self._ticked_ns = self._ticked_ns, self.now()
+        self._observer.ticked((self._ticked_ns - before_ns) / 1e9)
         flags = done.terminated, done.truncated
         self._seats.stepped(
             done.rewards,
@@ -213,6 +219,7 @@ class HostedTrial:
             "requested_ns": requested - self._began_ns,
             "answered_ns": answered - self._began_ns,
         }
+        self._observer.answered((answered - requested) / 1e9)
         self._say(seat, acted)
         self.handle(events.ActionGiven(answered, seat, acted.action, step))
 

@@ -105,7 +105,7 @@ class Environments:
         self._taken += 1
         try:
             while (found := self._free_one((request, placement))) is not None:
-                with contextlib.suppress(EnvironmentLostError):  # its machine may be gone, and nobody has noticed
+                with contextlib.suppress(EnvironmentLostError):  # its machine may be gone, without notice
                     await found.request(requests.Show(requests.View(quality=None)))
                     return found
             while self._free and self._taken + len(self._free) > self._places:
@@ -144,7 +144,7 @@ class Environments:
         """The process of one that is free is gone."""
         self._free = [each for each in self._free if each[1] is not environment]
 
-    async def make_room(self) -> None:
+    async def end_idle(self) -> None:
         """Closes those that are free."""
         free, self._free = self._free, []
         for _, each in free:
@@ -152,4 +152,4 @@ class Environments:
 
     async def close(self) -> None:
         """Closes those that are free."""
-        await self.make_room()
+        await self.end_idle()

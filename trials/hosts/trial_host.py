@@ -19,9 +19,11 @@ from rlds_kit.trials.engine.config import TrialConfig
 from rlds_kit.trials.engine.phase import Phase, Status
 from rlds_kit.trials.engine.seat import Driver
 from rlds_kit.trials.hosts.actor_seats import ActorSeats
+from rlds_kit.trials.hosts.actor_source import ActorSource
 from rlds_kit.trials.hosts.finished_trial import FinishedTrial, TrialRefusedError, TrialState
 from rlds_kit.trials.hosts.hosted_trial import HostedTrial
 from rlds_kit.trials.hosts.judgements import LayerFile
+from rlds_kit.trials.hosts.observer import Observer, Unobserved
 from rlds_kit.trials.hosts.played_environment import Environments, PlayedEnvironment
 from rlds_kit.trials.hosts.trial_setup import ActorConfig, InvalidSetupError, TrialSetup, trial_config
 from rlds_kit.trials.hosts.watching import Watcher
@@ -48,6 +50,7 @@ class _Run:
       task: that runs it.
       hosted: while it has an environment, and after it; None: it has none yet.
       seed: of the environment.
+      is_over: whether it is.
     """
 
     id: str
@@ -56,6 +59,7 @@ class _Run:
     seed: int
     task: "asyncio.Task[FinishedTrial] | None" = None
     hosted: HostedTrial | None = None
+    is_over: bool = False
 
 
 class TrialHost:
@@ -72,14 +76,16 @@ class TrialHost:
       amended: called with trial, seat, step and the new aggregate whenever a reward is recorded.
       about: name, description, citation and licence of the dataset.
       start_seconds: for an implementation of actors to be imported, and for an actor to be made.
-      backend: that starts the processes, as `RayCluster` of `rlds_kit.trials.ray` does on other machines; whoever made
-        it closes it. None: this machine.
+      sources: of actors that are elsewhere, by the name of their implementation.
+      observer: gets what is measured.
+      backend: that starts the processes, as `RayCluster` of `rlds_kit.trials.ray` does on other machines; its creator
+        closes it. None: this machine.
 
     Raises:
       ValueError: both `is_here` and `backend`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  one for each setting
         self,
         directory: str | os.PathLike[str] | None = None,
         *,
@@ -89,6 +95,8 @@ class TrialHost:
         amended: OnAmended | None = None,
         about: Mapping[str, str] | None = None,
         start_seconds: float = START_SECONDS,
+        sources: Mapping[str, ActorSource] | None = None,
+        observer: Observer | None = None,
         backend: WorkerBackend | None = None,
     ) -> None:
         if is_here and backend is not None:
@@ -99,28 +107,28 @@ class TrialHost:
         self._hooks, self._amended, self._about = tuple(hooks), amended, dict(about or {})
         self._pool = None if is_here else self._made_pool(starts)
         self._environments = Environments(self._pool, self._parallel if is_here else 2 * self._parallel)
-        self._actors = ActorPool(
-            is_here=is_here, start_seconds=start_seconds, backend=starts, make_room=self._make_room
-        )
+        self._sources, self._observer = dict(sources or {}), observer or Unobserved()
+        self._actors = ActorPool(is_here=is_here, start_seconds=start_seconds, backend=starts, end_idle=self._end_idle)
         self._layer = None if self._directory is None else LayerFile(self._directory)
         self._places = asyncio.Semaphore(self._parallel)
         self._numbers = itertools.count()
         self._runs: dict[str, _Run] = {}
         self._watchers: list[Watcher] = []
         self._ended: deque[_Run] = deque()
+        self._submitted: set[asyncio.Task[None]] = set()
 
     def _made_pool(self, backend: WorkerBackend) -> WorkerPool:
         """Twice as many places as trials: an environment that is free need not be closed for one of another kind."""
         each = backend.environments_per_worker
         workers = max(1, 2 * self._parallel // each)
-        return WorkerPool(workers, environments_per_worker=each, backend=backend, make_room=self._make_room)
+        return WorkerPool(workers, environments_per_worker=each, backend=backend, end_idle=self._end_idle)
 
-    async def _make_room(self) -> None:
+    async def _end_idle(self) -> None:
         """Ends the processes of environments and actors that no trial has."""
-        await self._environments.make_room()
+        await self._environments.end_idle()
         if self._pool is not None:
-            await self._pool.make_room()
-        await self._actors.make_room()
+            await self._pool.end_idle()
+        await self._actors.end_idle()
 
     async def start(self, setup: TrialSetup) -> str:
         """Begins a trial, when there is a place for it.
@@ -131,6 +139,26 @@ class TrialHost:
         Raises:
           TrialRefusedError: a hook raised an error, which is its cause; or the id is another trial's.
         """
+        run = await self._accepted(setup)
+        await self._begin(run)
+        return run.id
+
+    async def submit(self, setup: TrialSetup) -> str:
+        """As `start`, but returns at once: the trial begins as soon as there is a place for it.
+
+        Returns:
+          Its id.
+
+        Raises:
+          TrialRefusedError: as of `start`.
+        """
+        run = await self._accepted(setup)
+        task = asyncio.create_task(self._begin(run))
+        self._submitted.add(task)
+        task.add_done_callback(self._submitted.discard)
+        return run.id
+
+    async def _accepted(self, setup: TrialSetup) -> _Run:
         number = next(self._numbers)
         setup = await self._hooked(setup)
         trial_id = setup.trial_id or uuid.uuid4().hex
@@ -138,14 +166,21 @@ class TrialHost:
             raise TrialRefusedError(f"expected an id that no trial has, got {trial_id!r}")
         seed = secrets.randbits(_SEED_BITS) if setup.seed is None else setup.seed
         run = self._runs[trial_id] = _Run(trial_id, number, setup, seed)
+        return run
+
+    async def _begin(self, run: _Run) -> None:
         await self._places.acquire()
         run.task = asyncio.create_task(self._run(run))
-        run.task.add_done_callback(lambda _: self._over(run))
-        return trial_id
+        run.task.add_done_callback(lambda done: self._over(run, done))
 
-    def _over(self, run: _Run) -> None:
+    def _over(self, run: _Run, done: "asyncio.Task[FinishedTrial]") -> None:
         """Makes a place for the next trial, and forgets all of an old one but its id."""
         self._places.release()
+        run.is_over = True
+        if run.hosted is None:
+            self._changed(run)
+        if not done.cancelled() and done.exception() is None:
+            self._observer.finished(done.result())
         self._ended.append(run)
         if len(self._ended) > KEPT:
             old = self._ended.popleft()
@@ -225,6 +260,22 @@ class TrialHost:
         judgement = Judgement(seat, value, confidence, step, details or {})
         return await self._hosted(trial_id).reward(source, judgement)
 
+    def say(self, trial_id: str, sender: str, content: str, to: Sequence[str] = ()) -> str | None:
+        """Sends text from a seat to others; returns why it was refused, or None.
+
+        Args:
+          trial_id: of the trial.
+          sender: name of a seat.
+          content: text.
+          to: names of seats, or "class.*"; empty: all others.
+
+        Raises:
+          KeyError: there is no such trial.
+          ValueError: it does not run.
+        """
+        hosted = self._hosted(trial_id)
+        return hosted.handle(events.MessageSent(hosted.now(), sender, content, tuple(to)))
+
     def _hosted(self, trial_id: str) -> HostedTrial:
         hosted = self._runs[trial_id].hosted
         if hosted is None:
@@ -236,15 +287,36 @@ class TrialHost:
         states = [self._state(run) for run in self._runs.values() if run.hosted is not None]
         return [state for state in states if not phases or state.phase in phases]
 
+    def state(self, trial_id: str) -> TrialState:
+        """Where a trial stands, also one that waits for its place; the phase of one that was forgotten is `ENDED`.
+
+        Raises:
+          KeyError: there is no such trial.
+        """
+        return self._state(self._runs[trial_id])
+
+    def finished(self, trial_id: str) -> FinishedTrial | None:
+        """What became of a trial; None: it is not over, or ended more than 256 trials ago.
+
+        Raises:
+          KeyError: there is no such trial.
+        """
+        task = self._runs[trial_id].task
+        return None if task is None or not task.done() or task.cancelled() or task.exception() else task.result()
+
+    def states(self) -> list[TrialState]:
+        """Where all trials stand: those that wait to begin, those that run, and the latest that are over."""
+        return [self._state(run) for run in self._runs.values() if run.task is not None or not run.is_over]
+
     async def watch(self) -> AsyncIterator[TrialState]:
         """The states of all trials: every phase, and their steps; the latest of those that come faster than one reads.
 
         It begins with the trials of now, and ends when the host is closed.
         """
-        watcher = Watcher()
+        watcher = Watcher(self._observer.dropped)
         self._watchers.append(watcher)
         try:
-            for state in self.trials():
+            for state in self.states():
                 yield state
             async for state in watcher.states():
                 yield state
@@ -256,7 +328,7 @@ class TrialHost:
         return TrialState(
             id=run.id,
             number=run.number,
-            phase=Phase.INITIALIZING if hosted is None else hosted.phase,
+            phase=_phase(run),
             step=0 if hosted is None else hosted.step,
             seconds=0.0 if hosted is None else hosted.seconds,
             totals={} if hosted is None else hosted.totals,
@@ -271,7 +343,7 @@ class TrialHost:
                 watcher.show(state)
 
     async def _run(self, run: _Run) -> FinishedTrial:
-        seats = ActorSeats(self._actors, run.setup, run.id, run.seed)
+        seats = ActorSeats(self._actors, run.setup, run.id, run.seed, self._sources)
         opened = self._open(run.setup)
         try:
             environment = await self._environments.take(opened, run.setup.placement)
@@ -300,6 +372,7 @@ class TrialHost:
             layer=self._layer,
             changed=lambda: self._changed(run),
             amended=lambda amended: self._notify(run, amended),
+            observer=self._observer,
         )
         self._changed(run)
         await run.hosted.run(_metadata(run))
@@ -333,6 +406,8 @@ class TrialHost:
 
     async def close(self) -> None:
         """Ends the trials that run as `abandoned`, and all processes."""
+        for each in self._submitted:
+            each.cancel()
         for run in self._runs.values():
             if run.hosted is not None:
                 run.hosted.handle(events.Stop(run.hosted.now(), "the host is closed"))
@@ -359,6 +434,12 @@ class TrialHost:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _phase(run: _Run) -> Phase:
+    if run.hosted is None:
+        return Phase.ENDED if run.is_over else Phase.INITIALIZING
+    return run.hosted.phase
 
 
 def _without(config: TrialConfig, failed: Mapping[str, str]) -> tuple[TrialConfig, str]:

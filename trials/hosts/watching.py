@@ -2,15 +2,20 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from rlds_kit.trials.hosts.finished_trial import TrialState
 
 
 class Watcher:
-    """The states of trials for one who watches: every phase; of steps that come faster than one reads, the latest."""
+    """The states of trials for one who watches: every phase; of steps that come faster than one reads, the latest.
 
-    def __init__(self) -> None:
+    Args:
+      dropped: called for each state that is replaced before it is read.
+    """
+
+    def __init__(self, dropped: Callable[[], None] = lambda: None) -> None:
+        self._dropped = dropped
         self._states: deque[TrialState] = deque()
         self._news = asyncio.Event()
         self._is_closed = False
@@ -21,6 +26,7 @@ class Watcher:
             if self._states[place].id == state.id:
                 if self._states[place].phase is state.phase:
                     del self._states[place]
+                    self._dropped()
                 break
         self._states.append(state)
         self._news.set()

@@ -6,12 +6,12 @@ from typing import Any, Final, Self
 
 from rlds_kit.base.extras import needs
 from rlds_kit.trials.ray.ray_worker import RayWorker
-from rlds_kit.trials.workers.backend import MakeRoom, Worker
+from rlds_kit.trials.workers.backend import EndIdle, Worker
 from rlds_kit.trials.workers.job import Job
 from rlds_kit.trials.workers.placement import Placement
 
 START_SECONDS: Final = 50.0
-"""For a node to have room for a worker, and for the worker to begin there."""
+"""For a node to have space for a worker, and for the worker to begin there."""
 
 
 class RayCluster:
@@ -28,7 +28,7 @@ class RayCluster:
       environment: what an environment takes, if the setup of its trial does not say.
       actor: what an actor takes, if its configuration does not say: nothing by default, for an environment waits while
         its actors act.
-      start_seconds: for a node to have room for a worker, and for the worker to begin there.
+      start_seconds: for a node to have space for a worker, and for the worker to begin there.
 
     Raises:
       MissingExtraError: Ray is not installed.
@@ -71,9 +71,9 @@ class RayCluster:
         *,
         answer_seconds: float | None = None,
         placement: Placement | None = None,
-        make_room: MakeRoom | None = None,
+        end_idle: EndIdle | None = None,
     ) -> Worker:
-        """Starts an actor of Ray; its first request waits until a node has room for it."""
+        """Starts an actor of Ray; its first request waits until a node has space for it."""
         where = placement or self._placements[job.what]
         return RayWorker(
             self._library,
@@ -83,7 +83,7 @@ class RayCluster:
             on_lost,
             answer_seconds=answer_seconds,
             start_seconds=self._start_seconds,
-            make_room=make_room,
+            end_idle=end_idle,
         )
 
     def resources(self) -> Mapping[str, float]:

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any, Final
 
 from rlds_kit.trials.ray.hosted import Hosted
-from rlds_kit.trials.workers.backend import MakeRoom
+from rlds_kit.trials.workers.backend import EndIdle
 from rlds_kit.trials.workers.channel import ProcessLostError
 from rlds_kit.trials.workers.job import Job
 
 PATIENCE_SECONDS: Final = 2.0
-"""For a worker to begin; then those that are idle make room, again and again."""
+"""For a worker to begin; then those that are idle end, again and again."""
 WATCH_SECONDS: Final = 1.0
-"""Between two looks at a worker that has nothing to do."""
+"""Between two checks of a worker that has nothing to do."""
 
 _NAMES: Final = ("class_name:", "actor_id:", "pid:", "name:", "namespace:", "ip:")
 """Lines of Ray's errors that say nothing to people."""
@@ -35,7 +35,7 @@ class _Pending:
 
 
 class RayWorker:
-    """An actor of Ray. Its first request waits until a node has room for it.
+    """An actor of Ray. Its first request waits until a node has space for it.
 
     Args:
       library: Ray.
@@ -44,8 +44,8 @@ class RayWorker:
       needs: what it takes of a node, for people.
       on_lost: called with the reason when it is lost.
       answer_seconds: for a request; then it is killed. None: it may take for ever.
-      start_seconds: for a node to have room, and for the actor to begin there.
-      make_room: ends workers that are idle; called while no node has room.
+      start_seconds: for a node to have space, and for the actor to begin there.
+      end_idle: ends workers that are idle; called while no node has space.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class RayWorker:
         *,
         answer_seconds: float | None,
         start_seconds: float,
-        make_room: MakeRoom | None,
+        end_idle: EndIdle | None,
     ) -> None:
         self._library, self._job, self._needs, self._on_lost = library, job, needs, on_lost
-        self._answer_seconds, self._start_seconds, self._make_room = answer_seconds, start_seconds, make_room
+        self._answer_seconds, self._start_seconds, self._end_idle = answer_seconds, start_seconds, end_idle
         self._loop = asyncio.get_running_loop()
         self._lost, self._pid = "", 0
         self._waiting: list[_Pending] = []  # for the answer before, where requests are answered together
@@ -86,7 +86,7 @@ class RayWorker:
         return bool(self._sent or self._waiting) or not self._begun.done()
 
     async def _live(self) -> None:
-        """Waits until it begins, and looks at it from then on: Ray does not say that an actor has died."""
+        """Waits until it begins, and checks it from then on: Ray does not say that an actor has died."""
         try:
             self._pid = await self._placed()
             self._begun.set_result(None)
@@ -103,13 +103,13 @@ class RayWorker:
         try:
             async with asyncio.timeout(self._start_seconds):
                 while not (await asyncio.wait([begun], timeout=PATIENCE_SECONDS))[0]:
-                    if self._make_room is not None:
-                        await self._make_room()
+                    if self._end_idle is not None:
+                        await self._end_idle()
         except TimeoutError:
             begun.cancel()
             self._end_now()
             raise ProcessLostError(
-                f"no node of the cluster had room for the {self._job.what}, which takes {self._needs}, in "
+                f"no node of the cluster had space for the {self._job.what}, which takes {self._needs}, in "
                 f"{self._start_seconds:g} seconds; the cluster has {_totals(self._library)}"
             ) from None
         found: int = begun.result()

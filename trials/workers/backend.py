@@ -8,7 +8,7 @@ from rlds_kit.trials.workers.channel import Channel
 from rlds_kit.trials.workers.job import Job
 from rlds_kit.trials.workers.placement import Placement
 
-MakeRoom = Callable[[], Awaitable[None]]
+EndIdle = Callable[[], Awaitable[None]]
 
 
 class Worker(Protocol):
@@ -62,7 +62,7 @@ class WorkerBackend(Protocol):
         *,
         answer_seconds: float | None = None,
         placement: Placement | None = None,
-        make_room: MakeRoom | None = None,
+        end_idle: EndIdle | None = None,
     ) -> Worker:
         """Starts a worker; its first request may wait until there is a machine for it.
 
@@ -71,7 +71,7 @@ class WorkerBackend(Protocol):
           on_lost: called with the reason when the worker is lost.
           answer_seconds: for a request; then the worker is killed. None: it may take for ever.
           placement: where it runs; None: as the backend does by default.
-          make_room: ends workers that are idle; called when no machine has room for this one.
+          end_idle: ends workers that are idle; called when no machine has space for this one.
         """
 
     def resources(self) -> Mapping[str, float]:
@@ -102,10 +102,10 @@ class Processes:
         *,
         answer_seconds: float | None = None,
         placement: Placement | None = None,
-        make_room: MakeRoom | None = None,
+        end_idle: EndIdle | None = None,
     ) -> Worker:
         """Starts a process."""
-        del placement, make_room  # there is only this machine, and it takes what comes
+        del placement, end_idle  # there is only this machine, and it takes what comes
         return Channel(job, on_lost, answer_seconds)
 
     def resources(self) -> Mapping[str, float]:

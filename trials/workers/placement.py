@@ -15,7 +15,7 @@ class Placement:
       is_spread: whether to prefer machines that have fewer; if not, machines are filled one after another.
 
     Raises:
-      ValueError: a quantity is negative.
+      ValueError: a quantity is negative, or `resources` names what another attribute says.
 
     >>> Placement(gpus=0.5, resources={"camera": 1})
     Placement(cpus=1.0, gpus=0.5, resources={'camera': 1}, is_spread=True)
@@ -31,6 +31,8 @@ class Placement:
         negative = {name: number for name, number in every.items() if number < 0}
         if negative:
             raise ValueError(f"expected quantities from 0 on, got {negative}")
+        if {"CPU", "GPU"} & self.resources.keys():
+            raise ValueError(f"expected CPU and GPU in cpus and gpus, got resources={dict(self.resources)}")
 
     def __str__(self) -> str:
         every = {"CPU": self.cpus, "GPU": self.gpus, **self.resources}

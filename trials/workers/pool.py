@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from rlds_kit.trials.workers import requests
-from rlds_kit.trials.workers.backend import MakeRoom, Processes, WorkerBackend
+from rlds_kit.trials.workers.backend import EndIdle, Processes, WorkerBackend
 from rlds_kit.trials.workers.channel import ProcessLostError
 from rlds_kit.trials.workers.hosted_environments import ENVIRONMENTS
 from rlds_kit.trials.workers.placement import Placement
@@ -39,7 +39,7 @@ class WorkerPool:
       environments_per_worker: how many environments share a process at most.
       answer_seconds: for an environment to answer.
       backend: that starts the workers; None: processes on this machine.
-      make_room: ends what is idle elsewhere; called when a cluster has no room for a worker.
+      end_idle: ends what is idle elsewhere; called when a cluster has no space for a worker.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class WorkerPool:
         environments_per_worker: int = 16,
         answer_seconds: float = ANSWER_SECONDS,
         backend: WorkerBackend | None = None,
-        make_room: MakeRoom | None = None,
+        end_idle: EndIdle | None = None,
     ) -> None:
         self._most = workers or os.cpu_count() or 1
         self._each, self._answer_seconds = environments_per_worker, answer_seconds
         self._backend: WorkerBackend = backend or Processes()
-        self._make_room = make_room
+        self._end_idle = end_idle
         self._ending: set[asyncio.Task[None]] = set()
         self._workers: list[_Worker] = []
         self._numbers = itertools.count()
@@ -108,7 +108,7 @@ class WorkerPool:
         return least
 
     def _started(self, placement: Placement | None) -> "_Worker":
-        return _Worker(self._backend, self._answer_seconds, placement, self._make_room)
+        return _Worker(self._backend, self._answer_seconds, placement, self._end_idle)
 
     def _end_of_another_place(self, placement: Placement | None) -> None:
         """Ends a worker that has no environment, if it is at another place than the one that is wanted."""
@@ -119,7 +119,7 @@ class WorkerPool:
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
-    async def make_room(self) -> None:
+    async def end_idle(self) -> None:
         """Ends the workers that have no environment."""
         idle = [worker for worker in self._workers if worker.is_idle]
         self._workers = [worker for worker in self._workers if worker not in idle]
@@ -193,12 +193,12 @@ class _Worker:
         backend: WorkerBackend,
         answer_seconds: float,
         placement: Placement | None,
-        make_room: MakeRoom | None,
+        end_idle: EndIdle | None,
     ) -> None:
         self.environments: list[Environment] = []
         self.placement = placement
         self._channel = backend.start(
-            ENVIRONMENTS, self._lose, answer_seconds=answer_seconds, placement=placement, make_room=make_room
+            ENVIRONMENTS, self._lose, answer_seconds=answer_seconds, placement=placement, end_idle=end_idle
         )
 
     @property

@@ -10,13 +10,13 @@ from httpx2 import Response
 from sqlalchemy import Connection
 from starlette.testclient import TestClient
 
+from rlds_kit.base.rate_limit import Limit
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.application import create_application
 from rlds_kit.studio.database import studies, users
 from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.studies import Content, Study, StudyEnvironment
 from rlds_kit.studio.database.tokens import Kind
-from rlds_kit.studio.rate_limit import Limit
 from rlds_kit.studio.settings import Settings
 
 P = ParamSpec("P")

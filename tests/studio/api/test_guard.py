@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from rlds_kit.base.rate_limit import Limit
 from rlds_kit.studio.database.roles import Role
-from rlds_kit.studio.rate_limit import Limit
 from tests.studio.api.studio import ORIGIN, Studio, ok, opened, refused
 
 

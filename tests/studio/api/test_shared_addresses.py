@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from rlds_kit.base.rate_limit import Limit
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.secret import secret_of
 from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.tokens import Kind
 from rlds_kit.studio.play.live_sessions import Guests
-from rlds_kit.studio.rate_limit import Limit
 from tests.studio.api.studio import ORIGIN, Person, Studio, ok, opened, refused
 from tests.studio.api.test_playing import open_session
 from tests.studio.api.window import playing

@@ -90,7 +90,7 @@ def test_an_actor_looks_the_latest_version_up_itself(tmp_path: Path) -> None:
     """Also without the hook, as in a process on another machine."""
     registry = ModelRegistry(tmp_path)
     config = {"registry": str(tmp_path), "model": "pole"}
-    refused = next(iter(run_trials(_setup(config), 1, is_here=True)))
+    (refused,) = run_trials(_setup(config), 1, is_here=True)
     assert "has no version" in refused.reason
     registry.push("pole", onnx_policy(pole_policy(1)), suffix=".onnx")
     (trial,) = run_trials(_setup(config), 1, is_here=True)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.studio import rate_limit
-from rlds_kit.studio.rate_limit import Limit, RateLimiter
+from rlds_kit.base import rate_limit
+from rlds_kit.base.rate_limit import Limit, RateLimiter
 
 
 class Clock:

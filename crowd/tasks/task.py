@@ -1,0 +1,145 @@
+"""Tasks, groups of tasks, and the whole of a crowd, as a file declares them."""
+
+import datetime as dt
+import enum
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlds_kit.crowd.incentives.treatment import Treatment
+from rlds_kit.crowd.tasks.form import Form
+from rlds_kit.crowd.tasks.screening import Screening
+
+
+class Mode(enum.Enum):
+    """How a group gives out its tasks.
+
+    >>> Mode("quota") is Mode.QUOTA
+    True
+    """
+
+    CHOOSE = "choose"
+    """People choose a card."""
+    QUOTA = "quota"
+    """The first task that has less than its target."""
+    EQUAL = "equal"
+    """The task with the fewest assignments, completed and active ones together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task.
+
+    Attributes:
+      name: of the task.
+      title: for people.
+      text: on its card.
+      environment: for `gymnasium.make` or `pettingzoo.make`, or `module:function`.
+      kwargs: of the environment.
+      seats: how many people play together; programs take seats that stay empty.
+      pace: "realtime" or "turns".
+      fps: steps in a second, in real time.
+      keys: by action; empty: those that the environment declares.
+      instructions: by seat; the entry "" is for all others.
+      collectors: names of what is counted and shown.
+      treatment: how it is rewarded.
+      target: assignments that are wanted.
+      redirect: where people are sent when they are done; empty: nowhere.
+      play_again: whether people may play again when they are done.
+      wait_seconds: after which programs take the seats that are empty.
+    """
+
+    name: str
+    title: str
+    environment: str
+    text: str = ""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    seats: int = 1
+    pace: str = "realtime"
+    fps: float = 60.0
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    instructions: Mapping[str, str] = field(default_factory=dict)
+    collectors: tuple[str, ...] = ("score",)
+    treatment: Treatment = field(default_factory=lambda: Treatment("challenge"))
+    target: int = 1
+    redirect: str = ""
+    play_again: bool = False
+    wait_seconds: float = 900.0
+
+    def instructions_for(self, seat: str) -> str:
+        """The instructions of a seat.
+
+        >>> Task("t", "T", "e", instructions={"": "Play.", "left": "Go left."}).instructions_for("right")
+        'Play.'
+        """
+        return self.instructions.get(seat, self.instructions.get("", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tasks behind one link.
+
+    Attributes:
+      name: in the link.
+      tasks: their names, in order.
+      mode: how they are given out.
+      is_weighted: whether completed assignments count by their quality, not as 1.
+    """
+
+    name: str
+    tasks: tuple[str, ...]
+    mode: Mode = Mode.EQUAL
+    is_weighted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """A crowd.
+
+    Attributes:
+      name: for people.
+      tasks: by name.
+      groups: by name.
+      consent: the text that people accept; empty: there is none.
+      recruitment: ways in which people may come.
+      before, after: forms.
+      check: a comprehension check; `attempts` wrong ones send people away.
+      attempts: at least 1.
+      screening: of devices and links.
+      over_recruit: of the targets, how many more may be under way, for those who drop out.
+      grace_seconds: in which somebody who left may come back.
+      completion_code: of the platform, as Prolific's; empty: everybody gets one of their own.
+      opens, closes: None: always open.
+      currency: of payments.
+    """
+
+    name: str
+    tasks: Mapping[str, Task]
+    groups: Mapping[str, Group]
+    consent: str = ""
+    recruitment: tuple[str, ...] = ("laboratory", "test")
+    before: Form = ()
+    after: Form = ()
+    check: Form = ()
+    attempts: int = 2
+    screening: Screening = field(default_factory=Screening)
+    over_recruit: float = 0.0
+    grace_seconds: float = 60.0
+    completion_code: str = ""
+    opens: dt.datetime | None = None
+    closes: dt.datetime | None = None
+    currency: str = "USD"
+
+    @property
+    def consent_hash(self) -> str:
+        """SHA-256 of the consent text, hexadecimal: what exactly somebody accepted.
+
+        >>> Crowd("c", {}, {}, consent="I agree.").consent_hash[:8]
+        '826ff0da'
+        """
+        return hashlib.sha256(self.consent.encode()).hexdigest()
+
+    def is_open(self, now: dt.datetime) -> bool:
+        """Whether people may begin now."""
+        return (self.opens is None or self.opens <= now) and (self.closes is None or now < self.closes)

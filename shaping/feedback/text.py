@@ -1,0 +1,56 @@
+"""Feedback as text: how seats of a trial send it to each other, and how it is recorded there."""
+
+import base64
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from rlds_kit.shaping.feedback.event import Device, FeedbackEvent
+from rlds_kit.shaping.feedback.step_clock import Mark, MarkKind
+
+_KEY: Final = "feedback"
+_FIELDS: Final = (
+    *("number", "time_ns", "value", "annotator", "key", "device", "sent_ns", "step", "frame", "confidence", "payload"),
+)
+
+
+def to_text(items: Iterable[Mark | FeedbackEvent]) -> str:
+    """Marks and events as JSON, exactly; `marks` of events is not in it, for the receiver counts its own.
+
+    >>> to_text([Mark(MarkKind.STEP, 5)])
+    '{"feedback": [["STEP", 5]]}'
+    """
+    return json.dumps({_KEY: [_listed(each) for each in items]})
+
+
+def from_text(text: str) -> list[Mark | FeedbackEvent] | None:
+    """The marks and events of a text; None: it has none, and is for people.
+
+    Raises:
+      ValueError: it begins as feedback does and is none.
+
+    >>> from_text('{"feedback": [["STEP", 5]]}'), from_text("Well done!")
+    ([Mark(kind=<MarkKind.STEP: 0>, time_ns=5)], None)
+    """
+    if not text.startswith(f'{{"{_KEY}"'):
+        return None
+    try:
+        return [_item(each) for each in json.loads(text)[_KEY]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"expected marks and events of feedback as `to_text` writes them, got {text!r}") from error
+
+
+def _listed(item: Mark | FeedbackEvent) -> list[Any] | dict[str, Any]:
+    if isinstance(item, Mark):
+        return [item.kind.name, item.time_ns]
+    values = {name: getattr(item, name) for name in _FIELDS}
+    return {**values, "device": item.device.value, "payload": base64.b64encode(item.payload).decode()}
+
+
+def _item(listed: Any) -> Mark | FeedbackEvent:  # of JSON
+    if isinstance(listed, list):
+        kind, time_ns = listed
+        return Mark(MarkKind[kind], int(time_ns))
+    return FeedbackEvent(
+        **{**listed, "device": Device(listed["device"]), "payload": base64.b64decode(listed["payload"])}
+    )

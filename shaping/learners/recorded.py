@@ -1,0 +1,44 @@
+"""Training from recorded episodes: what was learned while they were played is learned again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rlds_kit.shaping.feedback.step_clock import MarkKind
+from rlds_kit.shaping.feedback.stream import FeedbackStream
+from rlds_kit.shaping.learners.tamer import Tamer
+
+
+def learn_again(tamer: Tamer, steps: Sequence[tuple[Any, Any]], feedback: FeedbackStream) -> None:
+    """Has an agent learn an episode from its feedback, in the order in which it came.
+
+    The weights are those of an agent that learned while the episode was played, bit for bit.
+
+    Args:
+      tamer: that learns; it begins an episode.
+      steps: observations and actions of the episode.
+      feedback: as `read_feedback` returns it.
+
+    Raises:
+      ValueError: the clock of steps has more steps than the episode.
+    """
+    if feedback.clock.n_steps > len(steps):
+        raise ValueError(
+            f"expected feedback about at most {len(steps)} steps, which the episode has, got a clock of "
+            f"{feedback.clock.n_steps}; the feedback is of another episode"
+        )
+    tamer.begin()
+    marks, n_taken, shown = feedback.clock.marks, 0, iter(steps)
+
+    def take_marks(until: int) -> None:
+        nonlocal n_taken
+        for mark in marks[n_taken:until]:
+            tamer.take(mark)
+            if mark.kind is MarkKind.STEP:
+                tamer.show(*next(shown))
+        n_taken = max(n_taken, until)
+
+    for event in sorted(feedback.events, key=lambda each: each.marks):  # those of one host are in order already
+        take_marks(event.marks)
+        tamer.take(event)
+    take_marks(len(marks))
+    tamer.finish()

@@ -1,0 +1,48 @@
+"""What a TAMER agent has learned, as a file."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from rlds_kit.base.whole_file import whole_file
+from rlds_kit.shaping.learners.tamer import Tamer
+
+
+def save_state(tamer: Tamer, path: Path) -> None:
+    """Writes what an agent has learned, to go on from the same bits; a file that exists is replaced as a whole.
+
+    The file is an archive of NumPy (`.npz`) with the arrays `weights` and, with replay, the labels that are remembered;
+    `about` is JSON.
+
+    Raises:
+      OSError: the file cannot be written.
+    """
+    state = tamer.state()
+    replay = state["replay"]
+    arrays = {"weights": state["weights"]}
+    about = {"n_feedbacks": state["n_feedbacks"], "random": None}
+    if replay is not None:
+        arrays |= {"features": replay["features"], "targets": replay["targets"]}
+        about["random"] = replay["random"]
+    with whole_file(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, about=np.array(json.dumps(about)), **arrays)
+
+
+def load_state(tamer: Tamer, path: Path) -> None:
+    """Has an agent go on from a file of `save_state`.
+
+    Raises:
+      FileNotFoundError: there is no such file.
+      ValueError: the file is no such one, or of an agent with other features or another replay.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            about = json.loads(str(found["about"]))
+            replay = None
+            if about["random"] is not None:
+                replay = {name: found[name] for name in ("features", "targets")} | {"random": about["random"]}
+            tamer.load({"weights": found["weights"], "n_feedbacks": about["n_feedbacks"], "replay": replay})
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise ValueError(f"{path}: expected a file that save_state wrote, got another one") from error

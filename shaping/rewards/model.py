@@ -1,0 +1,78 @@
+"""Reward models: an ensemble of small networks from vectors of steps to rewards. Only training needs PyTorch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rlds_kit.base.errors import SpecError
+from rlds_kit.shaping.rewards.inputs import Inputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RewardModel:
+    """An ensemble of networks with tanh units; its reward is the mean of its members.
+
+    Preferences do not determine a reward's scale and zero: models that are trained from them give 0 to the worst steps
+    of their training data and 1 to the best ones (their 1st and 99th percentile).
+
+    Attributes:
+      inputs: what it reads of a step.
+      mean: `[width]`, subtracted from the inputs.
+      deviation: `[width]`, which they are divided by then.
+      weights: of each layer, `[members, in, out]`.
+      biases: of each layer, `[members, 1, out]`.
+      zero: what the networks give for a reward of 0.
+      unit: how much more they give for a reward of 1.
+      log_ties: logarithm of how frequent ties are, as Davidson has it; minus infinity: there were none.
+      training: how it was trained: numbers and text.
+    """
+
+    inputs: Inputs
+    mean: np.ndarray[Any, Any]
+    deviation: np.ndarray[Any, Any]
+    weights: tuple[np.ndarray[Any, Any], ...]
+    biases: tuple[np.ndarray[Any, Any], ...]
+    zero: float
+    unit: float
+    log_ties: float
+    training: Mapping[str, Any]
+
+    @property
+    def members(self) -> int:
+        """The number of networks."""
+        return len(self.weights[0])
+
+    def by_member(self, vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The rewards by each member: `[members, n]` float64.
+
+        Args:
+          vectors: `[n, width]`, as `inputs.vectors` returns.
+
+        Raises:
+          SpecError: they have another width.
+        """
+        if vectors.ndim != 2 or vectors.shape[1] != len(self.mean):
+            raise SpecError(f"expected vectors of {len(self.mean)} numbers, [n, {len(self.mean)}], got {vectors.shape}")
+        hidden = np.asarray((vectors - self.mean) / self.deviation, np.float64)
+        hidden = np.broadcast_to(hidden, (self.members, *hidden.shape))
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            hidden = np.tanh(hidden @ weight.astype(np.float64) + bias)
+        found = (hidden @ self.weights[-1].astype(np.float64) + self.biases[-1])[..., 0]
+        return (np.asarray(found, np.float64) - self.zero) / self.unit
+
+    def rewards(self, vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The rewards: `[n]` float64. Arguments and errors as in `by_member`."""
+        return np.asarray(self.by_member(vectors).mean(axis=0))
+
+    def of_steps(self, values: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+        """The rewards of n steps: `[n]` float64.
+
+        Args:
+          values: by field, `[n, ...]` numbers; fields that the model does not read are ignored.
+
+        Raises:
+          SpecError: a field is missing, or is not what the model was trained with.
+        """
+        return self.rewards(self.inputs.vectors(values))

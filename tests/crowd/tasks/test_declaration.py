@@ -1,0 +1,86 @@
+"""A crowd's file: what it declares, and every mistake by its field."""
+
+import pytest
+
+from rlds_kit.crowd.incentives import Formula
+from rlds_kit.crowd.tasks import CrowdError, Mode, parse_crowd
+from tests.crowd.tasks.crowds import crowd
+
+
+def test_c2_a_file_declares_tasks_groups_and_forms() -> None:
+    """Seats, instructions for each, collectors, requirements, bonus, target and screening."""
+    found = crowd()
+    task = found.tasks["inside_out"]
+    assert task.treatment.bonus is not None
+    assert (task.treatment.base_cents, task.treatment.bonus.most_cents, task.target) == (50, 150, 40)
+    assert found.tasks["row_by_row"].treatment.bonus is not None
+    assert found.tasks["row_by_row"].treatment.bonus.formula is Formula.CODE_2022
+    pair = found.tasks["pair"]
+    assert (pair.seats, pair.instructions_for("second")) == (2, "You are on the right.")
+    assert found.groups["main"].mode is Mode.EQUAL
+    assert [each.name for each in found.before] == ["age", "often"]
+    assert found.screening.most_latency_ms == 150
+
+
+def test_c2_every_bad_field_is_named() -> None:
+    """All mistakes at once: types, limits, names that nothing has, fields that there are not."""
+    with pytest.raises(CrowdError) as refused:
+        parse_crowd(
+            """
+            name = 3
+            recruitment = ["facebook"]
+            opens = 2026-01-02T00:00:00
+            over_recruit = -1
+            colour = "red"
+            [[check]]
+            name = "goal"
+            label = "Which?"
+            kind = "choice"
+            options = ["one"]
+            correct = "two"
+            [groups.main]
+            mode = "fair"
+            tasks = ["none"]
+            [tasks.a]
+            title = "A"
+            seats = 0
+            fps = true
+            collectors = ["speed"]
+            redirect = "http://example.org"
+            instructions = 5
+            [tasks.a.treatment]
+            base_cents = 1.5
+            requirements = [{ collector = "score", at_least = 0 }]
+            bonus = { most_cents = 0, count = "score" }
+            [tasks.b.treatment]
+            preset = "all"
+            lump_cents = 10
+            base_cents = 10
+            """,
+            place="crowd.toml",
+        )
+    places = {each.partition(":")[0] for each in refused.value.problems}
+    assert places == {
+        *("name", "recruitment", "opens", "over_recruit", "colour"),
+        *("check[1].options", "check[1].correct", "groups.main.mode", "groups.main.tasks"),
+        *("tasks.a.seats", "tasks.a.fps", "tasks.a.collectors", "tasks.a.redirect", "tasks.a.instructions"),
+        *("tasks.a.environment", "tasks.b.title", "tasks.b.environment", "tasks.b.treatment.base_cents"),
+        *("tasks.a.treatment.base_cents", "tasks.a.treatment.requirements[1].at_least"),
+        *("tasks.a.treatment.bonus.most_cents", "tasks.a.treatment.bonus.fraction"),
+    }
+    assert str(refused.value).startswith(f"crowd.toml: {len(refused.value.problems)} to correct\n")
+
+
+def test_c2_what_is_no_toml_and_what_has_no_task_is_refused() -> None:
+    with pytest.raises(CrowdError, match="1 to correct"):
+        parse_crowd("name = ")
+    with pytest.raises(CrowdError, match="tasks: expected at least one task"):
+        parse_crowd('name = "Empty"')
+
+
+def test_c2_text_where_tables_belong_is_named() -> None:
+    """Not a traceback."""
+    with pytest.raises(CrowdError) as refused:
+        parse_crowd('name = "N"\ntasks = { a = 3 }\nbefore = [1]\nscreening = 2\ngroups = 7')
+    places = {each.partition(":")[0] for each in refused.value.problems}
+    assert places == {"tasks.a", "before[1]", "screening", "groups"}

@@ -1,0 +1,60 @@
+"""A trial with everything that a recording may depend on; it is to be the same wherever it is played."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import rlds_kit
+from rlds_kit.trials import FinishedTrial, Status, TrialHost, TrialSetup
+from tests.trials.hosts.running import ODD, PENNIES, odd, pennies
+
+LENGTH = 12
+NEURAL = ODD.replace("odd_actors", "neural_actors")
+
+
+def neural(name: str, **settings: Any) -> Any:
+    """An actor of that module."""
+    return dataclasses.replace(odd(name, **settings), implementation=f"{NEURAL}:{name}")
+
+
+def scene(**settings: Any) -> TrialSetup:
+    """Two seats, of which one waits to be swapped at the second step, and one heeds rewards."""
+    environment = dataclasses.replace(PENNIES, kwargs={"length": LENGTH})
+    setup = pennies(neural("Waiting"), odd("Heeding"), **{"seed": 11, "answer_seconds": 300.0, **settings})
+    return dataclasses.replace(setup, environment=environment)
+
+
+async def reached(host: TrialHost, trial: str, step: int) -> None:
+    """Waits until a trial has done a step."""
+    async for state in host.watch():
+        if state.id == trial and state.step >= step:
+            return
+
+
+async def play(directory: Path, **options: Any) -> FinishedTrial:
+    """Plays the scene: a reward and a swap in the middle, talk and judgements to the end, rewards afterwards."""
+    async with TrialHost(directory, parallel=1, **options) as host:
+        trial = await host.start(scene())
+        await reached(host, trial, 1)
+        await host.reward(trial, "even", 0.5, source="ann", confidence=0.5, step=1)
+        await host.swap(trial, "odd", neural("Neural"))
+        await host.result(trial)
+        again = await host.start(dataclasses.replace(scene(), actors={"odd": odd("Talking"), "even": odd("Judging")}))
+        finished = await host.result(again)
+        for name, step in ((trial, 2), (again, 3), (trial, LENGTH - 1)):
+            await host.reward(name, "*", float(step), source="bob", step=step)
+    assert finished.status is Status.COMPLETED, finished.reason
+    return finished
+
+
+def content(directory: Path) -> Any:
+    """What must not differ: the digest of what was recorded, all rewards, and what they make of the recording."""
+    dataset = rlds_kit.open(directory)
+    given = [
+        (number, each.source, each.field, each.value, each.confidence, each.steps, dict(each.user_data))
+        for number, episode in enumerate(dataset.episodes)
+        for each in dataset.layer("judgements").annotations(episode)
+    ]
+    amended = dataset.as_amended("judgements")
+    rewards = [[step["reward"] for step in list(episode.steps)[:-1]] for episode in amended.episodes]
+    return dataset.content_digest, given, rewards
