@@ -85,7 +85,7 @@ def spearman(model: rw.RewardModel, dataset: rlds_kit.Dataset, segments: Sequenc
     found = rw.segment_vectors(dataset.episodes, segments, model.inputs)
     given = np.array([model.rewards(each).sum() for each in found])
     ranks = [np.argsort(np.argsort(each)) for each in (given, truth(dataset, segments))]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def play(model: rw.RewardModel, seed: int, steps: int) -> float:

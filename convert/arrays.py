@@ -50,6 +50,9 @@ _STRETCH_BYTES: Final = 16 << 20
 _KEPT_BYTES: Final = 256 << 20
 """Observations up to this size are kept: they are read to find where episodes end, and again as what they are."""
 _NAMES: Final = "names.json"
+_SLOW_TO_DECOMPRESS: Final = 8
+"""How many times larger arrays may be decompressed; others, such as frames of games, are decompressed faster than
+written."""
 _SMALL_FILE: Final = 1 << 16
 """Bytes of arrays that are read rather than mapped: empty ones cannot be mapped."""
 _BROKEN: Final = (
@@ -83,6 +86,7 @@ class ArraysReader:
             self.spec = specs.Dict({NAMES[name]: _spec(tree[name]) for name in declared})
             self.metadata: Mapping[str, Any] = _metadata(tree, self._steps)
             self._row_bytes = sum(bytes_of_row(chosen(tree[name], each)) for name, each in self._steps.items())
+            self.decoded = rows * self._row_bytes
 
     def __len__(self) -> int:
         return len(self._ends.after)
@@ -129,11 +133,14 @@ class ArraysReader:
                 truncated=found.truncated,
             )
 
-    def share(self, directory: Path) -> None:
+    def share(self, directory: Path) -> bool:
         """Leaves the arrays of an NPZ file in a directory, where other processes read what they need of them."""
-        if self._archive is not None:
+        if self._archive is None:
+            return True
+        if self.decoded <= _SLOW_TO_DECOMPRESS * self.size:
             _save(self._archive, directory)
             self._shared = directory
+        return self._shared is not None
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Tree]:

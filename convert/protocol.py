@@ -110,13 +110,27 @@ class PartReader(Reader, Protocol):
 
 
 @runtime_checkable
+class KnowsDecoded(Protocol):
+    """A source that knows how large its steps are when they are decoded.
+
+    Attributes:
+      decoded: bytes of all steps, about; available after `weigh`.
+    """
+
+    decoded: int
+
+
+@runtime_checkable
 class Sharing(Protocol):
     """A source that cannot be read in parts without work on all of it, which one process can do for others."""
 
-    def share(self, directory: Path) -> None:
+    def share(self, directory: Path) -> bool:
         """Leaves the result in a directory that is there for as long as anything is read.
 
         Called before the source is pickled; others find the directory under the same path.
+
+        Returns:
+          Whether others need not do that work again. If they must, one process is faster than several.
         """
 
 

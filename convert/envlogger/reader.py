@@ -74,6 +74,7 @@ class EnvLoggerReader(PartReader):
         self.size = sum(each.stat().st_size for each in path.rglob("*.riegeli"))
         self._lossy = lossy_of(self.metadata)
         self.lossy: Mapping[str, str] = self._lossy
+        self.decoded = 0
         self.losses: list[Loss] = []
         self._count = sum(len(indexed(shard)) for shard in self._shards)
         self._scanned: Scan | None = None
@@ -88,6 +89,7 @@ class EnvLoggerReader(PartReader):
     def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
         """Estimates the bytes of each episode from its steps, all of which are read to find where episodes begin."""
         episodes = self._scan(progress).episodes
+        self.decoded = sum(self._scan().decoded)
         total = sum(each.steps for each in episodes)
         return [self.size * each.steps // total for each in episodes]
 

@@ -21,7 +21,7 @@ from rlds_kit.base.errors import FormatError
 from rlds_kit.base.origin import lossy_of
 from rlds_kit.base.step import ACTED_FIELDS, ACTION, OBSERVATION, EpisodeEnd
 from rlds_kit.convert import images, parquet
-from rlds_kit.convert.decoded_size import require_plausible
+from rlds_kit.convert.decoded_size import bytes_of_step, require_plausible
 from rlds_kit.convert.lerobot import extra as lerobot_extra
 from rlds_kit.convert.lerobot import names, video_frames
 from rlds_kit.convert.lerobot.columns import require_lengths, values_of
@@ -66,6 +66,7 @@ class LeRobotReader(PartReader):
         self.metadata: Mapping[str, Any] = self._metadata() if self._extra.metadata is None else self._extra.metadata
         self.environment: Mapping[str, Any] = self._extra.environment
         self.size = sum(each.stat().st_size for part in ("data", "meta", "videos") for each in _files(path / part))
+        self.decoded = 0
         self.losses: list[Loss] = []
         self._length = self._count()
         self.lossy: Mapping[str, str] = self._lossy()
@@ -76,6 +77,7 @@ class LeRobotReader(PartReader):
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """Estimates the bytes of each episode from its frames, which `meta/episodes` lists."""
         lengths = [self._place_of(row, number)[2] for number, row in enumerate(self._rows(_PLACE))]
+        self.decoded = sum(lengths) * bytes_of_step(self.spec)
         return [self.size * length // max(1, sum(lengths)) for length in lengths]
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:

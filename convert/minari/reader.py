@@ -17,6 +17,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 from rlds_kit.base.origin import lossy_of
 from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, RECORDED, REWARD, EpisodeEnd
+from rlds_kit.convert.decoded_size import bytes_of_step
 from rlds_kit.convert.minari.arrow import ArrowReader, ParquetReader
 from rlds_kit.convert.minari.hdf5_storage import Hdf5Reader
 from rlds_kit.convert.minari.spaces import Space, from_json
@@ -76,6 +77,8 @@ class MinariReader(PartReader):
         self._storage: StorageReader = storage(self._path, *self._spaces, is_jpeg=is_jpeg)
         self.size = self._storage.size
         self.spec = self._declared()
+        steps = content.get("total_steps")
+        self.decoded = steps * bytes_of_step(self.spec) if isinstance(steps, int) and 0 <= steps < 1 << 40 else 0
 
     def __len__(self) -> int:
         return len(self._storage.names)

@@ -48,6 +48,7 @@ class GymnasiumPlayable:
             self.controls: Mapping[str, Controls] = {SEAT: controls_of(self._env)} if spec.is_for_people else {}
             self._views = self._find_views()
             self.cameras: tuple[str, ...] = tuple(self._views)
+            self.own_pictures: Mapping[str, View] = {}
             rate = self._env.metadata.get("render_fps")
             self.rate = None if not rate else float(rate)
             stack.pop_all()

@@ -15,7 +15,9 @@ from rlds_kit.trials.workers.job import Job
 PATIENCE_SECONDS: Final = 2.0
 """For a worker to begin; then those that are idle end, again and again."""
 WATCH_SECONDS: Final = 1.0
-"""Between two checks of a worker that has nothing to do."""
+"""Between two checks of a worker that has nothing to do, and before it is started again elsewhere."""
+TRIES: Final = 5
+"""To start a worker: its node may fail before it has begun."""
 
 _NAMES: Final = ("class_name:", "actor_id:", "pid:", "name:", "namespace:", "ip:")
 """Lines of Ray's errors that say nothing to people."""
@@ -66,7 +68,8 @@ class RayWorker:
         self._lost, self._pid = "", 0
         self._waiting: list[_Pending] = []  # for the answer before, where requests are answered together
         self._sent: set[_Pending] = set()
-        self._handle = library.remote(**options)(Hosted).remote(job)
+        self._class = library.remote(**options)(Hosted)
+        self._handle = self._class.remote(job)
         self._life = self._loop.create_task(self._live())
         self._begun = self._loop.create_future()
 
@@ -89,31 +92,47 @@ class RayWorker:
         """Waits until it begins, and checks it from then on: Ray does not say that an actor has died."""
         try:
             self._pid = await self._placed()
-            self._begun.set_result(None)
+            if not self._begun.done():
+                self._begun.set_result(None)
             while not self._lost:
                 await asyncio.sleep(WATCH_SECONDS)
                 if not self._sent:
                     await self._call("begun")
         except ProcessLostError as error:
             self._lose(str(error))
+        except Exception as error:  # noqa: BLE001  or those who wait would wait for ever
+            self._lose(f"the {self._job.what} could not begin: {type(error).__name__}: {error}")
 
     async def _placed(self) -> int:
-        """Waits until there is a node for it; returns the number of its process."""
-        begun = asyncio.ensure_future(self._call("begun"))
+        """Waits until it has begun on a node; returns the number of its process."""
         try:
             async with asyncio.timeout(self._start_seconds):
-                while not (await asyncio.wait([begun], timeout=PATIENCE_SECONDS))[0]:
-                    if self._end_idle is not None:
-                        await self._end_idle()
+                for _ in range(TRIES - 1):
+                    with contextlib.suppress(ProcessLostError):  # its node failed before it had done anything
+                        return await self._first_answer()
+                    await asyncio.sleep(WATCH_SECONDS)
+                    if self._lost:
+                        raise ProcessLostError(self._lost)
+                    self._handle = self._class.remote(self._job)
+                return await self._first_answer()
         except TimeoutError:
-            begun.cancel()
             self._end_now()
             raise ProcessLostError(
                 f"no node of the cluster had space for the {self._job.what}, which takes {self._needs}, in "
                 f"{self._start_seconds:g} seconds; the cluster has {_totals(self._library)}"
             ) from None
-        found: int = begun.result()
-        return found
+
+    async def _first_answer(self) -> int:
+        """Waits for an answer, and has those that are idle end while there is none."""
+        begun = asyncio.ensure_future(self._call("begun"))
+        try:
+            while not (await asyncio.wait([begun], timeout=PATIENCE_SECONDS))[0]:
+                if self._end_idle is not None:
+                    await self._end_idle()
+            found: int = begun.result()
+            return found
+        finally:
+            begun.cancel()
 
     async def _call(self, method: str, *arguments: Any) -> Any:  # what the method returns
         """Calls the actor.
@@ -132,7 +151,10 @@ class RayWorker:
             else:
                 done.set_exception(ProcessLostError(self._why(error)))
 
-        reference = getattr(self._handle, method).remote(*arguments)
+        try:
+            reference = getattr(self._handle, method).remote(*arguments)
+        except Exception as error:  # as when the cluster is gone
+            raise ProcessLostError(self._why(error)) from error
         reference.future().add_done_callback(partial(self._call_soon, arrived))
         return await done
 
@@ -141,7 +163,9 @@ class RayWorker:
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def _why(self, error: BaseException) -> str:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        cause = getattr(error, "cause", None)  # of an error in the actor, whose own text is a traceback
+        text = str(error) if cause is None else f"{type(cause).__name__}: {cause}"
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         known = [
             line for line in lines if not line.startswith(("class_name:", "actor_id:", "pid:", "namespace:", "ip:"))
         ]

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import rlds_kit
-from rlds_kit.trials import FinishedTrial, Status, TrialHost, TrialSetup
-from tests.trials.hosts.running import ODD, PENNIES, odd, pennies
+from rlds_kit.trials import FinishedTrial, Placement, Status, TrialHost, TrialSetup
+from tests.trials.hosts.running import ODD, PENNIES, odd
 
 LENGTH = 12
+Placements = tuple[Placement | None, Placement | None, Placement | None]
+"""Of an environment and of the actors of its two seats."""
+NOWHERE: Placements = (None, None, None)
 NEURAL = ODD.replace("odd_actors", "neural_actors")
 
 
@@ -17,11 +20,21 @@ def neural(name: str, **settings: Any) -> Any:
     return dataclasses.replace(odd(name, **settings), implementation=f"{NEURAL}:{name}")
 
 
-def scene(**settings: Any) -> TrialSetup:
-    """Two seats, of which one waits to be swapped at the second step, and one heeds rewards."""
-    environment = dataclasses.replace(PENNIES, kwargs={"length": LENGTH})
-    setup = pennies(neural("Waiting"), odd("Heeding"), **{"seed": 11, "answer_seconds": 300.0, **settings})
-    return dataclasses.replace(setup, environment=environment)
+def scene(first: Any = None, second: Any = None, where: Placements = NOWHERE) -> TrialSetup:
+    """A trial of two seats; by default one waits to be swapped at the second step, and one heeds rewards."""
+    actors = {
+        seat: dataclasses.replace(actor, placement=place)
+        for seat, actor, place in zip(
+            ("odd", "even"), (first or neural("Waiting"), second or odd("Heeding")), where[1:], strict=True
+        )
+    }
+    return TrialSetup(
+        environment=dataclasses.replace(PENNIES, kwargs={"length": LENGTH}),
+        actors=actors,
+        seed=11,
+        answer_seconds=300.0,
+        placement=where[0],
+    )
 
 
 async def reached(host: TrialHost, trial: str, step: int) -> None:
@@ -31,15 +44,15 @@ async def reached(host: TrialHost, trial: str, step: int) -> None:
             return
 
 
-async def play(directory: Path, **options: Any) -> FinishedTrial:
+async def play(directory: Path, where: Placements = NOWHERE, **options: Any) -> FinishedTrial:
     """Plays the scene: a reward and a swap in the middle, talk and judgements to the end, rewards afterwards."""
     async with TrialHost(directory, parallel=1, **options) as host:
-        trial = await host.start(scene())
+        trial = await host.start(scene(where=where))
         await reached(host, trial, 1)
         await host.reward(trial, "even", 0.5, source="ann", confidence=0.5, step=1)
-        await host.swap(trial, "odd", neural("Neural"))
+        await host.swap(trial, "odd", neural("Neural", placement=where[1]))
         await host.result(trial)
-        again = await host.start(dataclasses.replace(scene(), actors={"odd": odd("Talking"), "even": odd("Judging")}))
+        again = await host.start(scene(odd("Talking"), odd("Judging"), where))
         finished = await host.result(again)
         for name, step in ((trial, 2), (again, 3), (trial, LENGTH - 1)):
             await host.reward(name, "*", float(step), source="bob", step=step)

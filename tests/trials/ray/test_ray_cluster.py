@@ -131,17 +131,22 @@ def test_killed_processes_end_their_own_trials_and_no_others(cluster: RayCluster
 
 
 @pytest.mark.thorough
-def test_actors_that_fail_end_their_trials_with_the_reason(cluster: RayCluster) -> None:
-    """Or do their default action where they are optional; one that never answers is killed."""
+def test_actors_fail_or_act_together_as_in_processes(cluster: RayCluster, tmp_path: Path) -> None:
+    """Those that fail end their trials, or do their default action where they are optional; silent ones are killed."""
     default = odd("Outside", is_required=False, default_action=0)
-    setups = [corridor(odd("Raising")), corridor(odd("Outside")), corridor(odd("Missing")), corridor(default)]
-    silent = corridor(odd("Silent"), answer_seconds=1.0)
-    found = sorted(run_trials([*setups, silent], parallel=2, backend=cluster), key=lambda each: each.number)
-    assert [each.status for each in found] == [*[Status.ABANDONED] * 3, Status.COMPLETED, Status.ABANDONED]
+    file = tmp_path / "batches.txt"
+    together = [corridor(odd("Together", config={"file": str(file), "action": action})) for action in (1, 0)]
+    failing = [corridor(odd("Raising")), corridor(odd("Outside")), corridor(odd("Missing")), corridor(default)]
+    setups = [*together, *failing, corridor(odd("Silent"), answer_seconds=1.0)]
+    found = sorted(run_trials(setups, parallel=2, backend=cluster), key=lambda each: each.number)
+    assert [each.totals["player"] for each in found[:2]] == [6.0, -6.0]
+    assert len({line.split()[0] for line in file.read_text("utf-8").splitlines()}) == 1
+    ended = [Status.ABANDONED, Status.ABANDONED, Status.ABANDONED, Status.COMPLETED, Status.ABANDONED]
+    assert [each.status for each in found[2:]] == ended
     reasons = ("RuntimeError: it stumbled", "expected an action in Discrete(2), got 99", "has no attribute 'Missing'")
-    for each, reason in zip(found, reasons, strict=False):
+    for each, reason in zip(found[2:], reasons, strict=False):
         assert reason in each.reason
-    assert found[4].reason == "player gave no action in time"
+    assert found[6].reason == "player gave no action in time"
 
 
 @pytest.mark.thorough
@@ -193,10 +198,10 @@ def test_what_is_idle_makes_room_for_what_is_wanted(cluster: RayCluster, tmp_pat
     wide = Placement(cpus=1, is_spread=False)
     setups = [
         dataclasses.replace(corridor(odd(name, placement=wide, **settings)), placement=wide)
-        for name, settings in (("Right", {}), ("Later", {}), ("Placed", {"config": {"file": str(file)}}))
+        for name, settings in (("Right", {}), ("Placed", {"config": {"file": str(file)}}))
     ]
     found = list(run_trials(setups, parallel=1, backend=cluster))
-    assert [(each.status, each.reason) for each in found] == [(Status.COMPLETED, "")] * 3
+    assert [(each.status, each.reason) for each in found] == [(Status.COMPLETED, "")] * 2
     assert json.loads(file.read_text("utf-8")) == {"CPU": 1.0}
 
 
