@@ -43,6 +43,7 @@ ROOM_LIBRARIES = {
 # Modules that are loaded only where they are used may have a library of their own, whose classes they derive from.
 _CLIENT = (("client", "httpx"), ("actor_service", "websockets"), ("seat", "websockets"))
 MODULE_LIBRARIES = {
+    "rlds_kit.crowd.space_invaders.cooperative": {"pettingzoo"},
     **{f"rlds_kit.logger.{name}": {"pettingzoo"} for name in ("aec_logger", "parallel_logger", "pettingzoo_logger")},
     **{f"rlds_kit.trials.client.{name}": {library} for name, library in _CLIENT},
     "rlds_kit.trials.directory.service_actor": {"websockets"},

@@ -1,4 +1,4 @@
-"""A training as a person goes through it. It has no clock, no threads and no page: whoever hosts it gives the time."""
+"""A training as a person goes through it. It has no clock, no threads and no page: its host gives the time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -52,7 +52,7 @@ class Programs:
         """Takes an actor for each seat that has one; those of people are ready before they are needed."""
         await self.end()
         self._began_ns, self._clocks, self._observations = self._now(), {}, {}
-        self._seats = ActorSeats(self._pool, self._setup, episode, seed)
+        self._seats = ActorSeats(self._pool, self._setup, episode, seed, {})
         self.failed = await self._seats.take(opened)
         for seat, reason in self.failed.items():
             log.warning("%s: the actor of seat %s cannot begin: %s", episode, seat, reason)

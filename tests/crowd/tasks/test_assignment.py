@@ -205,7 +205,7 @@ def simulated(group: str, arrivals: int, seed: int) -> Simulation:
     simulation = Simulation(dataclasses.replace(of, tasks=tasks), group, arrivals, seed)
     simulation.run()
     book, rows = simulation.book, [*simulation.book]
-    assert all(each.stage.is_over for each in rows)  # nobody is left without a way on
+    assert all(each.stage.is_over for each in rows)  # everybody has a way on
     again = Book.of(rows)
     for name, task in tasks.items():
         assert (again.load(name), again.active(name)) == (book.load(name), 0)
