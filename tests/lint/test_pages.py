@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rlds_kit.lint import RULES
-from rlds_kit.lint.page import HEADINGS, page
+from rlds_kit.lint.catalogue import HEADINGS, page
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
