@@ -76,6 +76,14 @@ extras = {
     "compat": ["brotli>=1.2", "h5py>=3.11", "pyarrow>=16", "python-snappy>=0.7"],
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
     "onnx": ["onnxruntime>=1.20"],
+    "multi-agent-atari": [
+        "ale-py>=0.10",  # whose ROMs it plays
+        (
+            "multi-agent-ale-py>=0.1.12; "  # elsewhere it would be compiled
+            "sys_platform == 'linux' and platform_machine == 'x86_64' and python_version < '3.14'"
+        ),
+        "pettingzoo>=1.24",
+    ],
     "pettingzoo": ["pettingzoo>=1.24"],
     "plot": ["matplotlib>=3.8", "pillow>=11"],
     "postgres": ["psycopg[binary]>=3.2"],
@@ -223,6 +231,7 @@ setup(
             "record = rlds_kit.logger.command:record",
             "studio = rlds_kit.studio.command:studio",
             "studio-users = rlds_kit.studio.command:studio_users",
+            "trials = rlds_kit.trials.launcher.command:trials",
             "view = rlds_kit.studio.command:view",
         ],
         "rlds_kit.openers": ["tfds = rlds_kit.convert.tfds_opener"],

@@ -25,7 +25,7 @@ from rlds_kit.shaping import preferences as pf
 from rlds_kit.shaping import rewards as rw
 
 LENGTH, PAIRS, TIE = 25, 200, 0.02
-EPISODES, HELD_OUT = 120, 400
+EPISODES, UNSEEN = 120, 400
 SEEDS = (0, 1, 2, 3, 4)
 
 
@@ -85,7 +85,7 @@ def spearman(model: rw.RewardModel, dataset: rlds_kit.Dataset, segments: Sequenc
     found = rw.segment_vectors(dataset.episodes, segments, model.inputs)
     given = np.array([model.rewards(each).sum() for each in found])
     ranks = [np.argsort(np.argsort(each)) for each in (given, truth(dataset, segments))]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def play(model: rw.RewardModel, seed: int, steps: int) -> float:
@@ -122,7 +122,7 @@ def main() -> None:
         train_set, test_set = record(Path(folder, "a"), EPISODES, 0), record(Path(folder, "b"), EPISODES, 1000)
         random = np.random.default_rng(0)
         every = pf.cut(test_set.episodes, LENGTH, stride=5)
-        segments = [every[each] for each in random.choice(len(every), HELD_OUT, replace=False)]
+        segments = [every[each] for each in random.choice(len(every), UNSEEN, replace=False)]
         for answers in given.answers:
             for seed in given.seeds:
                 model = train(train_set, seed, is_random=answers == "random")

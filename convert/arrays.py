@@ -29,7 +29,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 from rlds_kit.convert import hdf5
 from rlds_kit.convert.decoded_size import require_plausible
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
 from rlds_kit.episode.array_ends import NEXT, OBSERVATIONS, REWARDS, TERMINALS, TIMEOUTS, bytes_of_row, ends_of, mapped
 from rlds_kit.episode.flat_arrays import (
@@ -50,6 +50,9 @@ _STRETCH_BYTES: Final = 16 << 20
 _KEPT_BYTES: Final = 256 << 20
 """Observations up to this size are kept: they are read to find where episodes end, and again as what they are."""
 _NAMES: Final = "names.json"
+_SLOW_TO_DECOMPRESS: Final = 8
+"""How many times larger arrays may be decompressed; others, such as frames of games, are decompressed faster than
+written."""
 _SMALL_FILE: Final = 1 << 16
 """Bytes of arrays that are read rather than mapped: empty ones cannot be mapped."""
 _BROKEN: Final = (
@@ -83,6 +86,7 @@ class ArraysReader:
             self.spec = specs.Dict({NAMES[name]: _spec(tree[name]) for name in declared})
             self.metadata: Mapping[str, Any] = _metadata(tree, self._steps)
             self._row_bytes = sum(bytes_of_row(chosen(tree[name], each)) for name, each in self._steps.items())
+            self.decoded = rows * self._row_bytes
 
     def __len__(self) -> int:
         return len(self._ends.after)
@@ -129,11 +133,14 @@ class ArraysReader:
                 truncated=found.truncated,
             )
 
-    def share(self, directory: Path) -> None:
+    def share(self, directory: Path) -> bool:
         """Leaves the arrays of an NPZ file in a directory, where other processes read what they need of them."""
-        if self._archive is not None:
+        if self._archive is None:
+            return True
+        if self.decoded <= _SLOW_TO_DECOMPRESS * self.size:
             _save(self._archive, directory)
             self._shared = directory
+        return self._shared is not None
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Tree]:
@@ -290,14 +297,4 @@ FORMAT: Final = Format(
     summary="an HDF5 or NPZ file as of D4RL or OGBench, with observations, actions and terminals",
     recognises=_recognises,
     open=ArraysReader,
-    capabilities=Capabilities(
-        missing_final_observation=True,
-        gaps=False,
-        other_fields=True,
-        changing_fields=False,
-        discount=False,
-        end=False,
-        episode_metadata=False,
-        seeds=False,
-    ),
 )

@@ -20,8 +20,17 @@ from rlds_kit.base.progress import Progress
 from rlds_kit.convert import formats
 from rlds_kit.convert.part_note import PartNote, part_path, read_note
 from rlds_kit.convert.part_work import Job, convert_part
-from rlds_kit.convert.parts import PART_BYTES, Part, partition
-from rlds_kit.convert.protocol import ConversionError, Format, Loss, PartReader, Reader, Sharing, WithOrigin
+from rlds_kit.convert.parts import PART_BYTES, Part, least_bytes, partition
+from rlds_kit.convert.protocol import (
+    ConversionError,
+    Format,
+    KnowsDecoded,
+    Loss,
+    PartReader,
+    Reader,
+    Sharing,
+    WithOrigin,
+)
 from rlds_kit.convert.workspace import prepare, workspace
 from rlds_kit.dataset.location import directory_of
 from rlds_kit.remote.address import is_url, require_local
@@ -94,7 +103,7 @@ def convert(  # noqa: PLR0913  the formats, and how the conversion runs
       workers: processes of this machine; 1 converts in this process.
       executor: in place of `workers`, what runs the parts: `serially()`, `on_processes()`, `on_beam()` or `on_ray()` of
         `rlds_kit.base.executor`. All workers must see source and destination under the same paths.
-      part_bytes: the least size of a part; parts of large sources are larger.
+      part_bytes: the least size of a part, decoded; parts of large sources are larger.
       progress: gets the bytes done and the total bytes: twice those of the source, or three times if it is scanned
         first. On Beam and Ray it is called when a part is done.
 
@@ -131,7 +140,7 @@ def convert(  # noqa: PLR0913  the formats, and how the conversion runs
             Path(destination),
             wanted,
             allow_loss=allow_loss,
-            has_others=executor is not None or workers > 1,
+            workers=workers if executor is None else None,
             part_bytes=part_bytes,
             tell=progress,
         )
@@ -177,10 +186,10 @@ def convert_opened(
 ) -> Report:
     """Converts an opened source; the arguments and errors are those of `convert`."""
     _require_workers(workers, executor, wanted)
-    has_others = executor is not None or workers > 1
+    own = workers if executor is None else None
+    options: dict[str, Any] = {"allow_loss": allow_loss, "workers": own}
     if executor is None:
         executor = on_this_and_processes(workers) if workers > 1 else serially()
-    options: dict[str, Any] = {"allow_loss": allow_loss, "has_others": has_others}
     with executor as run:
         return _converted_with(run, source, destination, wanted, part_bytes=part_bytes, tell=tell, **options)
 
@@ -193,12 +202,12 @@ def _require_workers(workers: int, executor: AbstractContextManager[Run] | None,
 
 
 def _executor(found: Format, path: Path, workers: int, part_bytes: int) -> AbstractContextManager[Run]:
-    """Workers of large sources start at once, while this process opens the source and looks for its episodes."""
+    """One worker for each part of large sources starts while this process opens the source and finds its episodes."""
     if workers == 1:
         return serially()
     files = path.rglob("*") if path.is_dir() else [path]
-    is_large = not isinstance(path, RemotePath) and sum(each.lstat().st_size for each in files) >= 2 * part_bytes
-    return on_this_and_processes(workers, (convert_part.__module__, found.open.__module__) if is_large else ())
+    size = 0 if isinstance(path, RemotePath) else sum(each.lstat().st_size for each in files)
+    return on_this_and_processes(workers, size // part_bytes, (convert_part.__module__, found.open.__module__))
 
 
 def _converted_with(
@@ -208,7 +217,7 @@ def _converted_with(
     wanted: Format,
     *,
     allow_loss: bool,
-    has_others: bool,
+    workers: int | None,
     part_bytes: int,
     tell: Progress | None,
 ) -> Report:
@@ -218,14 +227,13 @@ def _converted_with(
         reader = source.reader
         weights = list(reader.weigh(meter.scan)) if isinstance(reader, PartReader) else []
         job = Job(reader, weights, wanted.name, path.name, _origin(source), allow_loss, directory)
-        parts = partition(weights, part_bytes) if weights and wanted.join is not None else [Part(0, 0, None)]
+        least = least_bytes(reader.size, reader.decoded if isinstance(reader, KnowsDecoded) else 0, part_bytes)
+        parts = partition(weights, least) if weights and wanted.join is not None else [Part(0, 0, None)]
         options = {"converter": [VERSION, __version__], "formats": [source.format, wanted.name], "loss": allow_loss}
         prepare(directory, {**options, "source": source.identity(), "parts": [[p.begin, p.end] for p in parts]})
-        if isinstance(reader, Sharing) and has_others and len(parts) > 1:
-            reader.share(directory / "shared")
         earlier = _finished_parts(job, parts, meter)
         left = [part for part in parts if part.number not in earlier]
-        made = {note.part.number: note for note in _converted(job, left, run, meter)}
+        made = {note.part.number: note for note in _converted(job, left, _run_of(job, parts, workers, run), meter)}
         _finish(job, parts, wanted, path)
         meter.end()
     return _report(source, wanted, path, earlier, made)
@@ -248,6 +256,24 @@ def _finished_parts(job: Job, parts: list[Part], meter: "_Meter") -> dict[int, P
     for note in found.values():
         meter.part(2 * sum(job.bytes_of(note.part)))
     return found
+
+
+def _run_of(job: Job, parts: Sequence[Part], workers: int | None, run: Run) -> Run:
+    """What runs the parts: this process alone, where each worker would do the same work once more.
+
+    Args:
+      job: the conversion.
+      parts: all of them.
+      workers: so many were wanted; None: the caller has chosen what runs the parts.
+      run: that.
+    """
+    reader = job.reader
+    if workers == 1 or len(parts) == 1 or not isinstance(reader, Sharing):
+        return run
+    if reader.share(job.directory / "shared") or workers is None:
+        return run
+    with serially() as alone:
+        return alone
 
 
 def _converted(job: Job, parts: Sequence[Part], run: Run, meter: "_Meter") -> Iterator[PartNote]:

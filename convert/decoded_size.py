@@ -1,7 +1,9 @@
 """Limits on the memory of foreign files, which are checked before anything is decoded."""
 
+import math
 from typing import Final
 
+from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 
 LARGE: Final = 1 << 30
@@ -31,3 +33,19 @@ def require_plausible(decoded: int, stored: int, place: str) -> None:
         raise FormatError(
             f"{place}: expected data, got the claim that {stored} bytes are {decoded} when they are decompressed"
         )
+
+
+def bytes_of_step(spec: specs.Spec) -> int:
+    """The bytes of the arrays of known shape in a spec.
+
+    >>> bytes_of_step(specs.Dict({"observation": specs.Array((210, 160, 3), "uint8"), "task": specs.Text()}))
+    100800
+    """
+    match spec:
+        case specs.Dict(fields=fields):
+            return sum(map(bytes_of_step, fields.values()))
+        case specs.Tuple(items=items):
+            return sum(map(bytes_of_step, items))
+        case specs.Array(shape=shape, dtype=dtype) if None not in shape:
+            return math.prod(length or 0 for length in shape) * dtype.itemsize
+    return 0

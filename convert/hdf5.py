@@ -1,6 +1,7 @@
 """Opens HDF5 files of other people's, and nothing that they point to."""
 
 import contextlib
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,14 +82,32 @@ def column(group: Any, name: str, place: str) -> np.ndarray:
     """
     h5py, found = library(), _opened_in(group, name, place)
     is_data = isinstance(found, h5py.h5d.DatasetID)
-    if is_data and found.rank and 0 not in found.shape and (dtype := found.dtype).kind in "biuf":
-        values = np.empty(found.shape, dtype)
+    shape = found.shape if is_data else None
+    if shape and 0 not in shape and (dtype := found.dtype).kind in "biuf":
+        values = np.empty(shape, dtype)
         found.read(h5py.h5s.ALL, h5py.h5s.ALL, values)
         return values
     stored = h5py.Dataset(found)[()] if is_data else found
     if not isinstance(stored, np.ndarray):
         raise FormatError(f"{place}/{name}: expected a value for every step, got {stored!r}")
     return stored
+
+
+def attributes(group: Any) -> dict[str, Any]:
+    """The attributes of a group as `group.attrs` has them, and in its order; numbers in a third of the time."""
+    h5a, found = library().h5a, {}
+    for name in group.attrs:
+        try:
+            stored = h5a.open(group.id, name.encode())
+        except UnicodeEncodeError:  # a name that is no UTF-8
+            stored = None
+        if stored is not None and stored.shape == () and (dtype := stored.dtype).kind in "biuf":
+            value = np.empty((), dtype)
+            stored.read(value)
+            found[name] = value[()]
+        else:
+            found[name] = group.attrs[name]
+    return found
 
 
 def _opened_in(group: Any, name: str | bytes, place: str) -> Any:
@@ -98,7 +117,10 @@ def _opened_in(group: Any, name: str | bytes, place: str) -> Any:
     place = f"{place}/{stored.decode(errors='replace')}"
     if group.id.links.get_info(stored).type != h5py.h5l.TYPE_HARD:  # a fifth of the time of `get`
         raise FormatError(f"{place}: expected data, got a link, which is not followed")
-    found = h5py.h5o.open(group.id, stored)
+    try:
+        found = h5py.h5d.open(group.id, stored)
+    except (KeyError, ValueError):  # it is no dataset
+        found = h5py.h5o.open(group.id, stored)
     if isinstance(found, h5py.h5d.DatasetID):
         _require_own(found, place)
     elif not isinstance(found, h5py.h5g.GroupID):
@@ -110,7 +132,7 @@ def _require_own(stored: Any, place: str) -> None:
     created = stored.get_create_plist()
     if created.get_layout() == library().h5d.VIRTUAL or created.get_external_count():
         raise FormatError(f"{place}: expected data, got a reference to another file, which is not followed")
-    if stored.get_space().get_simple_extent_npoints() * stored.get_type().get_size() <= LARGE:  # nearly always
+    if math.prod(stored.shape or ()) * stored.get_type().get_size() <= LARGE:  # nearly always
         return
     size = library().Dataset(stored).nbytes
     if not 0 <= size <= LARGE:  # the stored size takes long to find

@@ -7,7 +7,7 @@ from typing import Final
 from rlds_kit.convert.protocol import ForeignEpisode, PartReader, Reader
 
 PART_BYTES: Final = 4 << 20
-"""The least size of a part, because each is at least one file of the result."""
+"""The least size of a part when it is decoded, because each is at least one file of the result."""
 LARGE_PART_BYTES: Final = 64 << 20
 """The size of parts of large sources: a killed conversion loses so much for each worker."""
 PARTS: Final = 32
@@ -32,6 +32,20 @@ class Part:
 
     def __str__(self) -> str:
         return "the source" if self.end is None else f"episodes {self.begin} up to {self.end} of the source"
+
+
+def least_bytes(size: int, decoded: int, part_bytes: int = PART_BYTES) -> int:
+    """The least bytes of a part in the source, where a gigabyte of frames of a game may be some megabytes.
+
+    Args:
+      size: bytes of the source.
+      decoded: bytes of its steps when they are decoded; 0: unknown.
+      part_bytes: the least bytes of a part when they are decoded.
+
+    >>> least_bytes(1_000, 250_000, 50_000), least_bytes(1_000, 0, 50_000)
+    (200, 50000)
+    """
+    return max(1, part_bytes * size // max(size, decoded, 1))
 
 
 def partition(weights: Sequence[int], part_bytes: int = PART_BYTES) -> list[Part]:

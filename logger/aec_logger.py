@@ -1,10 +1,11 @@
 """Records a PettingZoo environment in which agents act in turn."""
 
 import os
-from typing import Any, Final, Self, Unpack
+from typing import Any, Final, Unpack
 
 from rlds_kit.base.extras import needs
 from rlds_kit.base.step import ACTION, AGENT_SELECTION, CUMULATIVE_REWARD, TERMINATED, TRUNCATED, EpisodeEnd
+from rlds_kit.closing import Closing
 from rlds_kit.logger.agents_recording import AgentsRecording, PettingZooOptions, ending_of
 from rlds_kit.logger.episode_log import EpisodeLog
 from rlds_kit.logger.recording import close_both
@@ -19,7 +20,7 @@ with needs("pettingzoo"):
 _NO_FLAGS: Final = (False, False)
 
 
-class AECLogger(BaseWrapper[Any, Any, Any]):
+class AECLogger(Closing, BaseWrapper[Any, Any, Any]):
     """Wraps a `pettingzoo.AECEnv` and records every turn. The wrapper is transparent to the caller.
 
     There is one row for each turn, including the turns in which ended agents leave. `agent_selection` is the agent
@@ -153,12 +154,6 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
           RecordingError: steps were lost; the environment is closed nevertheless.
         """
         close_both(self._agents.recording.close, self.env.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class _KnownEnd:

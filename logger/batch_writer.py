@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Final, Self, Unpack
+from typing import Any, Final, Unpack
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -11,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import RecordingError, SpecError
 from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
+from rlds_kit.closing import Closing
 from rlds_kit.logger.autoreset import Autoresets, flags_of, mode_named
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.logger.recorder_options import RecorderOptions
@@ -23,7 +23,7 @@ FINAL_OBSERVATION: Final = "final_obs"
 _NOTHING: Final = specs.Dict({})
 
 
-class BatchWriter:
+class BatchWriter(Closing):
     """Records the steps of environments that step together, from batches that the caller passes.
 
     A batch is an array `[num_envs, ...]` of NumPy, JAX or Torch, or a dict or tuple of them. A step of all
@@ -193,14 +193,6 @@ class BatchWriter:
           RecordingError: steps were lost.
         """
         self._recording.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _check(self, batch: Any, place: str) -> None:
         """Raises SpecError if a batch has not one value for each environment: others would be recorded wrongly."""

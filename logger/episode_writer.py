@@ -22,6 +22,7 @@ from rlds_kit.base.step import (
     TIME_NS,
     EpisodeEnd,
 )
+from rlds_kit.closing import Closing
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.logger.recording import Recording
 from rlds_kit.logger.whole_episode import MISSING, all_observations, last_flag, sides
@@ -32,7 +33,7 @@ _NOT_OBSERVED: Final = frozenset((ACTION, REWARD, DISCOUNT, OBSERVATION, *FLAGS,
 _NOT_ACTED: Final = frozenset((OBSERVATION, *FLAGS, TIME_NS, STEP_INDEX))
 
 
-class EpisodeWriter:
+class EpisodeWriter(Closing):
     """Records episodes from values that the caller passes. Any number of episodes may be open at once.
 
     Args:
@@ -220,14 +221,6 @@ class EpisodeWriter:
           RecordingError: steps were lost.
         """
         self._recording.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class OpenEpisode:

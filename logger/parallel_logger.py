@@ -1,10 +1,11 @@
 """Records a PettingZoo environment in which all agents act at once."""
 
 import os
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
 from rlds_kit.base.extras import needs
 from rlds_kit.base.step import ACTION
+from rlds_kit.closing import Closing
 from rlds_kit.logger.agents_recording import AgentsRecording, PettingZooOptions, ending_of
 from rlds_kit.logger.recording import close_both
 from rlds_kit.logger.time_step import GymnasiumTimeStep
@@ -15,7 +16,7 @@ with needs("pettingzoo"):
     from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 
-class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
+class ParallelLogger(Closing, BaseParallelWrapper[Any, Any, Any]):
     """Wraps a `pettingzoo.ParallelEnv` and records every step. The wrapper is transparent to the caller.
 
     There is one row for each step. Observation, action, reward, `terminated` and `truncated` are the dicts by agent
@@ -116,9 +117,3 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
           RecordingError: steps were lost; the environment is closed nevertheless.
         """
         close_both(self._agents.recording.close, self.env.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
 
 from rlds_kit.base.step import ACTION
+from rlds_kit.closing import Closing
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.autoreset import Autoresets, flags_of, mode_of
@@ -35,7 +35,7 @@ else:
     _Wrapper = VectorWrapper  # generic only in the newest versions of Gymnasium
 
 
-class VectorLogger(_Wrapper):
+class VectorLogger(Closing, _Wrapper):
     """Wraps a Gymnasium vector environment and records every step of every sub-environment.
 
     The wrapper is transparent to the caller. The recorded episodes are the same as from separate environments: with
@@ -238,14 +238,6 @@ class VectorLogger(_Wrapper):
             return given
         by_index = dict(zip(chosen, given, strict=False))
         return [by_index.get(index) for index in range(self.num_envs)]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __getattr__(self, name: str) -> Any:  # additional attributes of the wrapped environment
         if name in BYPASSES:

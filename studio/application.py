@@ -1,9 +1,10 @@
 """The studio as an ASGI application.
 
 `app.state` has, from start to end: `settings`; `secret`, and `signer` made of it; `database` (`database.Database`);
-`pool` (`workers.pool.WorkerPool`); `live_sessions` (`play.live_sessions.LiveSessions`), which people play; `inspector`
-(`api.inspection.Inspector`), returning what a worker is to make for a study; and `logins`, the rate
-limit of these.
+`pool` (`workers.pool.WorkerPool`); `actors` (`trials.actors.actor_pool.ActorPool`); `live_sessions`
+(`play.live_sessions.LiveSessions`), which people play; `lobbies` (`lobby.lobbies.Lobbies`), where they wait for others;
+`inspector` (`api.inspection.Inspector`), returning what a worker is to make for a study; and `logins`, the rate limit
+of these.
 """
 
 import asyncio
@@ -39,6 +40,9 @@ from rlds_kit.studio.export.choosing import deleted
 from rlds_kit.studio.export.exports import Exports
 from rlds_kit.studio.export.routes import export_routes
 from rlds_kit.studio.hosting import DatabaseHost
+from rlds_kit.studio.lobby.gathering import SessionMaker
+from rlds_kit.studio.lobby.lobbies import Lobbies
+from rlds_kit.studio.lobby.socket import ROUTE as lobby_route  # noqa: N811  as other modules have functions
 from rlds_kit.studio.page_files import page_routes
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
@@ -48,6 +52,8 @@ from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.review import Review
 from rlds_kit.studio.replay.routes import replay_routes
 from rlds_kit.studio.settings import Settings
+from rlds_kit.trials.actors.actor_pool import ActorPool
+from rlds_kit.trials.actors.registry import known_implementations
 from rlds_kit.trials.workers.pool import WorkerPool
 
 with needs("studio"):
@@ -105,13 +111,25 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
                 answer_seconds=settings.answer_seconds,
             )
         )
-        state.inspector = Inspector(settings.modules, settings.answer_seconds)
+        state.actors = await stack.enter_async_context(ActorPool())
+        state.inspector = Inspector(
+            settings.modules,
+            settings.answer_seconds,
+            actors={*known_implementations(), *settings.actors},
+            matchmakers=settings.matchmakers,
+        )
         stack.push_async_callback(state.inspector.close)
         host = DatabaseHost(settings, state.database, state.signer, state.inspector, anonymous)
         state.live_sessions = LiveSessions(
-            state.pool, host, sessions_per_person=settings.sessions_per_person, guests=settings.guests
+            state.pool,
+            host,
+            actors=state.actors,
+            sessions_per_person=settings.sessions_per_person,
+            guests=settings.guests,
         )
         stack.push_async_callback(_end, app, host)
+        maker = SessionMaker(state.database, state.signer, state.live_sessions, settings.name)
+        state.lobbies = await stack.enter_async_context(Lobbies(maker.of))
         recordings, review = Recordings(settings.recordings, state.database), Review()
         stack.push_async_callback(recordings.close)
         stack.push_async_callback(review.close)
@@ -121,6 +139,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
             Exports(settings.exports, partial(deleted, state.database), limits=settings.exports_limits)
         )
         app.router.routes += [
+            lobby_route,
             play_route(state.live_sessions, host, origins=settings.origins),
             *replay_routes(recordings, review, drawings),
             *export_routes(exports, state.database, settings.recordings),

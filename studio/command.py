@@ -65,6 +65,8 @@ def view(dataset: str, *, port: int, no_browser: bool, layer: str, source: str |
 @click.option("--database", metavar="URL", help="postgresql://HOST/NAME; without it, a file in DIRECTORY.")
 @click.option("--name", default="studio", show_default=True, help="Of this server, where several share a database.")
 @click.option("--module", "modules", multiple=True, help="That registers environments; may be given several times.")
+@click.option("--actor", "actors", multiple=True, metavar="MODULE:NAME", help="A program that may take seats.")
+@click.option("--matchmaker", "matchmakers", multiple=True, metavar="MODULE:NAME", help="Puts people together.")
 @click.option("--record-pictures", is_flag=True, help="Record what there was to see with every step.")
 @click.option("--policy", metavar="NAME", help="That people may hand over to: random, or an installed one.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for environments; without it, one for each core.")
@@ -79,6 +81,8 @@ def studio(  # noqa: PLR0913  one for each option
     database: str | None,
     name: str,
     modules: tuple[str, ...],
+    actors: tuple[str, ...],
+    matchmakers: tuple[str, ...],
     record_pictures: bool,
     policy: str | None,
     workers: int | None,
@@ -102,7 +106,7 @@ def studio(  # noqa: PLR0913  one for each option
     from rlds_kit.studio import serving
     from rlds_kit.studio.settings import Settings, named
 
-    _require_modules(modules)
+    _require_modules((*modules, *(each.partition(":")[0] for each in (*actors, *matchmakers))))
     _require_policy(policy)
     _require_origin(url)
     listening = serving.listen(host, port)
@@ -112,6 +116,8 @@ def studio(  # noqa: PLR0913  one for each option
         database=database,
         name=name,
         modules=modules,
+        actors=actors,
+        matchmakers=matchmakers,
         are_pictures_recorded=record_pictures,
         policy=policy,
         workers=workers,

@@ -4,6 +4,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from rlds_kit.base.extras import needs
@@ -11,13 +12,16 @@ from rlds_kit.studio.accounts.anonymous import episode_id as public_id_of
 from rlds_kit.studio.accounts.signing import BadTokenError, Signer
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.inspection import Inspector
-from rlds_kit.studio.database import episodes, sessions, studies, users
+from rlds_kit.studio.database import episodes, participations, sessions, studies, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.errors import DatabaseError, NotFoundError, StaleError
+from rlds_kit.studio.database.participations import Participation
 from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Study, StudyEnvironment
 from rlds_kit.studio.database.tokens import Kind
+from rlds_kit.studio.play.attendance import Presence
 from rlds_kit.studio.play.host import Admission, NotAdmittedError, NotNotedError, PlayedEpisode, Scene
+from rlds_kit.studio.seats import Seats, rules_of
 from rlds_kit.studio.settings import Settings
 from rlds_kit.trials import Turn
 from rlds_kit.trials.environments.playable import SEAT
@@ -63,12 +67,12 @@ class DatabaseHost:
     _played: dict[str, _Played] = field(default_factory=dict)
 
     async def admit(self, token: str) -> Admission:
-        """Admits the owner of the token of a session: to play, or to observe."""
-        for kind, seat in ((Kind.PLAY, SEAT), (Kind.OBSERVE, None)):
+        """Admits the owner of the token of a session: to play from a seat, or to observe."""
+        for kind in (Kind.PLAY, Kind.OBSERVE):
             try:
-                found, looker, account = (*self.signer.read(kind, token).split(" "), "", "")[:3]
-                session = await self.database.run(sessions.get, found)
-                account = account or session.user_id
+                text = self.signer.read(kind, token)
+                session = await self.database.run(sessions.get, text.split(" ")[0])
+                holder, account, seat = _bearer(kind, text, session)
                 user = await self.database.run(users.get, account)
             except BadTokenError:
                 continue
@@ -77,7 +81,7 @@ class DatabaseHost:
             self._require_open(session)
             if seat is None and session.id not in self._played:
                 raise NotAdmittedError("empty", "this session is not played now; try again when it is")
-            return Admission(session.id, looker or session.agent_id, seat, account, user.is_guest)
+            return Admission(session.id, holder, seat, account, user.is_guest)
         raise NotAdmittedError("token", "this is no token of a session of this studio; open the study again")
 
     async def scene(self, session: str) -> Scene:
@@ -95,13 +99,22 @@ class DatabaseHost:
         directory = self.settings.recordings / played.session.directory
         if self.settings.policy is not None:
             made = replace(made, policies={SEAT: self.settings.policy})
+        seats = Seats(played.environment.seats, played.session)
         about = {"name": f"{content.name}: {environment.name}", "description": content.description}
         return Scene(
-            open=requests.Open(made, str(directory), about, self.settings.are_pictures_recorded),
+            open=requests.Open(
+                made,
+                str(directory),
+                about,
+                self.settings.are_pictures_recorded,
+                are_observations_returned=bool(seats.actors),
+            ),
             turn=Turn(environment.turn),
             fps=environment.fps,
             max_steps=environment.max_steps,
             metadata=_metadata(played),
+            **seats.settings(),
+            rules=rules_of(environment.together),
             shows_errors=played.study.owner_id == played.session.user_id,
             instructions="\n\n".join(text for text in (content.instructions, environment.instructions) if text),
         )
@@ -110,6 +123,10 @@ class DatabaseHost:
         """Writes the row of an episode."""
         del seed  # the recording has it
         await self._note(self._beginning(session, number, episode_id))
+
+    async def present(self, session: str, presence: Presence) -> None:
+        """Writes that somebody came to a seat, or left it."""
+        await self._note(partial(participations.write, participation=_participation(session, presence)))
 
     async def finished(self, episode: PlayedEpisode) -> None:
         """Completes the row of an episode."""
@@ -125,7 +142,7 @@ class DatabaseHost:
 
     async def ended(self, session: str, reason: str) -> None:
         """Ends a session."""
-        await self.database.run(sessions.end, session)
+        await self.database.run(sessions.end, session, reason)
         log.info("session %s ended: %s", session, reason)
         self._played.pop(session, None)
 
@@ -163,6 +180,41 @@ def _played(connection: Connection, session: str) -> _Played:
     found = sessions.get(connection, session)
     environment = studies.environment(connection, found.environment_id)
     return _Played(found, studies.get(connection, found.study_id), environment)
+
+
+def _bearer(kind: Kind, text: str, session: Session) -> tuple[str, str, str | None]:
+    """Of a token: the person as recordings know them, their account, and the seat; None: to observe.
+
+    Tokens to play are "session" of an only seat, or "session seat account"; those to observe "session agent account".
+
+    Raises:
+      BadTokenError: the seat is not this account's.
+    """
+    _, *rest = text.split(" ")
+    if kind is Kind.OBSERVE:
+        agent, account = rest
+        return agent, account, None
+    if not rest:
+        return session.agent_id, session.user_id, next(iter(session.people), SEAT)
+    seat, account = " ".join(rest[:-1]), rest[-1]  # an agent's name may have spaces
+    seated = session.people.get(seat)
+    if seated is None or seated.user_id != account:
+        raise BadTokenError(f"there is no seat {seat!r} of this person in the session")
+    return seated.agent_id, account, seat
+
+
+def _participation(session: str, presence: Presence) -> Participation:
+    return Participation(
+        id=presence.id,
+        session_id=session,
+        seat=presence.seat,
+        user_id=presence.account,
+        agent_id=presence.who,
+        kind=participations.HUMAN if presence.is_human else participations.PROGRAM,
+        version=presence.version,
+        joined_ns=presence.joined_ns,
+        left_ns=presence.left_ns,
+    )
 
 
 def _metadata(played: _Played) -> dict[str, object]:

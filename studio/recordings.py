@@ -10,11 +10,11 @@ from typing import Final
 import rlds_kit
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts import login
+from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import Action, is_allowed, relation_to, require
 from rlds_kit.studio.api.guard import account_of
 from rlds_kit.studio.database import episodes
 from rlds_kit.studio.database.database import Database
-from rlds_kit.studio.database.roles import Relation
 from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.library import Admitted, Deed
 
@@ -55,8 +55,7 @@ class Recordings:
         relation = relation_to(account, found)
         return Admitted(
             await self.collection(found.directory),
-            # A recording does not show who a participant was.
-            source=found.agent_id if relation is Relation.OWN else f"{account.role.value} {account.id[:8]}",
+            source=_source(account, found),
             can_annotate=is_allowed(account.role, Action.EPISODE_TAG, relation),
             can_retract_all=found.study_owner_id == account.id,
         )
@@ -83,3 +82,9 @@ class Recordings:
 
     def _opened(self, directory: str) -> Collection:
         return Collection(rlds_kit.open(self._directory / directory, include_open=True))
+
+
+def _source(account: Account, episode: episodes.Episode) -> str:
+    """By whom an annotation is: a recording does not show who a participant was."""
+    own = {episode.user_id: episode.agent_id, **episode.people}.get(account.id)
+    return own or f"{account.role.value} {account.id[:8]}"

@@ -28,6 +28,8 @@ class Settings:
       is_secure: whether cookies are for HTTPS only; for a server behind a proxy that does HTTPS.
       modules: that are imported because they register environments. Only the configuration can name modules.
       are_pictures_recorded: whether steps have what there was to see, as it was drawn.
+      actors: implementations of programs that studies may name, besides those that are registered or installed.
+      matchmakers: functions "module:name" that studies may name to put people together; see `lobby.matchmaking`.
       policy: that people may hand over to, by name; None: they cannot.
       workers: processes for environments; None: as many as there are cores.
       environments_per_worker: that share a process at most.
@@ -49,6 +51,8 @@ class Settings:
     is_secure: bool = False
     modules: tuple[str, ...] = ()
     are_pictures_recorded: bool = False
+    actors: tuple[str, ...] = ()
+    matchmakers: tuple[str, ...] = ()
     policy: str | None = None
     workers: int | None = None
     environments_per_worker: int = 16

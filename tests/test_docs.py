@@ -16,7 +16,7 @@ from rlds_kit.cli import main
 CHECKOUT = Path(__file__).parent.parent
 PAGES = sorted([*CHECKOUT.glob("README.md"), *CHECKOUT.glob("docs/**/*.md")])
 COMMAND = "rlds-kit "
-LONG = {"datasets.md", "octo_openvla_dlimp.md", "pipelines.md", "publishing.md", "reading.md"}
+LONG = {"datasets.md", "octo_openvla_dlimp.md", "pipelines.md", "preferences.md", "publishing.md", "reading.md"}
 """Pages whose code runs for seconds: `make test-all`."""
 
 pytestmark = pytest.mark.skipif(not (CHECKOUT / "README.md").exists(), reason="a wheel holds no docs")

@@ -41,9 +41,12 @@ ROOM_LIBRARIES = {
     "tfds_builders": {"tensorflow", "tensorflow_datasets"},
 }
 # Modules that are loaded only where they are used may have a library of their own, whose classes they derive from.
+_CLIENT = (("client", "httpx"), ("actor_service", "websockets"), ("seat", "websockets"))
 MODULE_LIBRARIES = {
+    "rlds_kit.crowd.space_invaders.cooperative": {"pettingzoo"},
     **{f"rlds_kit.logger.{name}": {"pettingzoo"} for name in ("aec_logger", "parallel_logger", "pettingzoo_logger")},
-    **{f"rlds_kit.trials.client.{name}": {library} for name, library in (("client", "httpx"), ("seat", "websockets"))},
+    **{f"rlds_kit.trials.client.{name}": {library} for name, library in _CLIENT},
+    "rlds_kit.trials.directory.service_actor": {"websockets"},
     **{f"rlds_kit.trials.wire.{name}": {"pydantic", "pydantic_core"} for name in ("messages", "reading", "requests")},
     "rlds_kit.trials.service.api": {"starlette"},
     "rlds_kit.trials.service.application": {"starlette"},

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rlds_kit.trials.environments.actor_class import ActorClass
     from rlds_kit.trials.environments.playable import EnvironmentSpec
     from rlds_kit.trials.hosts.finished_trial import FinishedTrial, TrialRefusedError, TrialState
+    from rlds_kit.trials.hosts.people_share import PeopleShare
     from rlds_kit.trials.hosts.run_trials import run_trials, run_trials_async
     from rlds_kit.trials.hosts.trial_host import TrialHost
     from rlds_kit.trials.hosts.trial_setup import ActorConfig, TrialSetup
@@ -30,6 +31,7 @@ _LATER: Final = {
     "environments.actor_class": ("ActorClass",),
     "environments.playable": ("EnvironmentSpec",),
     "hosts.finished_trial": ("FinishedTrial", "TrialRefusedError", "TrialState"),
+    "hosts.people_share": ("PeopleShare",),
     "hosts.run_trials": ("run_trials", "run_trials_async"),
     "hosts.trial_host": ("TrialHost",),
     "hosts.trial_setup": ("ActorConfig", "TrialSetup"),
@@ -54,6 +56,7 @@ __all__ = [
     "FinishedTrial",
     "Judgement",
     "Pace",
+    "PeopleShare",
     "Phase",
     "Placement",
     "Processes",

@@ -13,6 +13,7 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
+from rlds_kit.studio.play.attendance import Presence
 from rlds_kit.studio.play.host import Admission, PlayedEpisode, Scene
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
@@ -44,6 +45,9 @@ class Hosting:
 
     async def begun(self, session: str, number: int, episode_id: str, seed: int) -> None:
         """Nothing."""
+
+    async def present(self, session: str, presence: Presence) -> None:
+        """Nothing is noted."""
 
     async def finished(self, episode: PlayedEpisode) -> None:
         """Nothing."""

@@ -53,11 +53,13 @@ class Scan:
       episodes: in order.
       losses: steps and metadata that belong to none of them.
       truncated: names of shards whose last chunk is cut off.
+      decoded: bytes of all steps, in stretches.
     """
 
     episodes: list[StoredEpisode] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     truncated: list[str] = field(default_factory=list)
+    decoded: list[int] = field(default_factory=list)
 
 
 def shards_of(path: Path) -> list[Path]:
@@ -109,6 +111,7 @@ def _scan_steps(shard: Path, found: Scan) -> int:
 
     with RecordReader(shard / STEPS_FILE, recovery=note) as reader:
         for run in _runs(reader, shard, regions):
+            found.decoded.append(run.nbytes)
             count = run.number + run.count
             if run.is_broken:
                 end()
@@ -137,6 +140,7 @@ class _StepRun:
       number: of the first one.
       position: of its record; those of the others follow.
       count: how many there are.
+      nbytes: of their records.
       type: first, mid or last.
       is_broken: whether damaged bytes stand before them.
     """
@@ -144,6 +148,7 @@ class _StepRun:
     number: int
     position: int
     count: int
+    nbytes: int
     type: int
     is_broken: bool
 
@@ -154,11 +159,12 @@ def _runs(reader: RecordReader, shard: Path, regions: Sequence[SkippedRegion]) -
     types = _Types(shard)
     while records := reader.read_some(_MOST):
         is_broken, damaged = len(regions) > damaged, len(regions)
-        position = reader.last_position - len(records) + 1
+        begin, position = 0, reader.last_position - len(records) + 1
         for step_type, run in itertools.groupby(types.of(records, number)):
             count = len(list(run))
-            yield _StepRun(number, position, count, step_type, is_broken)
-            number, position, is_broken = number + count, position + count, False
+            nbytes = sum(map(len, records[begin : begin + count]))
+            yield _StepRun(number, position, count, nbytes, step_type, is_broken)
+            begin, number, position, is_broken = begin + count, number + count, position + count, False
 
 
 class _Types:

@@ -21,14 +21,14 @@ from rlds_kit.base.errors import FormatError
 from rlds_kit.base.origin import lossy_of
 from rlds_kit.base.step import ACTED_FIELDS, ACTION, OBSERVATION, EpisodeEnd
 from rlds_kit.convert import images, parquet
-from rlds_kit.convert.decoded_size import require_plausible
+from rlds_kit.convert.decoded_size import bytes_of_step, require_plausible
 from rlds_kit.convert.lerobot import extra as lerobot_extra
 from rlds_kit.convert.lerobot import names, video_frames
 from rlds_kit.convert.lerobot.columns import require_lengths, values_of
 from rlds_kit.convert.lerobot.extra import COLUMN, Extra
 from rlds_kit.convert.lerobot.info import DTYPES, IMAGE, TEXT, VIDEO, Feature, read_info
 from rlds_kit.convert.lerobot.names import Place
-from rlds_kit.convert.protocol import ForeignEpisode, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Loss, PartReader
 from rlds_kit.convert.rows import Rows
 
 LEROBOT: Final = "lerobot"
@@ -45,8 +45,8 @@ _PART_OF_A_FRAME: Final = 0.25
 _MOST_TASKS: Final = 1 << 20
 
 
-class LeRobotReader:
-    """Reads a dataset. A `PartReader`."""
+class LeRobotReader(PartReader):
+    """Reads a dataset."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -66,6 +66,7 @@ class LeRobotReader:
         self.metadata: Mapping[str, Any] = self._metadata() if self._extra.metadata is None else self._extra.metadata
         self.environment: Mapping[str, Any] = self._extra.environment
         self.size = sum(each.stat().st_size for part in ("data", "meta", "videos") for each in _files(path / part))
+        self.decoded = 0
         self.losses: list[Loss] = []
         self._length = self._count()
         self.lossy: Mapping[str, str] = self._lossy()
@@ -73,13 +74,10 @@ class LeRobotReader:
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[ForeignEpisode]:
-        """Reads the episodes in the order of their numbers."""
-        return self.read(0, len(self))
-
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """Estimates the bytes of each episode from its frames, which `meta/episodes` lists."""
         lengths = [self._place_of(row, number)[2] for number, row in enumerate(self._rows(_PLACE))]
+        self.decoded = sum(lengths) * bytes_of_step(self.spec)
         return [self.size * length // max(1, sum(lengths)) for length in lengths]
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:

@@ -62,7 +62,7 @@ class Hdf5Reader:
             terminations,
             truncations,
             infos=_infos(hdf5.child(group, _INFOS, place), f"{place}/{_INFOS}") if _INFOS in names else {},
-            attributes=unflattened({name: _attribute(value) for name, value in group.attrs.items()}),
+            attributes=unflattened({name: _attribute(value) for name, value in hdf5.attributes(group).items()}),
             unknown=unknown,
         )
 

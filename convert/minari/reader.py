@@ -17,6 +17,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 from rlds_kit.base.origin import lossy_of
 from rlds_kit.base.step import ACTION, DISCOUNT, INFO, OBSERVATION, RECORDED, REWARD, EpisodeEnd
+from rlds_kit.convert.decoded_size import bytes_of_step
 from rlds_kit.convert.minari.arrow import ArrowReader, ParquetReader
 from rlds_kit.convert.minari.hdf5_storage import Hdf5Reader
 from rlds_kit.convert.minari.spaces import Space, from_json
@@ -28,7 +29,7 @@ from rlds_kit.convert.minari.storage import (
     is_image,
     read_json,
 )
-from rlds_kit.convert.protocol import ForeignEpisode, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Loss, PartReader
 from rlds_kit.convert.rows import Rows
 from rlds_kit.spec.from_gymnasium import from_gymnasium
 from rlds_kit.storage.array_rows import length_of
@@ -50,8 +51,8 @@ STORAGES: Final[Mapping[str, type[Hdf5Reader] | type[ArrowReader]]] = {
 """Readers by the name that Minari gives to their storage."""
 
 
-class MinariReader:
-    """Reads a dataset. A `PartReader`."""
+class MinariReader(PartReader):
+    """Reads a dataset."""
 
     def __init__(self, path: Path) -> None:
         self._path = data_directory(path)
@@ -76,13 +77,11 @@ class MinariReader:
         self._storage: StorageReader = storage(self._path, *self._spaces, is_jpeg=is_jpeg)
         self.size = self._storage.size
         self.spec = self._declared()
+        steps = content.get("total_steps")
+        self.decoded = steps * bytes_of_step(self.spec) if isinstance(steps, int) and 0 <= steps < 1 << 40 else 0
 
     def __len__(self) -> int:
         return len(self._storage.names)
-
-    def __iter__(self) -> Iterator[ForeignEpisode]:
-        """Reads the episodes in the order of their numbers."""
-        return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """All alike: how long they are is not known before they are read."""

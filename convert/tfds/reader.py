@@ -9,8 +9,9 @@ from rlds_kit.base.origin import SOURCE
 from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.base.step import ACTED_FIELDS, FLAGS, RECORDED, EpisodeEnd
 from rlds_kit.convert import images
+from rlds_kit.convert.decoded_size import bytes_of_step
 from rlds_kit.convert.last_steps import OBSERVATION_VALID, Flags, LastSteps, acted_fields, ending, read_flags
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Format, Loss, PartReader
 from rlds_kit.convert.rows import Rows
 from rlds_kit.convert.tfds.columns import Column, count_of_numbers, last_value, step_column, stored_strings
 from rlds_kit.convert.tfds.directory import INFO, TfdsDirectory, is_tfds_directory, open_directory
@@ -22,8 +23,8 @@ from rlds_kit.convert.tfds.tf_example import Example
 from rlds_kit.storage import directory as directories
 
 
-class TfdsReader:
-    """Reads a split, or all of them one after the other. A `PartReader`.
+class TfdsReader(PartReader):
+    """Reads a split, or all of them one after the other.
 
     What the last steps of episodes hold is not known before all of them were seen; so the files are read once more,
     when the episodes are weighed or before the first one is read.
@@ -50,19 +51,17 @@ class TfdsReader:
         self.lossy: Mapping[str, str] = _declared_losses(directory)
         self.losses: list[Loss] = []
         self.origin: Mapping[str, Any] = {}
+        self.decoded = 0
 
     def __len__(self) -> int:
         return sum(each.end - each.begin for each in self._stretches)
-
-    def __iter__(self) -> Iterator[ForeignEpisode]:
-        """Reads the episodes in order."""
-        return self.read(0, len(self))
 
     def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
         """Reads all last steps."""
         found = self._survey = _survey(self._directory, self._stretches, progress)
         self.lossy = {**self.lossy, **found.losses}
         self.origin = _origin(self._directory, self._split, found)
+        self.decoded = found.steps * bytes_of_step(self.spec)
         return found.sizes
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
@@ -101,6 +100,7 @@ class _Survey:
       losses: what was lost when the dataset was made, and only shows in its files, by path of the feature.
       empty: records of episodes that have no steps.
       sizes: bytes of each record.
+      steps: in all episodes.
     """
 
     def __init__(self) -> None:
@@ -108,6 +108,7 @@ class _Survey:
         self.losses: dict[str, str] = {}
         self.empty: list[str] = []
         self.sizes: list[int] = []
+        self.steps = 0
 
 
 def _survey(directory: TfdsDirectory, stretches: list[Stretch], progress: Callable[[int], None]) -> _Survey:
@@ -117,7 +118,9 @@ def _survey(directory: TfdsDirectory, stretches: list[Stretch], progress: Callab
     for record in (each for stretch in stretches for each in directory.records(stretch)):
         with naming(record):
             example = Example(record.data)
-            if not _add_last_step(directory, example, found.last_steps):
+            steps = _add_last_step(directory, example, found.last_steps)
+            found.steps += steps
+            if not steps:
                 found.empty.append(f"{record.file.name}, record {record.number}")
             for path in unknown:
                 if path not in found.losses and any(map(images.is_jpeg, stored_strings(example, path))):
@@ -204,14 +207,4 @@ FORMAT: Final = Format(
     summary="a dataset of episodes that TFDS has prepared, with features.json",
     recognises=_recognises,
     open=_open,
-    capabilities=Capabilities(
-        missing_final_observation=False,
-        gaps=False,
-        other_fields=True,
-        changing_fields=False,
-        discount=True,
-        end=False,
-        episode_metadata=True,
-        seeds=False,
-    ),
 )

@@ -2,7 +2,7 @@
 
 Memory 0x12 to 0x17 has six rows of aliens, the lowest first, one bit for each column, the leftmost first; 0x11 counts
 them. When the leftmost columns are empty the game moves every row down by so many bits, and the formation's place 0x1A
-grows by 16 for each: without care this looks like hits. A `Formation` undoes it.
+grows by 16 for each: without care these are counted as hits. A `Formation` undoes it.
 """
 
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ class Formula(enum.Enum):
     """Of the published code: `min(1, f, n / 200) * max(0, 2 (f - 1/2))`, with 1.50 at most there."""
     CODE_2022_STRICTER = "code_2022_stricter"
     """Of its stricter tasks: `min(1, f / 500) * max(0, 2 (f - 1/2))`, with 3.00 there: the fraction is in place of the
-    number, so that nobody gets more than 0.6 cent. To reproduce their data only."""
+    number, so that 0.6 cent is the most. To reproduce their data only."""
 
 
 @dataclass(frozen=True, slots=True)

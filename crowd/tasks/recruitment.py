@@ -29,7 +29,7 @@ class Source:
 
     Attributes:
       kind: one of `SOURCES`.
-      person: the id that the platform has for them; empty where nobody has one.
+      person: the id that the platform has for them; empty where there is none.
       details: other parameters of the platform.
       is_preview: whether they only look at the task, as people at Mechanical Turk do before they accept it.
 

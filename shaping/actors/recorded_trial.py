@@ -19,7 +19,7 @@ def learn_from_trial(tamer: Tamer, episode: Episode, *, seat: str = "player") ->
     steps = list(episode.steps)[: episode.length - 1]
     for number, step in enumerate(steps):
         tamer.show(_of_seat(step["observation"], seat), _of_seat(step.get("proposal", step["action"]), seat))
-        if number < len(steps) - 1:  # texts of the last step reached nobody who acts again
+        if number < len(steps) - 1:  # texts of the last step came too late for an action
             for text in step["play"].get("said", ()):
                 if seat in text["to"]:
                     for item in from_text(text["content"]) or ():

@@ -32,7 +32,7 @@ class NextStep:
             raise ValueError(f"lag: expected 0 or more steps before the one that is shown, got {self.lag}")
 
     def credit(self, event: FeedbackEvent, clock: StepClock) -> Credit:
-        """See `Assigner.credit`. After the episode its last step is taken as the one that is shown."""
-        begins, is_over = clock.bounds(event.marks)
-        step = len(begins) - (2 if is_over else 1) - self.lag
+        """See `Assigner.credit`. After the episode its last step is the one before, and is taken as shown, too."""
+        bounds, is_over = clock.bounds(event.marks)
+        step = min(len(bounds) - 1 - self.lag, len(bounds) - 1 - is_over)
         return Credit(step, (1.0,)) if step >= 0 else Credit(0, ())

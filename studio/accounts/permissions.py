@@ -1,6 +1,7 @@
 """Who may do what: one table of action, role and relation. All code that reads or changes a row uses it."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import Final
 
@@ -39,6 +40,8 @@ class ForbiddenError(RldsKitError):
 _OWN: Final = frozenset({Relation.OWN})
 _NONE: Final = frozenset[Relation]()
 _MINE: Final = frozenset({Relation.OWN, Relation.OF_OWN_STUDY})
+_PLAYED: Final = frozenset({Relation.OWN, Relation.SHARED})
+_SEEN: Final = _MINE | _PLAYED
 _OPEN: Final = frozenset({Relation.OWN, Relation.ENABLED})
 _ALL: Final = frozenset(Relation)
 
@@ -51,11 +54,11 @@ ALLOWED: Final[Mapping[Action, Mapping[Role, frozenset[Relation]]]] = {
         Action.STUDY_PLAY: (_OPEN, _OPEN, _OPEN),
         Action.STUDY_EDIT: (_OWN, _NONE, _NONE),
         Action.STUDY_ENABLE: (_OWN, _NONE, _NONE),
-        Action.SESSION_SEE: (_MINE, _OWN, _ALL),
-        Action.SESSION_PLAY: (_OWN, _OWN, _OWN),
-        Action.EPISODE_SEE: (_MINE, _OWN, _ALL),
-        Action.EPISODE_TAG: (_MINE, _OWN, _ALL),
-        Action.EPISODE_EXPORT: (_MINE, _OWN, _ALL),
+        Action.SESSION_SEE: (_SEEN, _PLAYED, _ALL),
+        Action.SESSION_PLAY: (_PLAYED, _PLAYED, _PLAYED),
+        Action.EPISODE_SEE: (_SEEN, _PLAYED, _ALL),
+        Action.EPISODE_TAG: (_SEEN, _PLAYED, _ALL),
+        Action.EPISODE_EXPORT: (_SEEN, _PLAYED, _ALL),
         Action.EPISODE_DELETE: (_MINE, _OWN, _OWN),
         Action.EXPORT_FOLDER: (_OWN, _NONE, _OWN),
         Action.ENVIRONMENTS_SEE: (_OWN, _NONE, _NONE),
@@ -101,7 +104,18 @@ def relation_to(account: Account, row: Study | Session | Episode) -> Relation:
             if row.owner_id == account.id:
                 return Relation.OWN
             return Relation.ENABLED if row.is_enabled else Relation.OTHER
-        case Session() | Episode():
-            if row.user_id == account.id:
-                return Relation.OWN
-            return Relation.OF_OWN_STUDY if row.study_owner_id == account.id else Relation.OTHER
+        case Session():
+            others = {each.user_id for each in row.people.values()} | {row.user_id}
+        case Episode():
+            others = {*row.people, row.user_id}
+    return _to_played(account.id, row, others)
+
+
+def _to_played(account: str, row: Session | Episode, people: AbstractSet[str]) -> Relation:
+    """What an account is to what some people played; what several played belongs to none of them alone."""
+    if people == {account}:
+        return Relation.OWN
+    is_owner = row.study_owner_id == account
+    if account in people and not (is_owner and isinstance(row, Episode)):
+        return Relation.SHARED
+    return Relation.OF_OWN_STUDY if is_owner else Relation.OTHER

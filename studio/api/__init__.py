@@ -12,9 +12,11 @@
 | PUT /api/studies/{id}/state | {"enabled"} |
 | GET /api/environments | ids that can be made |
 | GET /api/environments/{id}/schema | JSON schema of the keyword arguments |
+| POST /api/environments/seats | {"environment"} -> its seats, with their keys |
 | POST /api/environments/check | {"environments"} -> whether one study can have them, and if not, why |
 | POST /api/sessions | {"study", "environment"} -> an open session, and the token for /ws/play |
 | POST /api/sessions/{id}/look | the token to observe |
+| GET /api/sessions/{id}/participations | who was in which seat, and when |
 | GET /api/sessions/{id}, POST /api/sessions/{id}/end | a session |
 | GET /api/episodes | ?study&session&status&user&tag&page&size&sort |
 | GET, DELETE /api/episodes/{id} | an episode |

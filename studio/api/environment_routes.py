@@ -19,7 +19,9 @@ with needs("studio"):
 async def list_environments(request: Request) -> Response:
     """The ids of environments that can be made."""
     require(account_of(request), Action.ENVIRONMENTS_SEE)
-    return answer({"environments": await request.app.state.inspector.ids()})
+    inspector = request.app.state.inspector
+    found = {"environments": await inspector.ids(), "several": await inspector.of_several()}
+    return answer({**found, "actors": inspector.actors})
 
 
 async def schema(request: Request) -> Response:
@@ -36,6 +38,14 @@ async def controls(request: Request) -> Response:
     return answer({"controls": await request.app.state.inspector.controls(given.environment.content())})
 
 
+async def seats(request: Request) -> Response:
+    """The seats of an environment, each with the keys and names of its discrete actions."""
+    require(account_of(request), Action.ENVIRONMENTS_TRY)
+    given = await read(request, models.ControlsWanted)
+    found = await request.app.state.inspector.seats(given.environment.content())
+    return answer({"seats": [{"name": name, "controls": controls} for name, controls in found.items()]})
+
+
 async def check(request: Request) -> Response:
     """Whether a study can have some environments, and why not."""
     require(account_of(request), Action.ENVIRONMENTS_TRY)
@@ -48,5 +58,6 @@ ROUTES: Final = [
     Route("/api/environments", list_environments, methods=["GET"]),
     Route("/api/environments/check", check, methods=["POST"]),
     Route("/api/environments/controls", controls, methods=["POST"]),
+    Route("/api/environments/seats", seats, methods=["POST"]),
     Route("/api/environments/{environment:path}/schema", schema, methods=["GET"]),
 ]

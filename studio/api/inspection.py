@@ -1,16 +1,20 @@
 """Learns of environments without making them in the server, or beside those that people play."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rlds_kit import spec as specs
 from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.api.seat_problems import seat_problems
 from rlds_kit.studio.database.studies import StudyEnvironment
 from rlds_kit.trials.environments.playable import EnvironmentSpec
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedError, WorkerPool
+
+_ANYTHING: Final[Mapping[str, Any]] = {"type": "object", "properties": {}, "required": [], "additionalProperties": True}
+"""The arguments of environments of PettingZoo are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +41,39 @@ class Inspector:
     Args:
       modules: that register environments, from the configuration.
       answer_seconds: for an environment to answer.
+      actors: implementations that studies may name.
+      matchmakers: that studies may name.
     """
 
-    def __init__(self, modules: tuple[str, ...], answer_seconds: float) -> None:
+    def __init__(
+        self,
+        modules: tuple[str, ...],
+        answer_seconds: float,
+        actors: Collection[str] = (),
+        matchmakers: Collection[str] = (),
+    ) -> None:
+        self.matchmakers = frozenset(matchmakers)
         self._pool = WorkerPool(1, answer_seconds=answer_seconds)
-        self._request = requests.Catalogue(modules)
+        self._requests = requests.Catalogue(modules), requests.Catalogue(modules, "pettingzoo")
+        self._actors = frozenset(actors)
+        self._several: Mapping[str, str] = {}
         self._one_at_a_time = asyncio.Lock()
         self._known: Mapping[str, str] = {}
         self._schemas: dict[str, Mapping[str, Any]] = {}
 
     async def ids(self) -> Sequence[str]:
-        """The environments that can be made, in alphabetical order."""
-        return list(await self._modules())
+        """The environments that can be made and have one seat, in alphabetical order."""
+        return [each for each in await self._modules() if each not in self._several]
+
+    async def of_several(self) -> Sequence[str]:
+        """Those of PettingZoo, which have several seats."""
+        await self._modules()
+        return list(self._several)
+
+    @property
+    def actors(self) -> Sequence[str]:
+        """Implementations of programs that studies may name."""
+        return sorted(self._actors)
 
     async def schema(self, environment: str) -> Mapping[str, Any]:
         """JSON schema of the keyword arguments of an environment; what is known is not requested again.
@@ -58,6 +83,8 @@ class Inspector:
           RequestFailedError: what it needs is not installed.
         """
         made = _as_made(await self._require(environment), environment)
+        if environment in self._several:
+            return _ANYTHING
         async with self._one_at_a_time:
             if environment not in self._schemas:
                 self._schemas[environment] = await self._pool.request(requests.Describe(made))
@@ -70,9 +97,19 @@ class Inspector:
           ApiError: there is no such environment.
         """
         module = await self._require(environment.environment)
+        is_several = environment.environment in self._several
+        if is_several != (environment.interface == "pettingzoo"):
+            expected = "pettingzoo" if is_several else "another one"
+            message = f"expected the interface {expected} for {environment.environment}, got {environment.interface}"
+            raise ApiError(422, "interface", message, "interface")
         made = _as_made(module, environment.environment)
         return EnvironmentSpec(
-            made, environment.kwargs, environment.interface, name=environment.name, controls=environment.controls
+            made,
+            environment.kwargs,
+            environment.interface,
+            name=environment.name,
+            controls=environment.controls,
+            seat_controls={each.name: each.controls for each in environment.seats if each.controls is not None},
         )
 
     async def misfits(self, environments: Sequence[StudyEnvironment]) -> list[Misfit]:
@@ -88,10 +125,13 @@ class Inspector:
         first: tuple[str, specs.Dict] | None = None
         for number, each in enumerate(wanted):
             try:
-                declared = (await self._opened(each)).declared
+                opened = await self._opened(each)
             except (RequestFailedError, EnvironmentLostError) as error:
                 found.append(Misfit(number, "", f"{each.name} cannot be played: {error}"))
                 continue
+            problems = seat_problems(environments[number].seats, opened, self._actors)
+            found += [Misfit(number, "seats", problem) for problem in problems]
+            declared = opened.declared
             first = first or (each.name, declared)
             found += _differences(number, each.name, declared, *first)
         return found
@@ -106,6 +146,16 @@ class Inspector:
         opened = await self._opened(await self.spec_of(environment))
         first = opened.controls[opened.seats[0]]
         return None if first.axes else first.as_json()
+
+    async def seats(self, environment: StudyEnvironment) -> Mapping[str, Mapping[str, Any] | None]:
+        """The seats of an environment in order, each with the keys of its discrete actions; None: it has none.
+
+        Raises:
+          ApiError: there is no such environment.
+          RequestFailedError, EnvironmentLostError: it cannot be made.
+        """
+        opened = await self._opened(await self.spec_of(environment))
+        return {seat: None if (each := opened.controls[seat]).axes else each.as_json() for seat in opened.seats}
 
     async def close(self) -> None:
         """Ends the process."""
@@ -137,7 +187,10 @@ class Inspector:
         if not self._known:  # who wants to play does not wait while somebody tries a slow environment
             async with self._one_at_a_time:
                 if not self._known:  # by who came first
-                    self._known = await self._pool.request(self._request)
+                    one, several = self._requests
+                    found = await self._pool.request(one)  # first: it learns what importing a module registers
+                    self._several = await self._pool.request(several)
+                    self._known = {**found, **self._several}
         return self._known
 
 

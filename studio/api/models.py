@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.database.roles import Role
+from rlds_kit.studio.database.seating import SeatPlan, Together
 from rlds_kit.studio.database.studies import Content, StudyEnvironment
 from rlds_kit.trials.environments.schema import RESERVED
 
@@ -130,6 +131,37 @@ class ControlTable(Strict):
         return self
 
 
+class Seat(Strict):
+    """A seat of an environment; see `SeatPlan`."""
+
+    name: Annotated[Name, StringConstraints(max_length=64)]
+    is_human: bool = True
+    actor: Annotated[str, StringConstraints(max_length=200)] = ""
+    config: dict[str, Any] = {}
+    is_required: bool = True
+    default_action: int | Annotated[list[float], Field(max_length=64)] | None = None
+    idle_seconds: Annotated[float, Field(gt=0, le=3600)] | None = None
+    controls: ControlTable | None = None
+    instructions: Text = ""
+
+
+Whose = Literal["one", "all", "vote", "nobody"]
+
+
+class Rules(Strict):
+    """How people come together, and what they decide together; see `Together`."""
+
+    fill_seconds: Annotated[float, Field(ge=0, le=3600)] | None = None
+    wait_seconds: Annotated[float, Field(gt=0, le=86_400)] = 900.0
+    most_waiting: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    countdown_seconds: Annotated[float, Field(ge=0, le=60)] = 3.0
+    matchmaker: Annotated[str, StringConstraints(max_length=200)] = ""
+    pause: Whose = "one"
+    cancel: Whose = "one"
+    confirm: Whose = "one"
+    onlookers: bool = True
+
+
 class Environment(Strict):
     """An environment of a study."""
 
@@ -137,13 +169,23 @@ class Environment(Strict):
     name: Name
     instructions: Text = ""
     environment: EnvironmentId
-    interface: Literal["gymnasium", "dm_env"] | None = None
+    interface: Literal["gymnasium", "pettingzoo", "dm_env"] | None = None
     """What the id says; None: that."""
     kwargs: dict[str, Any] = {}
     turn: Literal["clock", "press", "hold", "release"] = "clock"
     fps: Annotated[float, Field(ge=1, le=60)] = 15.0
     max_steps: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     controls: ControlTable | None = None
+    seats: Annotated[list[Seat], Field(max_length=64)] = []
+    together: Rules = Rules()
+
+    @field_validator("seats")
+    @classmethod
+    def _each_name_once(cls, seats: list[Seat]) -> list[Seat]:
+        names = [each.name for each in seats]
+        if len(set(names)) < len(names):
+            raise ValueError(f"expected seats with names of their own, got {', '.join(names)}")
+        return seats
 
     @field_validator("kwargs")
     @classmethod
@@ -154,6 +196,8 @@ class Environment(Strict):
 
     @model_validator(mode="after")
     def _of_its_interface(self) -> "Environment":
+        if self.interface == "pettingzoo":
+            return self  # its ids look like those of others; the studio knows which there are
         if self.interface not in {None, self._interface}:
             raise ValueError(f"expected the interface {self._interface} for {self.environment}, got {self.interface}")
         return self
@@ -164,7 +208,9 @@ class Environment(Strict):
 
     def content(self) -> StudyEnvironment:
         """For the database."""
-        return StudyEnvironment(**{**self.model_dump(), "id": self.id or "", "interface": self._interface})
+        values = {**self.model_dump(), "id": self.id or "", "interface": self.interface or self._interface}
+        seats = tuple(SeatPlan(**each.model_dump()) for each in self.seats)
+        return StudyEnvironment(**{**values, "seats": seats, "together": Together(**self.together.model_dump())})
 
 
 Environments = Annotated[list[Environment], Field(min_length=1, max_length=64)]

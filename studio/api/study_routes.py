@@ -141,10 +141,17 @@ def _enable(connection: Connection, account: Account, study: str, is_enabled: bo
 
 
 def _made(content: Content) -> list[Any]:
-    return [(*each.what_is_made, each.controls) for each in content.environments]
+    return [(*each.what_is_made, each.controls, each.seats) for each in content.environments]
 
 
 async def _check(inspector: Inspector, environments: Sequence[StudyEnvironment]) -> None:
+    for number, each in enumerate(environments):
+        if each.together.matchmaker not in {"", *inspector.matchmakers}:
+            known = ", ".join(sorted(inspector.matchmakers)) or "none"
+            message = (
+                f"expected a matchmaker that the studio was started with ({known}), got {each.together.matchmaker!r}"
+            )
+            raise ApiError(422, "matchmaker", message, f"environments.{number}.together.matchmaker")
     for misfit in await inspector.misfits(environments):
         where = ".".join(part for part in ("environments", str(misfit.environment), misfit.where) if part)
         raise ApiError(422, "environments", misfit.message, where)

@@ -1,8 +1,8 @@
 """Episodes: one row for each that was stored, or is being played. The steps are in the recording."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
@@ -59,6 +59,7 @@ class Episode:
       steps: that were done.
       total_reward: of these; None: it is no number.
       tags: of the episode, in alphabetical order.
+      people: those who could sit in a seat, by account, with their ids in published data.
     """
 
     id: str
@@ -81,6 +82,7 @@ class Episode:
     steps: int
     total_reward: float | None
     tags: tuple[str, ...]
+    people: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +216,7 @@ def get(connection: Connection, episode: str) -> Episode:
     row = connection.execute(_select().where(_ROWS.id == episode)).first()
     if row is None:
         raise NotFoundError(f"there is no episode {episode}")
-    return _episode(row, _tags(connection, [episode]).get(episode, ()))
+    return _episode(row, _tags(connection, [episode]), _people(connection, [row.session_id]))
 
 
 def page(connection: Connection, query: Query) -> tuple[int, list[Episode]]:
@@ -230,7 +232,8 @@ def page(connection: Connection, query: Query) -> tuple[int, list[Episode]]:
     cut = _select().where(*wanted).order_by(order, _ROWS.id).offset(query.page * query.size).limit(query.size)
     rows = connection.execute(cut).all()
     tags = _tags(connection, [row.id for row in rows])
-    return total, [_episode(row, tags.get(row.id, ())) for row in rows]
+    people = _people(connection, [row.session_id for row in rows])
+    return total, [_episode(row, tags, people) for row in rows]
 
 
 def remove(connection: Connection, episode: str) -> None:
@@ -282,8 +285,12 @@ def set_tags(connection: Connection, episode: str, tags: Iterable[str]) -> None:
 
 def _wanted(query: Query) -> list[ColumnElement[bool]]:
     wanted = [or_(false(), *(_relation(each, query.viewer) for each in query.relations))]
-    equal = {_ROWS.study_id: query.study, _ROWS.session_id: query.session, tables.sessions.c.agent_id: query.agent}
+    equal = {_ROWS.study_id: query.study, _ROWS.session_id: query.session}
     wanted += [column == value for column, value in equal.items() if value is not None]
+    if query.agent is not None:
+        seats = tables.session_seats.c
+        played = _ROWS.session_id.in_(select(seats.session_id).where(seats.agent_id == query.agent))
+        wanted.append(or_(tables.sessions.c.agent_id == query.agent, played))
     if query.statuses:
         wanted.append(_ROWS.status.in_(query.statuses))
     if query.tag is not None:
@@ -296,6 +303,9 @@ def _relation(relation: Relation, viewer: str) -> ColumnElement[bool]:
     match relation:
         case Relation.OWN:
             return _ROWS.user_id == viewer
+        case Relation.SHARED:
+            seats = tables.session_seats.c
+            return _ROWS.session_id.in_(select(seats.session_id).where(seats.user_id == viewer))
         case Relation.OF_OWN_STUDY:
             return tables.studies.c.owner_id == viewer
         case Relation.OTHER:
@@ -330,6 +340,14 @@ def _tags(connection: Connection, episodes: Sequence[str]) -> dict[str, tuple[st
     return {episode: tuple(sorted(tags)) for episode, tags in found.items()}
 
 
-def _episode(row: Row[Any], tags: tuple[str, ...]) -> Episode:
-    values = {name: value for name, value in row._mapping.items() if name != "tags"}  # noqa: SLF001  its public name
-    return Episode(**values, tags=tags)
+def _people(connection: Connection, sessions: Sequence[str]) -> dict[str, dict[str, str]]:
+    rows = tables.session_seats.c
+    found: dict[str, dict[str, str]] = {}
+    for row in connection.execute(select(tables.session_seats).where(rows.session_id.in_(set(sessions)))):
+        found.setdefault(row.session_id, {})[row.user_id] = row.agent_id
+    return found
+
+
+def _episode(row: Row[Any], tags: Mapping[str, tuple[str, ...]], people: Mapping[str, Mapping[str, str]]) -> Episode:
+    values = dict(row._mapping)  # noqa: SLF001  its public name
+    return Episode(**values, tags=tags.get(row.id, ()), people=people.get(row.session_id, {}))

@@ -19,6 +19,8 @@ class Relation(Enum):
 
     OWN = "own"
     """Made the study; recorded the episode."""
+    SHARED = "shared"
+    """Played in it, with others."""
     OF_OWN_STUDY = "of own study"
     """Somebody else's session or episode, in a study of one's own."""
     ENABLED = "enabled"

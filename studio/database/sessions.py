@@ -1,13 +1,14 @@
-"""Sessions: one visit of one person to one environment of a study, with any number of episodes."""
+"""Sessions: one visit of one or several people to one environment of a study, with any number of episodes."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError
 from rlds_kit.trials.engine.phase import Status
+from rlds_kit.trials.environments.playable import SEAT
 
 with needs("studio"):
     from sqlalchemy import Connection, Row, Select, func, insert, select, update
@@ -15,6 +16,19 @@ with needs("studio"):
 RECORDING: Final = "recording"
 """The status of an episode that is being played."""
 SERVER_LOST: Final = "the server ended while it was played"
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """Who may sit in a seat.
+
+    Attributes:
+      user_id: the account.
+      agent_id: of the same person, in published data.
+    """
+
+    user_id: str
+    agent_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +40,14 @@ class Session:
       study_id: of the study.
       study_owner_id: who made the study.
       environment_id: of the row of the environment.
-      user_id: who plays.
+      user_id: who plays; of several, who came first.
       server: that it is, or was, open on.
       agent_id: of the person, in published data.
       started_ns: when it began.
       ended_ns: when it ended; None: it is open.
       is_valid: False if the server ended while it was open.
+      reason: why it ended.
+      people: by seat, who may sit there.
     """
 
     id: str
@@ -44,6 +60,8 @@ class Session:
     started_ns: int
     ended_ns: int | None
     is_valid: bool
+    reason: str = ""
+    people: Mapping[str, Seated] = field(default_factory=dict)
 
     @property
     def directory(self) -> str:
@@ -51,20 +69,32 @@ class Session:
         return f"{self.study_id}/{self.environment_id}"
 
 
-def add(connection: Connection, study: str, environment: str, user: str, agent_id: str, server: str) -> Session:
+def add(
+    connection: Connection,
+    study: str,
+    environment: str,
+    user: str,
+    agent_id: str,
+    server: str,
+    people: Mapping[str, Seated] | None = None,
+) -> Session:
     """Opens a session.
 
     Args:
       connection: to the database.
       study: of the study.
       environment: id of the row of the environment.
-      user: who plays.
+      user: who plays; of several, who came first.
       agent_id: of the person, in published data; see `accounts.anonymous`.
       server: that it is open on.
+      people: by seat, who may sit there; None: the user, in the only seat.
     """
     made, ids = tables.new_id(), {"study_id": study, "environment_id": environment, "user_id": user}
     rest = {"server": server, "agent_id": agent_id, "started_ns": tables.now_ns(), "is_valid": True}
     connection.execute(insert(tables.sessions).values(id=made, **ids, **rest))
+    for seat, each in (people or {SEAT: Seated(user, agent_id)}).items():
+        values = {"session_id": made, "seat": seat, "user_id": each.user_id, "agent_id": each.agent_id}
+        connection.execute(insert(tables.session_seats).values(**values))
     return get(connection, made)
 
 
@@ -77,21 +107,21 @@ def get(connection: Connection, session: str) -> Session:
     row = connection.execute(_select().where(tables.sessions.c.id == session)).first()
     if row is None:
         raise NotFoundError(f"there is no session {session}")
-    return _session(row)
+    return _with_people(connection, [_session(row)])[0]
 
 
 def of_study(connection: Connection, study: str, among: Collection[str]) -> list[Session]:
     """Those of some sessions that are of a study, the latest first."""
     rows = tables.sessions.c
     wanted = _select().where(rows.study_id == study, rows.id.in_(among)).order_by(rows.started_ns.desc())
-    return [_session(row) for row in connection.execute(wanted)]
+    return _with_people(connection, [_session(row) for row in connection.execute(wanted)])
 
 
-def end(connection: Connection, session: str) -> Session:
+def end(connection: Connection, session: str, reason: str = "") -> Session:
     """Ends a session; one that has ended stays as it is."""
     rows = tables.sessions.c
     open_one = update(tables.sessions).where(rows.id == session, rows.ended_ns.is_(None))
-    connection.execute(open_one.values(ended_ns=tables.now_ns()))
+    connection.execute(open_one.values(ended_ns=tables.now_ns(), reason=reason))
     return get(connection, session)
 
 
@@ -133,8 +163,11 @@ def end_left_open(connection: Connection, server: str) -> int:
         .where(episodes.session_id.in_(left), episodes.status == RECORDING)
         .values(status=Status.ABANDONED.value, reason=SERVER_LOST, ended_ns=now)
     )
+    there = tables.participations.c
+    gone = update(tables.participations).where(there.session_id.in_(left), there.left_ns.is_(None))
+    connection.execute(gone.values(left_ns=now))
     done = update(tables.sessions).where(rows.server == server, rows.ended_ns.is_(None))
-    return int(connection.execute(done.values(ended_ns=now, is_valid=False)).rowcount)
+    return int(connection.execute(done.values(ended_ns=now, is_valid=False, reason=SERVER_LOST)).rowcount)
 
 
 def next_number(connection: Connection, session: str) -> int:
@@ -146,6 +179,14 @@ def next_number(connection: Connection, session: str) -> int:
 
 def _select() -> "Select[Any]":
     return select(tables.sessions, tables.studies.c.owner_id.label("study_owner_id")).join(tables.studies)
+
+
+def _with_people(connection: Connection, found: Sequence[Session]) -> list[Session]:
+    rows = tables.session_seats
+    people: dict[str, dict[str, Seated]] = {each.id: {} for each in found}
+    for row in connection.execute(select(rows).where(rows.c.session_id.in_(people)).order_by(rows.c.seat)):
+        people[row.session_id][row.seat] = Seated(row.user_id, row.agent_id)
+    return [replace(each, people=people[each.id]) for each in found]
 
 
 def _session(row: Row[Any]) -> Session:

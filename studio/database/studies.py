@@ -7,6 +7,7 @@ from typing import Any
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError, StaleError
+from rlds_kit.studio.database.seating import ALONE, SeatPlan, Together, seats_of, together_of
 
 with needs("studio"):
     from sqlalchemy import Connection, Row, delete, exists, insert, or_, select, update
@@ -21,13 +22,15 @@ class StudyEnvironment:
       name: for people.
       instructions: beside those of the study.
       environment: that its interface knows it by, as "ALE/Breakout-v5".
-      interface: "gymnasium" or "dm_env".
+      interface: "gymnasium", "pettingzoo" or "dm_env".
       kwargs: for making it; JSON can hold them.
       turn: when a step is done, as `trials.Turn` names it.
       fps: steps a second.
       max_steps: after so many an episode is truncated.
       controls: keys, names and default of discrete actions: `actions`, each with `name` and `keys`, and `default`;
         None: those that are known of the environment.
+      seats: what is decided of each agent's; none: there is one, of a person.
+      together: how people come together, where there are seats for several.
     """
 
     id: str = ""
@@ -40,6 +43,13 @@ class StudyEnvironment:
     fps: float = 15.0
     max_steps: int | None = None
     controls: Mapping[str, Any] | None = None
+    seats: tuple[SeatPlan, ...] = ()
+    together: Together = field(default_factory=Together)
+
+    @property
+    def human_seats(self) -> tuple[str, ...]:
+        """The seats of people."""
+        return tuple(each.name for each in self.seats or ALONE if each.is_human)
 
     @property
     def what_is_made(self) -> tuple[str, str, Mapping[str, Any]]:
@@ -187,6 +197,19 @@ def environment(connection: Connection, environment_id: str) -> StudyEnvironment
     return _environment(row)
 
 
+def study_of(connection: Connection, environment_id: str) -> str:
+    """The id of the study that an environment is, or was, of.
+
+    Raises:
+      NotFoundError: there is none.
+    """
+    rows = tables.study_environments.c
+    found: str | None = connection.execute(select(rows.study_id).where(rows.id == environment_id)).scalar()
+    if found is None:
+        raise NotFoundError(f"there is no environment {environment_id}")
+    return found
+
+
 def _written(connection: Connection, study: str) -> Study:
     """Reads a study that was changed, and remembers what this version was."""
     made = get(connection, study)
@@ -219,6 +242,7 @@ def _write_environment(
     connection: Connection, study: str, position: int, given: StudyEnvironment, *, is_new: bool
 ) -> None:
     values = {**asdict(given), "kwargs": dict(given.kwargs), "position": position, "study_id": study}
+    values["seats"] = list(values["seats"])
     rows = tables.study_environments
     connection.execute(
         insert(rows).values(**values) if is_new else update(rows).where(rows.c.id == given.id).values(**values)
@@ -243,7 +267,8 @@ def _environments(connection: Connection, studies: Sequence[str]) -> dict[str, t
 
 
 def _environment(row: Row[Any]) -> StudyEnvironment:
-    return StudyEnvironment(**{each.name: getattr(row, each.name) for each in fields(StudyEnvironment)})
+    values = {each.name: getattr(row, each.name) for each in fields(StudyEnvironment)}
+    return StudyEnvironment(**{**values, "seats": seats_of(row.seats), "together": together_of(row.together)})
 
 
 def _study(row: Row[Any], environments: tuple[StudyEnvironment, ...]) -> Study:

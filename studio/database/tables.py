@@ -113,6 +113,8 @@ study_environments: Final = Table(
     Column("fps", Float, nullable=False),
     Column("max_steps", Integer),
     Column("controls", JSON(none_as_null=True)),  # keys and names of actions; None: those that are known
+    Column("seats", JSON(none_as_null=True)),  # see `seating.SeatPlan`; None: one, of a person
+    Column("together", JSON(none_as_null=True)),  # see `seating.Together`; None: as it is by default
 )
 sessions: Final = Table(
     "sessions",
@@ -126,6 +128,28 @@ sessions: Final = Table(
     Column("started_ns", BigInteger, nullable=False),
     Column("ended_ns", BigInteger),
     Column("is_valid", Boolean, nullable=False),  # False: ended by the server's death
+    Column("reason", LongText, nullable=False, server_default=""),  # why it ended
+)
+session_seats: Final = Table(
+    "session_seats",
+    METADATA,
+    Column("session_id", ID, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("seat", String(200), primary_key=True),
+    Column("user_id", ID, ForeignKey("users.id"), nullable=False, index=True),  # the only one who may sit there
+    Column("agent_id", ID, nullable=False),  # of the same person, in published data
+)
+participations: Final = Table(
+    "participations",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("session_id", ID, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("seat", String(200), nullable=False),
+    Column("user_id", ID, ForeignKey("users.id"), index=True),  # None: a program
+    Column("agent_id", LongText, nullable=False),  # of a person, in published data; of a program, its implementation
+    Column("kind", String(16), nullable=False),  # "human" or "program"
+    Column("version", LongText, nullable=False),  # of the program
+    Column("joined_ns", BigInteger, nullable=False),
+    Column("left_ns", BigInteger),  # None: is there
 )
 episodes: Final = Table(
     "episodes",

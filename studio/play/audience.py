@@ -1,6 +1,7 @@
 """The windows of a session, and what each of them is sent."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from rlds_kit.studio.play import to_browser, window
@@ -25,6 +26,7 @@ class Audience:
         self.state: State | None = None
         self._question: messages.RequestConfirmation | None = None
         self._picture: tuple[Encoded, int, int, Flags] | None = None
+        self._own: Mapping[str, Encoded] = {}
 
     def players(self) -> list[tuple[str, Window]]:
         """The windows of players, each with its seat."""
@@ -73,15 +75,19 @@ class Audience:
         if state.phase is not Phase.RUNNING or not is_known:
             self.broadcast(state)
 
-    def show(self, picture: Encoded, episode: int, step: int, flags: Flags) -> None:
+    def show(
+        self, picture: Encoded, episode: int, step: int, flags: Flags, own: Mapping[str, Encoded] | None = None
+    ) -> None:
         """Sends a picture to all windows.
 
         Args:
-          picture: encoded.
+          picture: encoded, for those who have none of their own.
           episode: its number in the session.
           step: how many were done.
           flags: of the step.
+          own: by seat, its own picture; None: as before.
         """
+        self._own = self._own if own is None else own
         self._picture = picture, episode, step, flags
         for each in self.windows.values():
             each.show(self._shown(each, *self._picture))
@@ -89,7 +95,7 @@ class Audience:
     def _shown(self, to: Window, picture: Encoded, episode: int, step: int, flags: Flags) -> Shown:
         totals = {} if self.state is None else self.state.totals
         total = totals.get(to.seat or "", next(iter(totals.values()), 0.0))
-        return Shown(picture, episode, step, total, flags)
+        return Shown(self._own.get(to.seat or "", picture), episode, step, total, flags)
 
     def saved(self, message: to_browser.Saved) -> None:
         """Sends that an episode is stored."""

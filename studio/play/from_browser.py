@@ -132,7 +132,9 @@ _EVENTS: Final = (
     _event_message("cancel", events.Cancel),
     _event_message("confirm", events.Confirm, is_completed=Annotated[bool, Field(alias="completed")]),
     _event_message(
-        "drive", events.DriverChanged, driver=Annotated[Literal["human", "policy", "nobody"], AfterValidator(Driver)]
+        "drive",
+        events.DriverChanged,
+        driver=Annotated[Literal["human", "policy", "actor", "nobody"], AfterValidator(Driver)],
     ),
     _event_message("rate", events.RateChanged, fps=Finite),
     _event_message(

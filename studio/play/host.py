@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from rlds_kit.studio.play.attendance import Presence
+from rlds_kit.studio.play.rules import Rules
 from rlds_kit.trials import Driver, Status, Turn
 from rlds_kit.trials.frames.picture import Quality
+from rlds_kit.trials.hosts.trial_setup import ActorConfig
 from rlds_kit.trials.workers import requests
 
 UNPLAYABLE: Final = "the environment failed; inform the person who invited you, the studio's log says why"
@@ -62,6 +65,13 @@ class Scene:
       max_steps: after so many an episode is truncated.
       drivers: by seat, who acts where it is not a person.
       fallbacks: by seat, who acts while a person is missing.
+      actors: by seat, the program that acts where the driver, or the fallback, is an actor.
+      optional: seats that the episode does not wait for, and that do their default action if their program fails.
+      defaults: by seat, the default action, where it is not that of the keys.
+      idle: by seat, seconds without a key after which the fallback acts, until a key is pressed.
+      people: by seat, the person who may sit there, as recordings know them; for their metadata.
+      notes: by seat, instructions for its person beside those for all.
+      rules: what people decide together.
       metadata: recorded with every episode: study, user, and so on.
       instructions: for people to read.
       quality: of pictures, until somebody chooses another.
@@ -79,6 +89,13 @@ class Scene:
     max_steps: int | None = None
     drivers: Mapping[str, Driver] = field(default_factory=dict)
     fallbacks: Mapping[str, Driver] = field(default_factory=dict)
+    actors: Mapping[str, ActorConfig] = field(default_factory=dict)
+    optional: frozenset[str] = frozenset()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    idle: Mapping[str, float] = field(default_factory=dict)
+    people: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+    rules: Rules = field(default_factory=Rules)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     instructions: str = ""
     quality: Quality = Quality.MEDIUM
@@ -128,10 +145,10 @@ class PlayedEpisode:
 class Host(Protocol):
     """The server around.
 
-    `begun`, `finished` and `ended` come in this order for each session, one after another. One that raises is called
-    again later with the same arguments, also if it had already done its work: doing it twice must change nothing.
-    A game does not wait for them for long. What the host did not store before the server ends is in the recordings:
-    their metadata have session, number, status and the rest.
+    `begun`, `finished` and `ended` come in this order for each session, one after another, `present` in between. One
+    that raises is called again later with the same arguments, also if it had already done its work: doing it twice must
+    change nothing. A game does not wait for them for long. What the host did not store before the server ends is in the
+    recordings: their metadata have session, number, status and the rest.
     """
 
     async def admit(self, token: str) -> Admission:
@@ -150,6 +167,13 @@ class Host(Protocol):
 
     async def begun(self, session: str, number: int, episode_id: str, seed: int | None) -> None:
         """An episode has begun; if the server dies before `finished`, the next start finds it by its id.
+
+        Raises:
+          NotNotedError: the host will never store this.
+        """
+
+    async def present(self, session: str, presence: Presence) -> None:
+        """Somebody came to a seat, or left it, which is the same presence with the time of that.
 
         Raises:
           NotNotedError: the host will never store this.

@@ -3,22 +3,27 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from rlds_kit.studio.play import to_browser, window
+from rlds_kit.studio.play.attendees import Attendees
 from rlds_kit.studio.play.audience import Audience
+from rlds_kit.studio.play.council import Council
 from rlds_kit.studio.play.frame_header import NO_FLAGS, Flags
 from rlds_kit.studio.play.host import Host, Scene
+from rlds_kit.studio.play.idle_seats import IdleSeats
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.live_environment import LiveEnvironment, MakeEnvironment
 from rlds_kit.studio.play.live_episode import LiveEpisode
+from rlds_kit.studio.play.programs import Programs, setup_of
 from rlds_kit.studio.play.records import Records, final_metadata, played_episode
-from rlds_kit.studio.play.trial_config import trial_config
+from rlds_kit.studio.play.trial_config import trial_config, without_failed
 from rlds_kit.studio.play.welcome import welcome
 from rlds_kit.studio.play.window import Window
-from rlds_kit.trials import Phase, Status, Trial, events, messages
+from rlds_kit.trials import Driver, Phase, Status, Trial, Turn, events, messages
+from rlds_kit.trials.actors.actor_pool import ActorPool
 from rlds_kit.trials.engine.config import SECOND
 from rlds_kit.trials.frames.picture import Encoded
 from rlds_kit.trials.hosts.clock import SteadyClock, WakeTimer
@@ -30,6 +35,7 @@ from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedErro
 log = logging.getLogger(__name__)
 MOST_FAILURES: Final = 3
 """Of environments in a row; then the session ends."""
+_DESERTED: Final = "everybody left"
 
 
 class LiveSession:
@@ -40,6 +46,7 @@ class LiveSession:
       scene: what is played.
       make: makes the environment, and makes it again after it was lost.
       host: where outcomes are stored.
+      actors: for seats of programs.
       clock: in nanoseconds.
 
     Attributes:
@@ -48,6 +55,8 @@ class LiveSession:
       episode: that is played, once `prepare` has returned.
       view: how everybody sees the environment.
       fps: steps a second that people chose for further episodes; None: they did not.
+      council: counts what people decide together.
+      idle: seats where nothing was pressed for long.
     """
 
     episode: LiveEpisode
@@ -58,6 +67,7 @@ class LiveSession:
         scene: Scene,
         make: MakeEnvironment,
         host: Host,
+        actors: ActorPool,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._id, self.scene = session, scene
@@ -67,6 +77,12 @@ class LiveSession:
         self._environment = LiveEnvironment(make, self._lost)
         self._records = Records(session, scene, host, self.audience)
         self._work: asyncio.Queue[requests.Request | messages.Finish | None] = asyncio.Queue()
+        self.council = Council(scene.rules, self.audience.broadcast)
+        self.idle = IdleSeats(scene.idle)
+        setup = setup_of(scene.open.environment, scene.actors, scene.metadata)
+        self._programs = Programs(actors, setup, self.handle, self.now)
+        self._attendees = Attendees(scene, self._programs, self.audience.broadcast, self._records.present)
+        self._doing: messages.StepEnvironment | None = None
         self._timer = WakeTimer(self.now, lambda: self.handle(events.Tick(self.now())))
         self._is_drawing, self._flags = False, NO_FLAGS
         self._stop_reason, self._end_reason = "", ""
@@ -80,7 +96,7 @@ class LiveSession:
           EnvironmentLostError: making it crashed.
         """
         await self._environment.make()
-        self._begin(self.scene.first)
+        await self._begin(self.scene.first)
         self._left_ns = self.now()  # people who waited for this enter now
 
     async def run(self) -> str:
@@ -97,6 +113,8 @@ class LiveSession:
             return self._stop_reason
         finally:
             self._timer.set(None)
+            self._attendees.all_go()
+            await self._programs.end()
             try:
                 await self._records.judgements.close()
             finally:
@@ -159,15 +177,34 @@ class LiveSession:
                 del self.audience.windows[entering.name]
                 return
         self.audience.catch_up(entering, self.now())
+        self._attendees.come(entering)
+        self._show_company()
 
     def _seat(self, seat: str, each: Window) -> str | None:
+        self.idle.pressed(seat, self.now())
+        self.idle.handed_over.discard(seat)
         return self.handle(events.SeatTaken(self.now(), seat, each.admission.holder, each.name))
+
+    @property
+    def seats_here(self) -> frozenset[str]:
+        """Seats whose people are connected."""
+        return frozenset(seat for seat, _ in self.audience.players())
+
+    def _show_company(self) -> None:
+        """Sends who is in which seat, if that is new."""
+        self._attendees.show({seat: self.episode.trial.driver(seat) for seat in self.opened.seats})
 
     def leave(self, leaving: Window, *, is_lost: bool) -> None:
         """Removes a window."""
         self._left_ns = self.now()
+        self._attendees.close(leaving)
         if self.audience.windows.pop(leaving.name, None) is not None and leaving.seat is not None:
+            self._attendees.go(leaving.seat, is_lost=is_lost, is_last=not self.seats_here)
             self.handle(events.SeatLeft(self.now(), leaving.seat, leaving.name, is_lost))
+            self._show_company()
+            decided = self.council.count(self.seats_here)
+            if decided is not None:
+                self.handle(decided)
 
     def set_view(self, view: requests.View) -> None:
         """Changes how everybody sees the environment."""
@@ -185,22 +222,65 @@ class LiveSession:
 
     def _execute(self, message: messages.Message) -> None:
         match message:
-            case messages.StepEnvironment(_, actions, is_last=is_last):
-                self._work.put_nowait(requests.Step(self.view, actions, play_facts(message), is_last=is_last))
+            case messages.StepEnvironment():
+                self._work.put_nowait(self._step(message))
+            case messages.RequestAction(seat, step):
+                self._programs.request(seat, step)
             case messages.ResetEnvironment(seed, options):
                 metadata = {**self.scene.metadata, "session": self._id, "number": self.episode.number}
+                metadata["participants"] = self._attendees.recorded(self.opened.seats)
                 self._work.put_nowait(requests.Reset(self.view, seed, options, metadata))
             case messages.WakeAt(time_ns):
                 self._timer.set(time_ns)
             case messages.Finish():
                 self.episode.finish = message
                 self._work.put_nowait(message)
-            case messages.Amended():
+            case messages.Amended(judgement, step, aggregate):
                 self._records.judgements.add(Judgement(message, self.episode.trial.step))
+                if isinstance(judgement, events.RewardGiven):
+                    self._programs.amend(judgement.seat, step, aggregate)
             case messages.ShowState():
-                self.audience.show_state(to_browser.state(message, self.episode.number, self.now()))
+                self._show_state(message)
+            case messages.ShowDriver(seat, driver):
+                self.audience.notify(message)
+                self._attendees.drive(seat, driver)
+                self._show_company()
+            case messages.DeliverText(sender, to, content):
+                self._programs.deliver(sender, to, content)
+                self.audience.notify(message)
             case _:
                 self.audience.notify(message)
+
+    def _step(self, step: messages.StepEnvironment) -> requests.Step:
+        self._doing = step
+        facts = play_facts(step, self._programs.facts_of(step))
+        clocks = self._programs.clocks()
+        return requests.Step(self.view, step.actions, facts, is_last=step.is_last, clocks=clocks)
+
+    def _show_state(self, message: messages.ShowState) -> None:
+        before = self.audience.state
+        self.audience.show_state(to_browser.state(message, self.episode.number, self.now()))
+        if before is None or before.phase is not message.phase:
+            self.council.clear()
+            if message.phase is Phase.RUNNING:
+                self.idle.begin(self.now())
+
+    def _hand_over_idle(self) -> None:
+        """Has programs act for people who press nothing; their next key takes the seat back."""
+        if self.phase is not Phase.RUNNING or self.scene.turn is not Turn.CLOCK:
+            return
+        for seat in self.idle.due(self.now(), self.seats_here):
+            fallback = self.scene.fallbacks.get(seat)
+            if fallback is not None and self.episode.trial.driver(seat) is Driver.HUMAN:
+                self.idle.handed_over.add(seat)
+                self.handle(events.DriverChanged(self.now(), seat, fallback))
+
+    def take_back(self, seat: str) -> None:
+        """A person who pressed nothing for long does again."""
+        if seat in self.idle.handed_over:
+            self.idle.handed_over.discard(seat)
+            self.idle.pressed(seat, self.now())
+            self.handle(events.DriverChanged(self.now(), seat, Driver.HUMAN))
 
     def _draw(self) -> None:
         """Requests the picture of now, unless one is on its way."""
@@ -218,14 +298,20 @@ class LiveSession:
             self.audience.broadcast(to_browser.Notice("picture", self._public(str(error))))
             return
         match answer:
-            case requests.Stepped(step, rewards, terminated, truncated, picture):
+            case requests.Stepped(step, rewards, terminated, truncated, picture, own=own):
+                self._programs.stepped(answer, self._doing)
+                for seat in answer.gone:
+                    if self.episode.trial.driver(seat) is Driver.ACTOR:
+                        self.handle(events.DriverChanged(self.now(), seat, Driver.NOBODY))
                 flags = (Flags.TERMINATED if terminated else NO_FLAGS) | (Flags.TRUNCATED if truncated else NO_FLAGS)
                 self.handle(events.EnvironmentStepped(self.now(), step, rewards, terminated, truncated))
-                self._show(picture, step, flags)
+                self._show(picture, step, flags, own)
+                self._hand_over_idle()
             case requests.Begun():
                 self.episode.begun, self.episode.started_ns = answer, time.time_ns()
+                self._programs.begun(answer)
                 await self._records.begun(self.episode.number, answer, self.opened, self._sync)
-                self._show(answer.picture, 0, Flags.FIRST)
+                self._show(answer.picture, 0, Flags.FIRST, answer.own)
                 self.handle(events.EnvironmentReady(self.now()))
             case Encoded():
                 self._is_drawing = False
@@ -233,9 +319,9 @@ class LiveSession:
                 if request != requests.Show(self.view):
                     self._draw()  # the view was changed meanwhile
 
-    def _show(self, picture: Encoded, step: int, flags: Flags) -> None:
+    def _show(self, picture: Encoded, step: int, flags: Flags, own: Mapping[str, Encoded] | None = None) -> None:
         self._flags = flags
-        self.audience.show(picture, self.episode.number, step, flags)
+        self.audience.show(picture, self.episode.number, step, flags, own)
 
     def _lost(self, reason: str) -> None:
         self._is_drawing = False
@@ -251,12 +337,20 @@ class LiveSession:
     async def _sync(self) -> None:
         await self._environment.request(requests.Sync())
 
-    def _begin(self, number: int) -> None:
+    async def _begin(self, number: int) -> None:
         config = trial_config(self.scene, self.opened, number, self.fps)
+        if self.scene.actors:
+            await self._programs.take(self.opened, f"{self._id}-{number}", config.seed or 0)
+        config = without_failed(config, self._programs.failed)
         self.episode = LiveEpisode(number, config, Trial(config))
         self.handle(events.Begin(self.now()))
+        for seat in self.opened.seats:
+            self._attendees.drive(seat, self.episode.trial.driver(seat))
+        for seat, reason in self._programs.failed.items():
+            self.handle(events.ActorFailed(self.now(), seat, reason))
         for seat, each in self.audience.players():
             self._seat(seat, each)
+        self._show_company()
 
     async def _finish(self, finish: messages.Finish) -> None:
         await self._records.judgements.settle()
@@ -272,8 +366,8 @@ class LiveSession:
 
     async def _next(self, finish: messages.Finish) -> str | None:
         """Begins the next episode; returns why not, if the session is over."""
-        if self._stop_reason:
-            return self._stop_reason
+        if self._stop_reason or self._attendees.are_gone():
+            return self._stop_reason or _DESERTED
         if not self._environment.is_lost:
             self._environment.failures = 0
             if self.episode.is_abandoned:
@@ -285,7 +379,9 @@ class LiveSession:
                 await self._environment.make()
             except (RequestFailedError, EnvironmentLostError) as error:
                 return self._public(str(error))
-        self._begin(self.episode.number + 1)
+        await self._begin(self.episode.number + 1)
+        if self._attendees.are_gone():
+            self.stop(_DESERTED)
         return None
 
 

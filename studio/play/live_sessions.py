@@ -10,6 +10,7 @@ from typing import Final
 from rlds_kit.studio.play.host import UNPLAYABLE, Host, NotAdmittedError, Scene
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.live_session import LiveSession
+from rlds_kit.trials.actors.actor_pool import ActorPool
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import (
     Environment,
@@ -45,6 +46,7 @@ class LiveSessions:
       pool: of environments; its creator closes it, after `close`.
       host: the server around.
       clock: in nanoseconds.
+      actors: for seats of programs; its creator closes it, too. None: there are none.
       sessions_per_person: of a study, that one person may have begun, and not left.
       guests: limits of those who came by the link of a study.
     """
@@ -55,11 +57,13 @@ class LiveSessions:
         host: Host,
         clock: Callable[[], int] = time.monotonic_ns,
         *,
+        actors: ActorPool | None = None,
         sessions_per_person: int = SESSIONS_PER_PERSON,
         guests: Guests | None = None,
     ) -> None:
         self._guests, self._guest_sessions = guests or Guests(), set[str]()
         self._pool, self._host, self._clock, self._most = pool, host, clock, sessions_per_person
+        self._actors = actors or ActorPool()
         self._live: dict[str, LiveSession] = {}
         self._beginners: dict[str, str] = {}
         self._opening: dict[str, asyncio.Task[LiveSession]] = {}
@@ -111,16 +115,30 @@ class LiveSessions:
                 "sessions",
                 f"you play {begun} sessions of this study at once, as many as one person may; leave one of them first",
             )
-        places = max(1, int(self._pool.places * self._guests.share))
-        if is_guest and self._present(self._guest_sessions) >= places:
+        if is_guest and self._are_guests_many:
             raise NotAdmittedError(
                 "guests",
-                f"{places} sessions of people who came by a link are played, as many as may be; try again later",
+                f"{self._guest_places} sessions of people who came by a link are played, as many as may be; try again "
+                "later",
             )
         if is_guest:
             self._guest_sessions.add(session)
         self._beginners[session] = holder
         self._opening[session] = asyncio.create_task(self._open(session))
+
+    @property
+    def _guest_places(self) -> int:
+        return max(1, int(self._pool.places * self._guests.share))
+
+    @property
+    def _are_guests_many(self) -> bool:
+        return self._present(self._guest_sessions) >= self._guest_places
+
+    def has_place(self, *, is_guest: bool) -> bool:
+        """Whether another session could begin now, also in the place of one that was left."""
+        if is_guest and self._are_guests_many:
+            return False
+        return not self._pool.is_full or any(each.is_left for each in self._live.values())
 
     def _present(self, sessions: Iterable[str]) -> int:
         """How many of some sessions have a place that cannot be given to others."""
@@ -130,11 +148,13 @@ class LiveSessions:
         scene: Scene | None = None
         try:
             scene = await self._host.scene(session)
-            live = LiveSession(session, scene, lambda: self._environment(scene.open), self._host, self._clock)
+            live = LiveSession(
+                session, scene, lambda: self._environment(scene.open), self._host, self._actors, self._clock
+            )
             await live.prepare()
             self._live[session] = live
         except PoolFullError as error:
-            raise NotAdmittedError("environment", str(error)) from None
+            raise NotAdmittedError("full", str(error)) from None
         except (RequestFailedError, EnvironmentLostError) as error:
             log.warning("session %s: the environment cannot be made: %s", session, error)
             raise NotAdmittedError("environment", scene.public(str(error)) if scene else UNPLAYABLE) from None

@@ -1,13 +1,22 @@
 """Executes the messages that a window of a session receives from its browser."""
 
 from dataclasses import replace
+from typing import Final
 
 from rlds_kit.studio.play import from_browser, window
+from rlds_kit.studio.play.council import Decided
 from rlds_kit.studio.play.from_browser import EventMessage, RewardMessage
 from rlds_kit.studio.play.live_session import LiveSession
+from rlds_kit.studio.play.rules import Consent
 from rlds_kit.studio.play.to_browser import Error
 from rlds_kit.studio.play.window import Window
 from rlds_kit.trials import Driver, Phase, events
+
+_WANTED_IN: Final = {
+    events.Pause: {Phase.RUNNING},
+    events.Cancel: {Phase.WAITING, Phase.RUNNING, Phase.PAUSED},
+    events.Confirm: {Phase.CONFIRMING},
+}
 
 
 def receive(session: LiveSession, source: Window, message: from_browser.Received) -> None:
@@ -79,16 +88,33 @@ def _event(session: LiveSession, source: Window, seat: str, message: EventMessag
     added = {name: seat for name in ("seat", "sender") if name in message.event.__dataclass_fields__}
     event = message.to_event(time_ns=session.now(), **added)
     match event:
-        case events.KeysChanged(shown_frame=shown):
+        case events.KeysChanged(held=held, shown_frame=shown):
+            session.idle.pressed(seat, session.now())
+            if held:
+                session.take_back(seat)
             if session.phase is Phase.ENDED or session.episode.trial.driver(seat) is not Driver.HUMAN:
                 return None  # keys have no effect now
             event = replace(event, shown_frame=source.frames.step_of(shown, session.episode.number))
+        case events.Pause() | events.Cancel() | events.Confirm():
+            return _decided(session, message, event)
+        case events.DriverChanged(driver=Driver.ACTOR) if seat not in session.scene.actors:
+            return Error("policy", f"no program can act for {seat!r}", "drive.driver")
         case events.DriverChanged(driver=Driver.POLICY) if seat not in session.scene.open.environment.policies:
             return Error("policy", f"no policy can drive {seat!r}", "drive.driver")
     refusal = session.handle(event)
     if refusal is None and isinstance(event, events.RateChanged):
         session.fps = event.fps
     return _refused(refusal, message)
+
+
+def _decided(session: LiveSession, message: EventMessage, event: Decided) -> Error | None:
+    """Does what a person wants, if enough others want it too."""
+    if session.council.consent(event) is Consent.NOBODY:
+        return Error("refused", f"nobody can {message.type} in this study", message.type)
+    if session.phase not in _WANTED_IN[type(event)]:
+        return _refused(session.handle(event), message)  # gives the reason
+    decided = session.council.take(event, session.seats_here)
+    return None if decided is None else _refused(session.handle(decided), message)
 
 
 def _refused(reason: str | None, message: EventMessage) -> Error | None:

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from rlds_kit.studio.play.attendance import Presence
 from rlds_kit.studio.play.audience import Audience
 from rlds_kit.studio.play.host import Host, PlayedEpisode, Scene
 from rlds_kit.studio.play.ledger import Ledger
@@ -53,6 +54,10 @@ class Records:
             reason = self._scene.public(episode.reason)
             self._warn("interrupted", f"episode {episode.number} was interrupted: {reason}")
         await self._note(lambda: self._host.finished(episode), lambda: self._stored(episode))
+
+    def present(self, presence: Presence) -> None:
+        """Notes that somebody came to a seat, or left it; nothing waits for that."""
+        self.ledger.note(lambda: self._host.present(self._session, presence))
 
     async def ended(self, reason: str) -> None:
         """Notes that the session is over."""

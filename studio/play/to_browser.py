@@ -27,6 +27,9 @@ class Welcome:
     Attributes:
       seat: of the person; None for observers.
       policies: seats that a policy can drive.
+      seat_number: of the seat among all; None for observers.
+      actors: seats that have a program of their own.
+      rules: whose word pauses, cancels and confirms: "one", "all", "vote" or "nobody".
       controls: of the person's seat, or of the first: `chords` of keys with names, and `axes`.
       camera: number of the view.
       window: frames that may be sent without an `ack`.
@@ -36,6 +39,9 @@ class Welcome:
     seat: str | None
     seats: tuple[str, ...]
     policies: tuple[str, ...]
+    seat_number: int | None
+    actors: tuple[str, ...]
+    rules: Mapping[str, str]
     controls: Mapping[str, Any]
     instructions: str
     environment: str
@@ -73,6 +79,44 @@ def state(shown: messages.ShowState, episode: int, now_ns: int) -> State:
     fields = {each.name: getattr(shown, each.name) for each in dataclasses.fields(messages.ShowState)}
     seconds = None if shown.until_ns is None else max(0.0, (shown.until_ns - now_ns) / 1e9)
     return State(**fields, episode=episode, seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Who is in a seat now.
+
+    Attributes:
+      seat: its name.
+      state: "person", "program", "lost" (a person whose connection is), "away" (a person for whom a program acts),
+        "empty" (a person is to come), or "nobody" (the default action is done).
+      program: the implementation that acts, or would; "": none.
+    """
+
+    seat: str
+    state: str
+    program: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Participants:
+    """Who is in all seats, in order; sent whenever that changes."""
+
+    seats: tuple[Participant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """What people have yet to agree on.
+
+    Attributes:
+      about: "pause", "cancel" or "confirm".
+      agreed: seats that did, each with what it wants.
+      needed: how many of those who are there have to agree; 0: it is decided, or not voted on any more.
+    """
+
+    about: str
+    agreed: Mapping[str, str]
+    needed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +166,8 @@ ToBrowser: TypeAlias = (
     | messages.RequestConfirmation
     | Saved
     | messages.ShowDriver
+    | Participants
+    | Votes
     | Amended
     | messages.DeliverText
     | Notice
@@ -134,6 +180,8 @@ TAGS: Final[dict[type, str]] = {
     messages.RequestConfirmation: "ask",
     Saved: "saved",
     messages.ShowDriver: "driver",
+    Participants: "participants",
+    Votes: "votes",
     Amended: "amended",
     messages.DeliverText: "said",
     Notice: "notice",

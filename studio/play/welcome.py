@@ -1,25 +1,33 @@
 """The first message to a window: what is played, and how."""
 
+from dataclasses import asdict
+
 from rlds_kit.studio.play.frames_out import WINDOW
 from rlds_kit.studio.play.host import Scene
 from rlds_kit.studio.play.to_browser import Welcome
 from rlds_kit.studio.play.trial_config import DEFAULT_FPS
+from rlds_kit.trials.environments.controls import Controls
 from rlds_kit.trials.workers.requests import Opened, View
 
 
 def welcome(session: str, scene: Scene, opened: Opened, view: View, seat: str | None, fps: float | None) -> Welcome:
     """The first message to a window."""
-    controls, environment = opened.controls[seat or opened.seats[0]], scene.open.environment
+    environment = scene.open.environment
+    controls = opened.controls.get(seat or next(iter(opened.controls), "")) or Controls()
+    notes = (scene.instructions, scene.notes.get(seat or "", ""))
     return Welcome(
         session=session,
         seat=seat,
         seats=opened.seats,
         policies=tuple(environment.policies),
+        seat_number=None if seat is None or seat not in opened.seats else opened.seats.index(seat),
+        actors=tuple(scene.actors),
+        rules=asdict(scene.rules),
         controls={
             "chords": [{"keys": keys, "name": name} for keys, _, name in controls.actions],
             "axes": [keys for _, _, keys in controls.axes],
         },
-        instructions=scene.instructions,
+        instructions="\n\n".join(filter(None, notes)),
         environment=environment.name or environment.id,
         cameras=opened.cameras,
         turn=scene.turn,

@@ -253,11 +253,23 @@ def test_an_npz_file_is_decompressed_for_others(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", **arrays)
     reader = ArraysReader(tmp_path / "a.npz")
     contents = [content_of(episode) for episode in reader]
-    reader.share(tmp_path / "shared")
+    assert reader.share(tmp_path / "shared")
     (tmp_path / "a.npz").unlink()
     other = copy.copy(reader)  # by pickle's protocol
     assert len(pickle.dumps(other)) < 1 << 20
     assert [content_of(episode) for episode in other.read(3, len(reader))] == contents[3:]
+
+
+def test_an_npz_file_of_little_content_is_not_shared(tmp_path: Path) -> None:
+    """Decompressing it is faster than writing its arrays, and one process does it; the result is the same."""
+    zeros = np.zeros((20_000, 100))
+    ends = np.arange(20_000) % 100 == 99
+    np.savez_compressed(tmp_path / "a.npz", observations=zeros, actions=zeros, terminals=ends)
+    assert not ArraysReader(tmp_path / "a.npz").share(tmp_path / "shared")
+    assert not (tmp_path / "shared").exists()
+    reports = [convert(tmp_path / "a.npz", tmp_path / str(n), workers=n, part_bytes=1 << 20) for n in (1, 2)]
+    assert reports[0].content_digest == reports[1].content_digest
+    assert len(list((tmp_path / "2").glob("*.riegeli"))) > 1
 
 
 def test_pickles_are_not_loaded(tmp_path: Path) -> None:

@@ -8,13 +8,9 @@ from typing import Final
 HERE: Final = Path(__file__).parent
 ROWS: Final = {f"t{number}" for number in range(1, 15)}
 OPEN: Final = {
-    "t5": "the speed of a training, on a page",
-    "t6": "practice and real runs, on a page",
     "t7": "counters of episodes and steps, on a page",
-    "t8": "a phase in which the person controls the car",
-    "t9": "three trainings and a check of 50 episodes",
-    "t10": "instructions for trainers",
-    "t11": "a warning when keys go elsewhere",
+    "t8": "the picture of the controlled car, on a page",
+    "t11": "a warning on a page when keys go elsewhere",
     "t13": "groups of trainers, results that are hidden until the end",
 }
 

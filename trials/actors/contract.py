@@ -98,10 +98,11 @@ class Reply:
 class Actor(Protocol):
     """A program that acts from one seat of one trial at a time. Each method may be a coroutine function.
 
-    Three more methods are used if the class has them. `learn(experience)` is called after each step, before the next
-    `act`. `amended(step, value)` is called when a step of the seat has a new aggregate of rewards. The class method
-    `act_batch(actors, observations, rewards, messages)` is called in place of `act`, with the actors of all trials that
-    wait for an action, and returns their actions in order; such actors share one process.
+    Four more methods are used if the class has them. `end()` is called when the trial is over. `learn(experience)` is
+    called after each step, before the next `act`. `amended(step, value)` is called when a step of the seat has a new
+    aggregate of rewards. The class method `act_batch(actors, observations, rewards, messages)` is called in place of
+    `act`, with the actors of all trials that wait for an action, and returns their actions in order; such actors share
+    one process.
     """
 
     def reset(self, info: ActorInfo) -> Any:

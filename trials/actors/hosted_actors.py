@@ -65,6 +65,8 @@ class HostedActors:
             case End(news):
                 actor, _ = self._actors.pop(number)
                 await _tell(actor, news)
+                if hasattr(actor, "end"):
+                    await _done(actor.end())
                 return None
 
     def _load(self, target: str | Callable[..., Any]) -> Loaded:

@@ -63,6 +63,15 @@ def implementation_of(implementation: str | Callable[..., Any]) -> Implementatio
     return Implementation(implementation, _registered.get(implementation, implementation))
 
 
+def known_implementations() -> list[str]:
+    """The names of implementations that are registered or installed, in alphabetical order.
+
+    >>> "random" in known_implementations()
+    True
+    """
+    return sorted({*_registered, *(each.name for each in metadata.entry_points(group=GROUP))})
+
+
 def load(target: str | Callable[..., Any]) -> Callable[..., Any]:
     """The class or function of an implementation.
 
@@ -81,8 +90,8 @@ def load(target: str | Callable[..., Any]) -> Callable[..., Any]:
         return found
     entries = metadata.entry_points(group=GROUP, name=target)
     if not entries:
-        known = sorted({*_registered, *(each.name for each in metadata.entry_points(group=GROUP))})
-        raise ValueError(f'expected "module:name" or one of the actors {", ".join(known)}, got {target!r}')
+        known = ", ".join(known_implementations())
+        raise ValueError(f'expected "module:name" or one of the actors {known}, got {target!r}')
     loaded: Callable[..., Any] = next(iter(entries)).load()
     return loaded
 

@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING, Final
 from rlds_kit.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from rlds_kit.trials.client.actor_service import offering
     from rlds_kit.trials.client.client import Client
     from rlds_kit.trials.client.errors import ServiceError
     from rlds_kit.trials.client.seat import Seat, Turn
     from rlds_kit.trials.wire.messages import Joined, Reward, Text
     from rlds_kit.trials.wire.requests import ActorRequest, OpenSeat, StartTrial, TrialInfo
 
-_HERE: Final = {"client": ("Client",), "errors": ("ServiceError",), "seat": ("Seat", "Turn")}
+_HERE: Final = {
+    "client": ("Client",),
+    "errors": ("ServiceError",),
+    "actor_service": ("offering",),
+    "seat": ("Seat", "Turn"),
+}
 _WIRE: Final = {
     "messages": ("Joined", "Reward", "Text"),
     "requests": ("ActorRequest", "OpenSeat", "StartTrial", "TrialInfo"),
@@ -33,4 +39,5 @@ __all__ = [
     "Text",
     "TrialInfo",
     "Turn",
+    "offering",
 ]

@@ -87,15 +87,19 @@ class Client:
           *trials: their ids; none: all.
 
         Raises:
-          ServiceError: there is no such trial.
+          ServiceError: there is no such trial, or the connection is lost.
         """
-        with self._http.stream("GET", "/v1/watch", params={"trial": list(trials)}, timeout=None) as response:
-            if response.is_error:
-                response.read()
-                raise _error(response)
-            for line in response.iter_lines():
-                if line.startswith(_DATA):
-                    yield read(requests.TrialInfo, line.removeprefix(_DATA))
+        options: dict[str, Any] = {"params": {"trial": list(trials)}, "timeout": None}
+        try:
+            with self._http.stream("GET", "/v1/watch", **options) as response:
+                if response.is_error:
+                    response.read()
+                    raise _error(response)
+                for line in response.iter_lines():
+                    if line.startswith(_DATA):
+                        yield read(requests.TrialInfo, line.removeprefix(_DATA))
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
 
     def end(self, trial: str, reason: str = "it was ended", *, is_hard: bool = False) -> None:
         """Ends a trial after one more step, or at once.
@@ -146,6 +150,52 @@ class Client:
         join = Join(token=self._token, trial=trial, seat=seat, actor_class=actor_class, wait_seconds=wait)
         return Seat(self._url, join, self._seconds)
 
+    def register(self, url: str, properties: Mapping[str, str], *, is_permanent: bool = False) -> requests.Registration:
+        """Registers a program that trials connect to; see `offering`.
+
+        Args:
+          url: of its WebSocket.
+          properties: what it can do.
+          is_permanent: whether it stays though it sends no heartbeats.
+
+        Raises:
+          ServiceError: it was refused.
+        """
+        body = requests.RegisterService(url=url, properties=dict(properties), is_permanent=is_permanent)
+        return self._post("/v1/services", body, requests.Registration)
+
+    def heartbeat(self, service: requests.Registration, *, load: float | None = None) -> None:
+        """A service is alive.
+
+        Raises:
+          ServiceError: it is not registered any more.
+        """
+        body = requests.Heartbeat(secret=service.secret, load=load)
+        self._post(f"/v1/services/{service.id}/heartbeat", body, requests.Done)
+
+    def deregister(self, service: requests.Registration) -> None:
+        """A service goes.
+
+        Raises:
+          ServiceError: it is not registered any more.
+        """
+        body = requests.Deregister(secret=service.secret)
+        self._post(f"/v1/services/{service.id}/deregister", body, requests.Done)
+
+    def services(
+        self, properties: Mapping[str, str] | None = None, *, is_by_load: bool = False
+    ) -> Sequence[requests.ServiceInfo]:
+        """Services that are alive and have all properties; the newest first, or the least busy.
+
+        Raises:
+          ServiceError: it was refused.
+        """
+        query: dict[str, Any] = {
+            "property": [f"{key}={value}" for key, value in (properties or {}).items()],
+            "order": "load" if is_by_load else "newest",
+        }
+        return self._get("/v1/services", requests.Services, query).services
+
     def _get(self, path: str, answer: type[Answer], query: Mapping[str, Any]) -> Answer:
         return self._request("GET", path, answer, params=query)
 
@@ -156,10 +206,13 @@ class Client:
         try:
             response = self._http.request(method, path, **options)
         except httpx.HTTPError as error:
-            raise ServiceError(f"{self._url} cannot be reached: {type(error).__name__}: {error}") from error
+            raise self._unreachable(error) from error
         if response.is_error:
             raise _error(response)
         return read(answer, response.content)
+
+    def _unreachable(self, error: Exception) -> ServiceError:
+        return ServiceError(f"{self._url} cannot be reached: {type(error).__name__}: {error}")
 
     def __enter__(self) -> Self:
         return self

@@ -26,6 +26,7 @@ def seat_taken(state: State, event: SeatTaken) -> Messages:
     each.holder, each.connection, each.lost_ns, each.shown_frame = event.holder, event.connection, None, None
     if each.driver is not Driver.HUMAN:
         yield drive(each, Driver.HUMAN)
+        state.requested_ns = None  # nothing waits for the program that acted before
     state.waits_for.discard(each.name)
     if state.phase is Phase.WAITING:
         state.reason = ""  # it may have been this person who was missing
@@ -47,6 +48,7 @@ def seat_left(state: State, event: SeatLeft) -> Messages:
         yield from move(state, Phase.WAITING, f"{each.name} left")
     if each.config.fallback is not None and state.phase not in {Phase.INITIALIZING, Phase.WAITING}:
         yield drive(each, each.config.fallback)
+        state.requested_ns = None  # the new driver gets a request of its own
     if not any(other.connection is not None for other in state.seats.values()) and not event.is_lost:
         yield from ending.end(state, Status.ABANDONED, "everybody left")
     elif each.is_awaited and not event.is_lost and state.phase is not Phase.WAITING:

@@ -67,6 +67,7 @@ class DmEnvPlayable:
             )
             self.cameras: tuple[str, ...] = tuple(self._views)
             self.rate = _rate(self._env)
+            self.own_pictures: Mapping[str, View] = {}
             stack.pop_all()
         self._policies: dict[str, Policy] = {}
 

@@ -3,7 +3,8 @@
 import contextlib
 import importlib
 import inspect
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from rlds_kit.base.errors import SpecError
@@ -58,10 +59,16 @@ class ParallelPlayable:
                 if spec.is_for_people
             }
             self.cameras: tuple[str, ...] = ("default",)
+            self.own_pictures: Mapping[str, Callable[[], Picture]] = self._find_own()
             rate = self._env.metadata.get("render_fps")
             self.rate = None if not rate else float(rate)
             stack.pop_all()
         self._policies: dict[tuple[str, str], Policy] = {}
+
+    def _find_own(self) -> dict[str, Callable[[], Picture]]:
+        """What draws for each agent alone, if the environment has a method `render_for`."""
+        draw = getattr(self._env.unwrapped, "render_for", None)
+        return {} if draw is None else {name: partial(draw, agent) for name, agent in self._agents.items()}
 
     def reset(self, seed: int, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Begins an episode."""

@@ -1,6 +1,6 @@
 """What a worker needs of an environment, whatever its interface."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -27,6 +27,7 @@ class EnvironmentSpec:
       name: for people.
       controls: keys, names and default of discrete actions, as `Controls.edited` takes them; None: those that are
         known.
+      seat_controls: by seat, such a table for the actions of this seat, in place of `controls`.
       is_for_people: whether people can play it; if not, it may have any actions, and has no controls.
       has_teacher: whether there is a second seat, for a teacher; see `TaughtPlayable`.
     """
@@ -37,6 +38,7 @@ class EnvironmentSpec:
     policies: Mapping[str, str] = field(default_factory=dict)
     name: str = ""
     controls: Mapping[str, Any] | None = None
+    seat_controls: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     is_for_people: bool = True
     has_teacher: bool = False
 
@@ -71,6 +73,7 @@ class Playable(Protocol):
       controls: by seat, how people act; empty if the environment is not for people.
       cameras: names of the views that `picture` can give.
       rate: steps a second that it was made for; None: it does not say.
+      own_pictures: by seat, what gives its own picture; seats that are not in it see the common one.
     """
 
     seats: tuple[str, ...]
@@ -81,6 +84,7 @@ class Playable(Protocol):
     controls: Mapping[str, Controls]
     cameras: tuple[str, ...]
     rate: float | None
+    own_pictures: Mapping[str, Callable[[], Picture]]
 
     def reset(self, seed: int, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Begins an episode; returns the fields of the first row."""

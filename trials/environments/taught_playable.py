@@ -54,6 +54,7 @@ class TaughtPlayable:
         self.provenance: Mapping[str, Any] = {**inner.provenance, "teacher": True}
         self.controls: Mapping[str, Controls] = inner.controls
         self.cameras, self.rate = inner.cameras, inner.rate
+        self.own_pictures = inner.own_pictures
 
     def reset(self, seed: int, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Begins an episode."""

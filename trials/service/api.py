@@ -7,8 +7,9 @@ from rlds_kit import __version__
 from rlds_kit.base.extras import needs
 from rlds_kit.trials.engine.phase import Phase
 from rlds_kit.trials.hosts.finished_trial import TrialState
+from rlds_kit.trials.service.directory_api import DIRECTORY_OPERATIONS
 from rlds_kit.trials.service.metrics import CONTENT_TYPE
-from rlds_kit.trials.service.operations import Call, Operation
+from rlds_kit.trials.service.operations import Call, Operation, property_of
 from rlds_kit.trials.service.tokens import Role
 from rlds_kit.trials.wire import requests
 from rlds_kit.trials.wire.messages import Reward, Text
@@ -26,7 +27,7 @@ async def start(call: Call) -> requests.Started:
 
 async def listed(call: Call) -> requests.Trials:
     """All trials that have the phases and properties of the query."""
-    phases, properties = _phases(call), [_property(each) for each in call.query.get("property", ())]
+    phases, properties = _phases(call), [property_of(each) for each in call.query.get("property", ())]
     states = [state for state in call.service.host.states() if not phases or state.phase in phases]
     found = [state for state in states if all(str(state.properties.get(key)) == value for key, value in properties)]
     return requests.Trials(trials=tuple(call.service.info(state) for state in found))
@@ -37,13 +38,6 @@ def _phases(call: Call) -> list[Phase]:
         return [Phase(each) for each in call.query.get("phase", ())]
     except ValueError as error:
         raise WireError(f"phase: expected one of {', '.join(each.value for each in Phase)}: {error}") from error
-
-
-def _property(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise WireError(f"property: expected KEY=VALUE, got {text!r}")
-    return key, value
 
 
 async def info(call: Call) -> requests.TrialInfo:
@@ -232,4 +226,5 @@ OPERATIONS: Final = (
         run=metrics,
         media_type="text/plain",
     ),
+    *DIRECTORY_OPERATIONS,
 )

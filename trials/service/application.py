@@ -8,6 +8,7 @@ from typing import Any, Final
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.extras import needs
 from rlds_kit.trials.actors.actor_pool import ActorError
+from rlds_kit.trials.directory.entry import UnknownServiceError, WrongSecretError
 from rlds_kit.trials.hosts.finished_trial import TrialRefusedError
 from rlds_kit.trials.service.api import OPERATIONS
 from rlds_kit.trials.service.openapi import document
@@ -127,6 +128,10 @@ def _status(error: Exception, trials: set[str]) -> int | None:
         return 409
     if isinstance(error, KeyError) and error.args and error.args[0] in trials:
         return 404
+    if isinstance(error, UnknownServiceError):
+        return 404
+    if isinstance(error, WrongSecretError):
+        return 403
     if isinstance(error, RldsKitError):
         return 400
     return 409 if isinstance(error, ValueError) else None

@@ -6,6 +6,7 @@ from typing import Any
 
 from rlds_kit.trials.service.service import Service
 from rlds_kit.trials.service.tokens import Role, Token
+from rlds_kit.trials.wire.values import WireError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,3 +57,18 @@ class Operation:
     status: int = 200
     media_type: str = "application/json"
     query: Mapping[str, str] = field(default_factory=dict)
+
+
+def property_of(text: str) -> tuple[str, str]:
+    """The key and the value of a property in a query.
+
+    Raises:
+      WireError: there is no "=".
+
+    >>> property_of("curriculum=easy")
+    ('curriculum', 'easy')
+    """
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise WireError(f"property: expected KEY=VALUE, got {text!r}")
+    return key, value

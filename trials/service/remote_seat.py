@@ -7,7 +7,7 @@ from typing import Any, Final
 from rlds_kit.trials.actors.actor_pool import ActorError
 from rlds_kit.trials.actors.contract import ActorInfo, Judgement, Text
 from rlds_kit.trials.actors.requests import Acted, News
-from rlds_kit.trials.service.fitting import fitted_action
+from rlds_kit.trials.directory.fitting import fitted_action
 from rlds_kit.trials.service.settings import REMOTE
 from rlds_kit.trials.wire import messages
 from rlds_kit.trials.wire.values import WireError, encode

@@ -6,6 +6,8 @@ from typing import Final
 
 from rlds_kit.base.rate_limit import RateLimiter
 from rlds_kit.trials.actors.actor_pool import ActorError
+from rlds_kit.trials.directory.choice import SERVICE, choosing
+from rlds_kit.trials.directory.service_directory import ServiceDirectory
 from rlds_kit.trials.engine.phase import Phase
 from rlds_kit.trials.hosts.finished_trial import TrialState
 from rlds_kit.trials.hosts.trial_host import TrialHost
@@ -34,6 +36,7 @@ class Service:
       limiter: of the requests of each token.
       seats: that wait for programs.
       metrics: of its trials.
+      services: that registered, and act in its trials.
       host: of its trials.
     """
 
@@ -42,11 +45,12 @@ class Service:
         self.signer, self.limiter = Signer(settings.secret), RateLimiter(settings.limit)
         self.seats = RemoteSeats(settings.join_seconds)
         self.metrics = Metrics(self._phases, lambda: len(self.seats.waiting))
+        self.services = ServiceDirectory(settings.services)
         self.host = TrialHost(
             settings.directory,
             parallel=settings.parallel,
             is_here=settings.is_here,
-            hooks=settings.hooks,
+            hooks=(*settings.hooks, choosing(self.services)),
             sources={REMOTE: self.seats},
             observer=self.metrics,
         )
@@ -79,7 +83,7 @@ class Service:
         )
 
     def _actor(self, where: str, request: ActorRequest) -> ActorConfig:
-        known = {**self.settings.actors, REMOTE: REMOTE}
+        known = {"service": SERVICE, **self.settings.actors, REMOTE: REMOTE}
         if request.implementation not in known:
             raise WireError(
                 f"{where}.implementation: expected one of {', '.join(sorted(known))}, got {request.implementation!r}"

@@ -39,7 +39,16 @@ def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
     Raises:
       OSError: the port is taken, or the machine is not called like this.
     """
-    return socket.create_server((host, port))
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    found = socket.socket(family, kind, protocol)  # asyncio sends small answers at once if it knows the protocol
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen()
+    except OSError:
+        found.close()
+        raise
+    return found
 
 
 def url_of(listening: socket.socket) -> str:
@@ -133,7 +142,7 @@ def running(settings: ServiceSettings, *, port: int = 0) -> Iterator[str]:
         yield url_of(listening)
     finally:
         for loop, stop in started:
-            if thread.is_alive():
+            with contextlib.suppress(RuntimeError):  # it is closed already
                 loop.call_soon_threadsafe(stop.set)
         thread.join()
         listening.close()

@@ -21,13 +21,15 @@ class ServiceSettings:
       secret: of its tokens.
       environments: that trials can be started with, by name. Only these: an environment is code.
       actors: implementations that trials can be started with, by name: a registered one, or "module:name". "remote" is
-        always there, for programs that join.
-      directory: of the dataset; None: nothing is recorded.
+        always there, for programs that join, and "service", for those that are registered.
+      directory: of the dataset, in which all environments need the same spaces: run a service for each kind. None:
+        nothing is recorded.
       parallel: how many trials run at a time; others wait.
       is_here: whether everything runs in this program, for tests.
       hooks: of trials.
       join_seconds: how long a trial waits for a program to take a seat.
       limit: requests of a token.
+      services: file for permanent services of its directory; None: they are not stored.
     """
 
     secret: bytes
@@ -39,3 +41,4 @@ class ServiceSettings:
     hooks: tuple[Hook, ...] = ()
     join_seconds: float = 60.0
     limit: Limit = field(default_factory=lambda: Limit(per_second=50, burst=200))
+    services: str | os.PathLike[str] | None = None

@@ -4,17 +4,15 @@ import asyncio
 import contextlib
 from typing import Any, Final
 
-from rlds_kit import spec as specs
 from rlds_kit.base.extras import needs
-from rlds_kit.spec.from_gymnasium import from_gymnasium
-from rlds_kit.trials.actors.contract import ActorInfo
+from rlds_kit.trials.directory.joining import joined
 from rlds_kit.trials.service.remote_seat import RemoteSeat
 from rlds_kit.trials.service.remote_seats import NoSeatError
 from rlds_kit.trials.service.service import Service
 from rlds_kit.trials.service.tokens import BadTokenError, Role, Token
-from rlds_kit.trials.wire.messages import Act, Ended, Join, Joined, Leave, Refused
+from rlds_kit.trials.wire.messages import Act, Ended, Join, Leave, Refused
 from rlds_kit.trials.wire.reading import FROM_PROGRAM, read, read_any, write
-from rlds_kit.trials.wire.values import WireError, encode
+from rlds_kit.trials.wire.values import WireError
 
 with needs("trials"):
     from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -130,18 +128,3 @@ class Program:
                 self._service.metrics.refused()
                 await self.send(Refused(reason=str(error)))
                 await self._service.limiter.pause(token.name)
-
-
-def joined(info: ActorInfo) -> Joined:
-    """What a program is given when it takes a seat."""
-    kind = info.actor_class
-    return Joined(
-        trial=info.trial,
-        seat=info.seat,
-        actor_class=kind.name,
-        observation_space=specs.to_json(from_gymnasium(kind.observation_space)),
-        action_space=specs.to_json(from_gymnasium(kind.action_space)),
-        seed=info.seed,
-        config={key: encode(each) for key, each in info.config.items()},
-        properties={key: encode(each) for key, each in info.properties.items()},
-    )

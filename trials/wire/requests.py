@@ -195,3 +195,90 @@ class Done:
     """
 
     is_done: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterService:
+    """A program that acts in trials, which connect to it.
+
+    Attributes:
+      url: of its WebSocket.
+      properties: what it can do.
+      is_permanent: whether it stays though it is silent.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    url: Annotated[str, StringConstraints(pattern=r"^wss?://", max_length=1000)]
+    properties: dict[Name, Annotated[str, StringConstraints(max_length=1000)]] = field(default_factory=dict)
+    is_permanent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """A service is registered.
+
+    Attributes:
+      id: of the service.
+      secret: with which it can be changed.
+      alive_seconds: how long it may be silent.
+    """
+
+    id: str
+    secret: str
+    alive_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """A service is alive.
+
+    Attributes:
+      secret: of the service.
+      load: how busy it is; null: as before.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    secret: Name
+    load: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deregister:
+    """A service goes.
+
+    Attributes:
+      secret: of the service.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    secret: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceInfo:
+    """A service that is registered.
+
+    Attributes:
+      id: of the service.
+      url: of its WebSocket.
+      properties: what it can do.
+      load: how busy it is.
+      is_permanent: whether it stays though it is silent.
+    """
+
+    id: str
+    url: str
+    properties: dict[str, str]
+    load: float
+    is_permanent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Services that are registered.
+
+    Attributes:
+      services: the newest or the least busy first.
+    """
+
+    services: tuple[ServiceInfo, ...]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rlds_kit.trials.environments.catalogue import catalogue
+from rlds_kit.trials.environments.parallel_catalogue import parallel_catalogue
 from rlds_kit.trials.environments.schema import kwargs_schema
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.job import Job
@@ -46,7 +47,8 @@ class HostedEnvironments:
             self._stages[environment] = Stage(request)
             return self._stages[environment].opened()
         if isinstance(request, requests.Catalogue):
-            return catalogue(request.modules)
+            known = parallel_catalogue if request.interface == "pettingzoo" else catalogue
+            return known(request.modules)
         if isinstance(request, requests.Describe):
             return kwargs_schema(request.id)
         if isinstance(request, requests.Close):

@@ -126,6 +126,12 @@ class WorkerPool:
         await asyncio.gather(*(worker.close() for worker in idle))
 
     @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another environment now."""
+        taken = sum(len(worker.environments) for worker in self._workers if worker.is_alive)
+        return taken >= self.places
+
+    @property
     def places(self) -> int:
         """For environments, in all processes."""
         return self._most * self._each

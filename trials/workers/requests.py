@@ -92,12 +92,14 @@ class Begun:
       seed: that was used; None: the environment takes none.
       picture: what there is to see.
       observations: by seat, if they are returned.
+      own: by seat, its own picture, where it has one.
     """
 
     episode_id: str
     seed: int | None
     picture: Encoded
     observations: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, Encoded] = field(default_factory=dict)
 
 
 class Step(NamedTuple):
@@ -129,6 +131,7 @@ class Stepped(NamedTuple):
       picture: what there is to see.
       observations: by seat, if they are returned.
       gone: seats whose agents are not in the episode any more.
+      own: by seat, its own picture, where it has one.
     """
 
     step: int
@@ -138,6 +141,7 @@ class Stepped(NamedTuple):
     picture: Encoded
     observations: Mapping[str, Any] = {}
     gone: tuple[str, ...] = ()
+    own: Mapping[str, Encoded] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +184,11 @@ class Catalogue:
 
     Attributes:
       modules: to import, because they register environments.
+      interface: "pettingzoo" for those of PettingZoo; else all others.
     """
 
     modules: tuple[str, ...] = ()
+    interface: str = "gymnasium"
 
 
 @dataclass(frozen=True, slots=True)

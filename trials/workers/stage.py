@@ -1,6 +1,7 @@
 """One environment with its recording, inside a worker."""
 
 import secrets
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -64,8 +65,9 @@ class Stage:
     def __init__(self, request: requests.Open) -> None:
         self._policies = request.environment.policies
         self._playable = _playable(request.environment)
-        self._table = request.environment.controls
+        self._table, self._tables = request.environment.controls, request.environment.seat_controls
         self._encoder = Encoder()
+        self._own_encoders: dict[str, Encoder] = defaultdict(Encoder)
         self._recording: Recording | None = None
         self._episode: EpisodeRecorder | None = None
         self._outcome: Outcome | None = None
@@ -75,7 +77,7 @@ class Stage:
         self._are_observations_returned = request.are_observations_returned
         self._drawn: dict[int, Picture] = {}
         try:
-            self._controls = {seat: self._edited(each) for seat, each in self._playable.controls.items()}
+            self._controls = {seat: self._edited(seat, each) for seat, each in self._playable.controls.items()}
             if request.directory is not None:
                 self._recording = self._record(request.directory, request.about)
         except BaseException:
@@ -93,8 +95,9 @@ class Stage:
             policy=FlushPolicy.seconds(_DURABLE_SECONDS),
         )
 
-    def _edited(self, controls: Controls) -> Controls:
-        return controls if self._table is None else controls.edited(self._table)
+    def _edited(self, seat: str, controls: Controls) -> Controls:
+        table = self._tables.get(seat, self._table)
+        return controls if table is None else controls.edited(table)
 
     def opened(self) -> requests.Opened:
         """What there is to know of the environment."""
@@ -139,7 +142,7 @@ class Stage:
             )
             self._episode.append(self._with_picture(observed, request.view))
         number = "" if self._episode is None else self._episode.id.hex
-        return requests.Begun(number, seed, self.show(request.view), self._observations())
+        return requests.Begun(number, seed, self.show(request.view), self._observations(), self._own(request.view))
 
     def _controls_as_json(self) -> dict[str, Any]:
         """Metadata of the episode; none if people cannot play."""
@@ -165,7 +168,7 @@ class Stage:
         picture = self.show(request.view)
         flags = terminated, truncated or request.is_last
         seen, gone = self._observations(), self._playable.gone()
-        return requests.Stepped(self._steps, outcome.rewards, *flags, picture, seen, gone)
+        return requests.Stepped(self._steps, outcome.rewards, *flags, picture, seen, gone, self._own(request.view))
 
     def _complete(self, actions: Mapping[str, Any]) -> Mapping[str, Any]:
         """With those that policies choose."""
@@ -192,6 +195,13 @@ class Stage:
             return self._encoder.encode(None, Quality.LOW)
         drawn = self._drawn[view.camera] if view.camera in self._drawn else self._playable.picture(view.camera)
         return self._encoder.encode(drawn, view.quality)
+
+    def _own(self, view: requests.View) -> dict[str, Encoded]:
+        """What seats with pictures of their own see."""
+        if view.quality is None:
+            return {}
+        drawn = self._playable.own_pictures
+        return {seat: self._own_encoders[seat].encode(draw(), view.quality) for seat, draw in drawn.items()}
 
     def sync(self) -> None:
         """Puts what is recorded so far on the disk."""

@@ -19,19 +19,19 @@ from rlds_kit.base.executor.run import Notify, Outcome, P, R, Run, notifying
 
 
 @contextlib.contextmanager
-def on_this_and_processes(workers: int, modules: Sequence[str] = ()) -> Iterator[Run]:
+def on_this_and_processes(workers: int, early: int = 0, modules: Sequence[str] = ()) -> Iterator[Run]:
     """An executor of so many processes, of which this one is the first; what kills it, kills the caller.
 
     The others are as those of `on_processes`.
 
     Args:
       workers: processes, this one among them.
-      modules: what the tasks need. The others start, and import these, when the context is entered; without modules
-        they start when there is work for them.
+      early: so many of the others start when the context is entered; the rest when there is work for them.
+      modules: that those import at once, because the tasks need them.
     """
     pool: list[Worker] = []
     try:
-        for _ in range(positive("workers", workers) - 1 if modules else 0):
+        for _ in range(min(positive("workers", workers) - 1, early)):
             pool.append(Worker())
             pool[-1].prepare(modules)
         yield partial(_run, pool, workers - 1)

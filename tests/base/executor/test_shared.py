@@ -66,12 +66,12 @@ def _loaded(_: int) -> tuple[int, bool]:
 def test_modules_are_imported_before_there_is_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the others alone; nothing waits for processes that get no work."""
     monkeypatch.delitem(sys.modules, "wave", raising=False)  # another test of this process may have imported it
-    with on_this_and_processes(2, ["wave"]) as run:
+    with on_this_and_processes(2, 1, ["wave"]) as run:
         found = set[tuple[int, bool]]()
         while len(found) < 2:
             found |= set(run(_loaded, range(20)))
     assert {(process == os.getpid(), is_loaded) for process, is_loaded in found} == {(True, False), (False, True)}
-    with on_this_and_processes(3, ["wave"]) as run:
+    with on_this_and_processes(3, 9, ["wave"]) as run:
         assert list(run(_loaded, [0])) == [(os.getpid(), False)]
 
 

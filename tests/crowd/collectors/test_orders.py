@@ -110,7 +110,7 @@ def test_c21_a_new_wave_is_not_a_hit() -> None:
 
 
 def test_c19_two_players_own_what_they_are_paid_for() -> None:
-    """The other's hit pays nothing; two hits in a frame are told apart by their points."""
+    """The other's hit pays nothing; two hits in a frame differ in their points."""
     two = (Alien(0, 1), Alien(3, 2))
     assert own_hits(two, 20.0) == (Alien(3, 2),)
     assert own_hits(two, 5.0) == (Alien(0, 1),)

@@ -52,7 +52,7 @@ def played(tmp_path: Path) -> rlds_kit.Dataset:
 
 
 def test_c26_the_ledger_is_what_was_counted_live(played: rlds_kit.Dataset) -> None:
-    """Over all episodes of an assignment; a program's steps are nobody's work."""
+    """Over all episodes of an assignment; a program's steps do not count."""
     found = ledger(played, [Work(each, f"p{each}", SCORED) for each in ("a1", "a2", "a3", "a4")])
     assert {each.work.assignment: each.values["score"] for each in found} == {
         "a1": 6.0,

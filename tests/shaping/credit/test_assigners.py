@@ -113,6 +113,18 @@ def test_credit_online_and_offline_is_the_same_bits(assigner: Assigner) -> None:
         assert assigner.credit(event, whole) == assigner.credit(event, then)
 
 
+@pytest.mark.parametrize(("assigner", "expected"), [(UniformWindow(0.0, 0.2), 1.0), (NextStep(), 1.0)], ids=repr)
+def test_marks_that_came_later_change_nothing(assigner: Assigner, expected: float) -> None:
+    """Also those with a time before that of the event, which their host wrote late."""
+    stream = FeedbackStream()
+    stream.mark(Mark(MarkKind.STEP, 0))
+    event = stream.add(press(0, 250))
+    assert event is not None
+    for mark in (Mark(MarkKind.STEP, 100 * MS), Mark(MarkKind.STEP, 200 * MS), Mark(MarkKind.END, 240 * MS)):
+        stream.mark(mark)
+        assert assigner.credit(event, stream.clock) == (0, (expected,))
+
+
 def test_a_pause_does_not_move_credit() -> None:
     """A person who stops the game for a minute and then presses judges what was shown before."""
     stream = FeedbackStream()
@@ -129,7 +141,8 @@ def test_an_event_after_the_end_judges_the_last_steps() -> None:
     credit = UniformWindow(0.2, 0.6).credit(event, clock)
     assert credit.first == 2
     assert credit.weights == pytest.approx((0.25, 0.25, 0.25))
-    assert NextStep().credit(event, clock) == (4, (1.0,))
+    assert NextStep().credit(event, clock) == NextStep(lag=1).credit(event, clock) == (4, (1.0,))
+    assert NextStep(lag=2).credit(event, clock) == (3, (1.0,))
     assert UniformWindow(0.1, 0.2).credit(event, clock) == (0, ())
 
 

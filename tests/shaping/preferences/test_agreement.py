@@ -1,10 +1,12 @@
 """Agreement of annotators: Krippendorff's alpha."""
 
+import sys
 import uuid
 
 import numpy as np
 import pytest
 
+from rlds_kit.base import MissingExtraError
 from rlds_kit.shaping import preferences as pf
 
 PUBLISHED = """
@@ -75,3 +77,9 @@ def test_kinds_are_not_mixed() -> None:
     remark = pf.Query(kind="text", segments=(pf.Segment(uuid.UUID(int=0)),))
     with pytest.raises(ValueError, match="of one kind"):
         pf.agreement([*pairs("ann", A), pf.Response(query=remark, answer=pf.Remark("good"), annotator="ann")])
+
+
+def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "krippendorff", None)
+    with pytest.raises(MissingExtraError, match=r"krippendorff is not installed: .*\[agreement\]"):
+        pf.agreement([*pairs("ann", A, B), *pairs("bob", A, B)])

@@ -1,5 +1,6 @@
 """Reward models are trained from preferences and from credit, and always to the same weights."""
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 import rlds_kit
+from rlds_kit.base import MissingExtraError
 from rlds_kit.logger import write_arrays
 from rlds_kit.shaping import preferences as pf
 from rlds_kit.shaping import rewards as rw
@@ -59,12 +61,14 @@ def test_without_ties_their_probability_is_zero(dataset: rlds_kit.Dataset) -> No
 def test_weights_are_the_same_each_time_and_members_differ(dataset: rlds_kit.Dataset) -> None:
     """Whatever the state of other random numbers, and the number of threads, which is put back."""
     pairs, threads = judged(dataset, 20), torch.get_num_threads()
+    torch.set_num_threads(3)
     torch.manual_seed(1)
     model = rw.fit_preferences(dataset.episodes, pairs, rw.Inputs(), QUICK)
     torch.manual_seed(2)
     again = rw.fit_preferences(dataset.episodes, pairs, rw.Inputs(), QUICK)
     assert rw.digest(again) == rw.digest(model)
-    assert torch.get_num_threads() == threads
+    assert torch.get_num_threads() == 3
+    torch.set_num_threads(threads)
     other = rw.fit_preferences(dataset.episodes, pairs, rw.Inputs(), rw.Training(seed=1, epochs=30, members=2))
     assert rw.digest(other) != rw.digest(model)
     first, second = model.by_member(np.eye(2, dtype=np.float32))
@@ -135,3 +139,9 @@ def test_errors_say_what_was_expected(
 ) -> None:
     with pytest.raises(error, match=message):
         make(dataset)
+
+
+def test_without_pytorch_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"torch is not installed: .*\[torch\]"):
+        rw.fit_credit(rw.Inputs(), np.zeros((3, 2), np.float32), np.zeros(3))

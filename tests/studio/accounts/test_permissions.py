@@ -1,6 +1,7 @@
 """Who may do what."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -8,30 +9,37 @@ from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.permissions import ALLOWED, Action, ForbiddenError, is_allowed, relation_to, require
 from rlds_kit.studio.database.episodes import Episode
 from rlds_kit.studio.database.roles import Relation, Role
-from rlds_kit.studio.database.sessions import Session
+from rlds_kit.studio.database.sessions import Seated, Session
 from rlds_kit.studio.database.studies import Content, Study
 
-# Written out a second time, by hand, a letter for each relation: own, mine (of own study), enabled, other.
+# Written out a second time, by hand, a letter for each relation: own, mine (of own study), enabled, other, shared.
 EXPECTED = {
     #                          designer participant reviewer
     Action.STUDY_MAKE: ("o", "", ""),
-    Action.STUDY_SEE: ("oe", "oe", "omex"),
+    Action.STUDY_SEE: ("oe", "oe", "omexs"),
     Action.STUDY_PLAY: ("oe", "oe", "oe"),
     Action.STUDY_EDIT: ("o", "", ""),
     Action.STUDY_ENABLE: ("o", "", ""),
-    Action.SESSION_SEE: ("om", "o", "omex"),
-    Action.SESSION_PLAY: ("o", "o", "o"),
-    Action.EPISODE_SEE: ("om", "o", "omex"),
-    Action.EPISODE_TAG: ("om", "o", "omex"),
-    Action.EPISODE_EXPORT: ("om", "o", "omex"),
+    Action.SESSION_SEE: ("oms", "os", "omexs"),
+    Action.SESSION_PLAY: ("os", "os", "os"),
+    Action.EPISODE_SEE: ("oms", "os", "omexs"),
+    Action.EPISODE_TAG: ("oms", "os", "omexs"),
+    Action.EPISODE_EXPORT: ("oms", "os", "omexs"),
     Action.EPISODE_DELETE: ("om", "o", "o"),
     Action.EXPORT_FOLDER: ("o", "", "o"),
     Action.ENVIRONMENTS_SEE: ("o", "", ""),
     Action.ENVIRONMENTS_TRY: ("o", "", ""),
     Action.INVITE: ("o", "", ""),
 }
+TOGETHER = {"left": Seated("me", "a"), "right": Seated("you", "b")}
 ROLES = (Role.DESIGNER, Role.PARTICIPANT, Role.REVIEWER)
-LETTERS = {Relation.OWN: "o", Relation.OF_OWN_STUDY: "m", Relation.ENABLED: "e", Relation.OTHER: "x"}
+LETTERS = {
+    Relation.OWN: "o",
+    Relation.SHARED: "s",
+    Relation.OF_OWN_STUDY: "m",
+    Relation.ENABLED: "e",
+    Relation.OTHER: "x",
+}
 
 
 def study(owner: str, *, is_enabled: bool = False) -> Study:
@@ -116,6 +124,11 @@ def test_r3_r35_every_entry_of_the_table(action: Action, role: Role, relation: R
         (episode("me", "you"), Relation.OWN),
         (episode("you", "me"), Relation.OF_OWN_STUDY),
         (episode("you", "her"), Relation.OTHER),
+        (replace(session("me", "you"), people=TOGETHER), Relation.SHARED),
+        (replace(session("you", "me"), people=TOGETHER), Relation.SHARED),
+        (replace(session("you", "her"), people={"left": Seated("you", "a")}), Relation.OTHER),
+        (replace(episode("me", "you"), people={"me": "a", "you": "b"}), Relation.SHARED),
+        (replace(episode("me", "me"), people={"me": "a", "you": "b"}), Relation.OF_OWN_STUDY),
     ],
 )
 @pytest.mark.parametrize(("role", "action"), list(itertools.product(ROLES, Action)))

@@ -59,6 +59,7 @@ ROUTE: dict[str, tuple[dict[str, Any] | None, dict[Role, str]]] = {
     "GET /api/studies/{study}/sessions": (None, {DESIGNER: "osep", PARTICIPANT: "ep", REVIEWER: "epx"}),
     "POST /api/sessions": ({"study": "{study}", "environment": "{environment}"}, dict.fromkeys(Role, "osep")),
     "GET /api/sessions/{session}": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
+    "GET /api/sessions/{session}/participations": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
     "POST /api/sessions/{session}/look": ({}, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
     "POST /api/sessions/{session}/end": ({}, dict.fromkeys(Role, "op")),
     "GET /api/episodes/{episode}": (None, {DESIGNER: "osp", PARTICIPANT: "op", REVIEWER: "osepx"}),
@@ -75,6 +76,7 @@ ROLES: dict[str, tuple[dict[str, Any] | None, set[Role]]] = {
     "GET /api/environments/{name}/schema": (None, {DESIGNER}),
     "POST /api/environments/check": ({"environments": STUDY["environments"]}, {DESIGNER}),
     "POST /api/environments/controls": ({"environment": STUDY["environments"][0]}, {DESIGNER}),  # type: ignore[index]
+    "POST /api/environments/seats": ({"environment": STUDY["environments"][0]}, {DESIGNER}),  # type: ignore[index]
     "POST /api/invitations": ({"role": "reviewer"}, {DESIGNER}),
     "GET /api/tokens": (None, set(Role)),
     "GET /api/episodes": (None, set(Role)),

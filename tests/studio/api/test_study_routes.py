@@ -1,11 +1,13 @@
 """Making, reading, changing, enabling and disabling studies."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from rlds_kit.studio.database.roles import Role
+from rlds_kit.studio.database.seating import Together
 from tests.studio.api.studio import CORRIDOR, WALK, Studio, refused
 
 
@@ -32,8 +34,9 @@ def test_r1_a_study_reads_back_as_it_was_made(studio: Studio) -> None:
         "description": "d",
         "instructions": "# Ünïcode 🎮",
     }
+    alone = {"seats": [], "together": asdict(Together())}
     assert [{**each, "id": None} for each in found["environments"]] == [
-        {"id": None, "interface": "gymnasium", "controls": None, **first},
+        {"id": None, "interface": "gymnasium", "controls": None, **alone, **first},
         {
             "id": None,
             "interface": "gymnasium",
@@ -45,6 +48,7 @@ def test_r1_a_study_reads_back_as_it_was_made(studio: Studio) -> None:
             "fps": 15.0,
             "max_steps": None,
             "controls": None,
+            **alone,
         },
     ]
     assert (found["version"], found["enabled"], found["is_own"], found["can_edit"]) == (1, False, True, True)
@@ -92,7 +96,7 @@ def test_r1_environments_of_other_spaces_are_refused_with_a_reason(studio: Studi
         (environment(fps=61), 400, "invalid", "environments.0.fps"),
         (environment(turn="fast"), 400, "invalid", "environments.0.turn"),
         (environment(max_steps=0), 400, "invalid", "environments.0.max_steps"),
-        (environment(interface="pettingzoo"), 400, "invalid", "environments.0.interface"),
+        (environment(interface="pettingzoo"), 422, "interface", "interface"),
         (environment(id="0" * 32), 404, "not_found", ""),
     ],
 )

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, inspect, text
 
 from rlds_kit.base.extras import MissingExtraError
 from rlds_kit.install import how_to_install
-from rlds_kit.studio.database import schema, studies, tables, users
+from rlds_kit.studio.database import schema, sessions, studies, tables, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.engine import make_engine, sqlite_url
 from rlds_kit.studio.database.errors import DatabaseError, DatabaseTooNewError
@@ -84,6 +84,26 @@ def test_studies_of_the_first_version_have_the_keys_that_are_known(database_url:
 
     (environment,) = run(database_url, read).content.environments
     assert (environment.name, environment.controls) == ("Cart", None)
+
+
+def test_sessions_of_an_older_version_have_one_seat_of_their_person(database_url: str) -> None:
+    """And those who played them may still see them."""
+    engine = make_engine(database_url)
+    with engine.begin() as connection:
+        schema.upgrade(connection, "0003")
+        for table, values in (
+            ("users", "'u', 'designer', 1, false"),
+            ("studies", "'s', 'u', 1, 'Old', '', '', true, 1, 1"),
+            ("study_environments", "'e', 's', 0, 'C', '', 'CartPole-v1', 'gymnasium', '{}', 'hold', 15.0, NULL, NULL"),
+            ("sessions", "'v', 's', 'e', 'u', 'one', 'a', 1, NULL, true"),
+        ):
+            connection.execute(text(f"INSERT INTO {table} VALUES ({values})"))  # noqa: S608  constants
+    engine.dispose()
+
+    async def read(database: Database) -> sessions.Session:
+        return await database.run(sessions.get, "v")
+
+    assert run(database_url, read).people == {"player": sessions.Seated("u", "a")}
 
 
 def test_a_migration_that_fails_leaves_nothing(database_url: str) -> None:

@@ -17,11 +17,13 @@ from starlette.applications import Starlette
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from rlds_kit.studio.play.attendance import Presence
 from rlds_kit.studio.play.frame_header import SIZE, Header, unpack
 from rlds_kit.studio.play.host import Admission, NotAdmittedError, PlayedEpisode, Scene
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
 from rlds_kit.trials import Turn
+from rlds_kit.trials.actors.actor_pool import ActorPool
 from rlds_kit.trials.environments.playable import EnvironmentSpec
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import WorkerPool
@@ -52,6 +54,7 @@ class Hosting:
       begun: what was told.
       finished: likewise.
       ended: likewise, by session.
+      presences: who came and went, as it was told.
       is_broken: whether the database is gone.
     """
 
@@ -59,6 +62,7 @@ class Hosting:
     begun_ids: list[str] = field(default_factory=list)
     episodes: list[PlayedEpisode] = field(default_factory=list)
     reasons: dict[str, str] = field(default_factory=dict)
+    presences: list[Presence] = field(default_factory=list)
     is_broken: bool = False
 
     async def admit(self, token: str) -> Admission:
@@ -78,6 +82,12 @@ class Hosting:
         del session, number, seed
         self._check()
         self.begun_ids.append(episode_id)
+
+    async def present(self, session: str, presence: Presence) -> None:
+        """Notes it."""
+        del session
+        self._check()
+        self.presences.append(presence)
 
     async def finished(self, episode: PlayedEpisode) -> None:
         """Notes it."""
@@ -137,6 +147,7 @@ def serving(
     clock: Clock | None = None,
     answer_seconds: float = 30.0,
     sessions_per_person: int = 8,
+    are_actors_here: bool = True,
     **options: Any,
 ) -> Iterator[Served]:
     """Serves sessions until the test is over; then ends them as a server does that is shut down."""
@@ -148,11 +159,14 @@ def serving(
     servers: list[uvicorn.Server] = []
 
     async def serve() -> None:
-        async with WorkerPool(
-            workers, environments_per_worker=environments_per_worker, answer_seconds=answer_seconds
-        ) as pool:
+        async with (
+            WorkerPool(workers, environments_per_worker=environments_per_worker, answer_seconds=answer_seconds) as pool,
+            ActorPool(is_here=are_actors_here) as actors,
+        ):
             host = Hosting(scenes)
-            live_sessions = LiveSessions(pool, host, clock or Clock(), sessions_per_person=sessions_per_person)
+            live_sessions = LiveSessions(
+                pool, host, clock or Clock(), actors=actors, sessions_per_person=sessions_per_person
+            )
             app = Starlette(routes=[play_route(live_sessions, host, **options)])
             config = uvicorn.Config(app, log_config=None, log_level="error", lifespan="off", ws="websockets-sansio")
             server = _Announced(config, ready)

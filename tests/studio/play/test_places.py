@@ -30,7 +30,7 @@ GRACE = {"grace_seconds": 0.2}
 async def is_refused(served: Served, person: str) -> None:
     """Somebody comes, and there is no room."""
     async with entered(served.url, person) as client:
-        await client.next_of("error", code="environment")
+        await client.next_of("error", code="full")
         assert "as many as there may be" in client.said[-1]["message"]
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 import rlds_kit
 from rlds_kit.studio.play.host import Scene
-from rlds_kit.trials import Driver, Turn
+from rlds_kit.trials import ActorConfig, Driver, Turn
 from rlds_kit.trials.environments.playable import EnvironmentSpec
 from rlds_kit.trials.workers import requests
-from tests.studio.play.server import Client, entered, run, serving
+from tests.studio.play.server import Client, Clock, entered, run, serving
 from tests.trials.environments.matching_pennies import MatchingPennies
 
 PENNIES = "tests.trials.environments.matching_pennies:MatchingPennies"
@@ -160,6 +160,85 @@ def test_a_person_hands_over_to_a_policy_and_takes_over_again(tmp_path: Path) ->
     facts = [step["play"]["seats"]["even"] for step in list(episode.steps)[:-1]]
     assert [each["driver"] for each in facts] == ["policy", "human"]
     assert_same_offline(episode)
+
+
+def own(directory: Path, **settings: Any) -> Scene:
+    """The same, where each seat has a picture of its own."""
+    spec = EnvironmentSpec(f"{__name__}:OwnPictures", interface="pettingzoo")
+    return Scene(open=requests.Open(spec, str(directory)), turn=Turn.PRESS, **settings)
+
+
+class OwnPictures(MatchingPennies):
+    """Each sees a grey of their own."""
+
+    def render_for(self, agent: str) -> np.ndarray:
+        """A picture of one agent."""
+        return np.full((8, 8, 3), 50 * (1 + self.possible_agents.index(agent)), np.uint8)
+
+
+def test_c33_each_seat_sees_its_own_picture_and_onlookers_the_common_one(tmp_path: Path) -> None:
+    """Where the environment has a method `render_for`."""
+    with serving({"s": own(tmp_path)}) as served:
+
+        async def play() -> None:
+            async with (
+                entered(served.url, "s:ann::odd") as odd,
+                entered(served.url, "s:bob::even") as even,
+                entered(served.url, "s:eve:look") as eve,
+            ):
+                await begin(odd, even)
+                await odd.press("ArrowLeft")
+                await even.press("ArrowRight")
+                for each in (odd, even, eve):
+                    await each.frame_of(1)
+                pictures = [each.payloads[-1] for each in (odd, even, eve)]
+                assert len(set(pictures)) == 3
+
+        run(play)
+
+
+def test_a_person_who_presses_nothing_is_stood_in_for_until_the_next_key(tmp_path: Path) -> None:
+    """By the clock of the session; the others are not paused."""
+    clock = Clock()
+    scene = Scene(
+        open=requests.Open(
+            EnvironmentSpec(PENNIES, {"length": 100_000}, interface="pettingzoo"),
+            str(tmp_path),
+            are_observations_returned=True,
+        ),
+        turn=Turn.CLOCK,
+        fps=60.0,
+        fallbacks={"even": Driver.ACTOR},
+        actors={"even": ActorConfig(implementation="random")},
+        idle={"even": 5.0},
+        people={"odd": "ann", "even": "bob"},
+        limits={"idle_seconds": None},
+    )
+    with serving({"s": scene}, clock=clock) as served:
+
+        async def play() -> None:
+            async with entered(served.url, "s:ann::odd") as odd, entered(served.url, "s:bob::even") as even:
+                await begin(odd, even)
+                clock.offset += 6 * 10**9
+                await odd.next_of("driver", seat="even", driver="actor")
+                seats = [{"seat": "odd", "state": "person", "program": ""}]
+                seats.append({"seat": "even", "state": "away", "program": "random"})
+                await odd.next_of("participants", seats=seats)
+                await even.press("ArrowRight")
+                await odd.next_of("driver", seat="even", driver="human")
+                await odd.send("cancel")
+                await odd.next_of("ask")
+                await odd.send("confirm", save=True, completed=True)
+                await odd.next_of("saved")
+
+        run(play)
+    (episode,) = rlds_kit.open(tmp_path).episodes[:1]
+    drivers = [step["play"]["seats"]["even"]["driver"] for step in list(episode.steps)[:-1]]
+    assert {"human", "actor"} == set(drivers)
+    assert episode.metadata["participants"] == {
+        "odd": {"kind": "human", "agent_id": "ann"},
+        "even": {"kind": "human", "agent_id": "bob", "fallback": f"random {rlds_kit.__version__}"},
+    }
 
 
 def test_rewards_of_people_are_kept_beside_those_of_the_environment(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rlds_kit.trials import Driver, Pace, Phase, SeatConfig, Status, TrialConfig, Turn, events, messages
-from tests.trials.engine.table import Table
+from tests.trials.engine.table import Table, player
 
 
 def actor(name: str, **settings: Any) -> SeatConfig:
@@ -92,3 +92,28 @@ def test_g17_the_time_limit_makes_the_next_step_the_last_one() -> None:
     timed.send(events.ActionGiven, "a", 1, 2)
     assert [each.is_last for each in timed.steps] == [False, False, True]
     assert timed.finish.status is Status.COMPLETED
+
+
+def test_c36_a_person_is_lost_while_another_actor_thinks() -> None:
+    """The program that takes over gets a request of its own, and the step is done when both have answered."""
+    both = Table(TrialConfig(seats=(player("p", fallback=Driver.ACTOR), actor("a")), pace=Pace(Turn.CLOCK, 10)))
+    both.sit("p")
+    assert [each.seat for each in both.all(messages.RequestAction)] == ["a"]
+    both.send(events.SeatLeft, "p", "window", is_lost=True)
+    assert {each.seat for each in both.all(messages.RequestAction)} == {"a", "p"}
+    both.send(events.ActionGiven, "a", 1, 0)
+    both.send(events.ActionGiven, "p", 2, 0)
+    assert both.steps[0].actions == {"p": 2, "a": 1}
+
+
+def test_c37_a_person_who_comes_back_does_not_wait_for_the_program() -> None:
+    """The next step is done when it is due, whether the program still thinks or not."""
+    alone = Table(TrialConfig(seats=(player("p", fallback=Driver.ACTOR),), pace=Pace(Turn.CLOCK, 10)))
+    alone.sit("p")
+    alone.send(events.SeatLeft, "p", "window", is_lost=True)
+    alone.wait(0.1)
+    done = len(alone.steps)
+    alone.send(events.SeatTaken, "p", "ann", "another window")
+    alone.wait(0.3)
+    assert len(alone.steps) > done
+    assert alone.steps[-1].facts["p"].driver is Driver.HUMAN

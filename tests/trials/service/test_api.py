@@ -111,7 +111,7 @@ def test_g26_tokens_may_do_what_their_role_says(shared: Client, role: Role | Non
     for each in OPERATIONS:
         if each.name == "watch":
             continue  # the same check, and it does not end
-        path = each.path.format(trial="none")
+        path = each.path.format(trial="none", service="none")
         status = httpx.request(each.method, f"{shared._url}{path}", headers=headers, content=b"?").status_code
         if each.role is None or (role is not None and role.includes(each.role)):
             assert status in {200, 400, 404}, each.name

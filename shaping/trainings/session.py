@@ -1,0 +1,262 @@
+"""A training as a person goes through it. It has no clock, no threads and no page: its host gives the time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import gymnasium
+
+from rlds_kit.shaping.feedback.event import Device, FeedbackEvent
+from rlds_kit.shaping.feedback.step_clock import Mark, MarkKind
+from rlds_kit.shaping.learners.tamer import Tamer
+from rlds_kit.shaping.trainings.protocol import Protocol, Stage, StageKind
+from rlds_kit.shaping.trainings.recorder import TrainingRecorder
+
+MILLISECOND: Final = 1_000_000
+
+
+class Counters(NamedTuple):
+    """What is shown beside the game.
+
+    Attributes:
+      game: number in this stage, from 1.
+      step: in this game.
+      total: steps of all games of this stage.
+    """
+
+    game: int
+    step: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """What a press did, to be shown at once.
+
+    Attributes:
+      number: of the press in this game, from 0.
+      total: sum of the feedback for the same step.
+      about: the number of the step that it is about, from 0.
+    """
+
+    number: int
+    total: float
+    about: int
+
+
+class TrainingSession:
+    """The stages of a protocol, for one person.
+
+    Args:
+      protocol: of the training.
+      env: that is played.
+      learner: makes an agent that has learned nothing.
+      annotator: who trains: a pseudonym is enough.
+      recorder: of every step and press; None: nothing is recorded.
+      now_ns: the time of the host's monotonic clock.
+      seed: of the environment.
+
+    Attributes:
+      stage: in which the training is; None: it is over.
+      tamer: the agent.
+      step_ms: that a step is shown now.
+      is_listening: whether keys reach the training.
+      score: sum of the environment's rewards in this stage.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        env: gymnasium.Env[Any, Any],
+        learner: Callable[[], Tamer],
+        *,
+        annotator: str,
+        recorder: TrainingRecorder | None = None,
+        now_ns: int,
+        seed: int = 0,
+    ) -> None:
+        self.protocol, self._env, self._learner = protocol, env, learner
+        self._annotator, self._recorder = annotator, recorder
+        self.tamer, self.is_listening, self.score = learner(), True, 0.0
+        self._seed: int | None = seed
+        self._at, self._is_between = -1, False
+        self._runs: set[str] = set()
+        self.stage: Stage | None = None
+        self.step_ms, self._due_ns, self._is_official = 0, now_ns, False
+        self._n_games = self._n_steps = self._n_presses = self._total = 0
+        self._observation: Any = None
+        self._latched: int | None = None
+        self._pressed: dict[int, float] = {}
+        self.next_stage(now_ns)
+
+    @property
+    def counters(self) -> Counters:
+        """The number of the game, of its step, and of all steps of the stage."""
+        return Counters(self._n_games, self._n_steps, self._total)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the game stands still."""
+        return self.tamer.stream.clock.is_paused
+
+    def next_stage(self, now_ns: int) -> None:
+        """Goes on: the person has practised enough, or is satisfied."""
+        self._end_game(now_ns)
+        self._at += 1
+        self.stage = None if self._at >= len(self.protocol.stages) else self.protocol.stages[self._at]
+        self._begin_stage(now_ns)
+
+    def again(self, now_ns: int) -> None:
+        """Repeats the stage: a practice with a new agent, or another check; a run that counts stays the first one."""
+        self._end_game(now_ns)
+        self._begin_stage(now_ns)
+
+    def tick(self, now_ns: int) -> bool:
+        """Does the next step if it is due; returns whether it did."""
+        if self.stage is None or self.is_paused or now_ns < self._due_ns:
+            return False
+        if self._is_between:
+            self._go_on(now_ns)
+            return self.tick(now_ns)
+        self._due_ns = max(self._due_ns + self.step_ms * MILLISECOND, now_ns)  # on the beat, without bursts
+        self._take(Mark(MarkKind.STEP, now_ns))
+        action = self._action()
+        self.tamer.show(self._observation, action)
+        self._observation, reward, terminated, truncated, _ = self._env.step(action)
+        self.score += float(reward)
+        self._n_steps, self._total = self._n_steps + 1, self._total + 1
+        if self._recorder is not None:
+            flags = {"terminated": terminated, "truncated": truncated}
+            self._recorder.step(action, float(reward), self._observation, step_ms=self.step_ms, **flags)
+        if terminated or truncated:
+            self._take(Mark(MarkKind.END, self._due_ns))
+            self._is_between = True
+        return True
+
+    def press(self, key: str, now_ns: int, *, sent_ns: int = -1, is_repeat: bool = False) -> Pressed | None:
+        """A key was pressed.
+
+        Args:
+          key: that was pressed.
+          now_ns: when.
+          sent_ns: by the clock of its device; -1: not known.
+          is_repeat: whether the device repeats it because it is down: that is no press.
+
+        Returns:
+          What it did, to be shown at once; None: it is not a key of feedback, or nothing listens.
+        """
+        if self.stage is None or is_repeat or not self.is_listening or self.is_paused:
+            return None
+        if self.stage.kind is StageKind.CONTROL:
+            self._latched = self.protocol.controls.get(key, self._latched)
+            return None
+        is_previous = self.protocol.counts_previous and not self._is_between
+        value, about = self.protocol.keys.get(key), self._n_steps - 1 - is_previous
+        if value is None or about < 0:
+            return None
+        event = FeedbackEvent(
+            number=self._n_presses,
+            time_ns=now_ns,
+            value=value,
+            key=key,
+            annotator=self._annotator,
+            device=Device.KEYBOARD,
+            sent_ns=sent_ns,
+            step=self._n_steps - 1,
+        )
+        self._take(event)
+        self._n_presses += 1
+        self._pressed[about] = self._pressed.get(about, 0.0) + value
+        return Pressed(event.number, self._pressed[about], about)
+
+    def pause(self, now_ns: int) -> None:
+        """The game stands still."""
+        if self._is_between:
+            self._go_on(now_ns)
+        if self.stage is not None and not self.is_paused:
+            self._take(Mark(MarkKind.PAUSE, now_ns))
+
+    def resume(self, now_ns: int) -> None:
+        """The game goes on, if keys reach it."""
+        if self.stage is not None and self.is_paused and self.is_listening:
+            self._take(Mark(MarkKind.RESUME, now_ns))
+            self._due_ns = now_ns
+
+    def focus(self, now_ns: int, *, has_focus: bool) -> None:
+        """Keys reach the training, or go elsewhere; then the game pauses, and the person has to resume."""
+        self.is_listening = has_focus
+        if not has_focus:
+            self.pause(now_ns)
+
+    def set_speed(self, step_ms: int, now_ns: int) -> None:
+        """Changes how long steps are shown; recorded with each step.
+
+        Raises:
+          ValueError: the time is negative.
+        """
+        if step_ms < 0:
+            raise ValueError(f"step_ms: expected 0 or more milliseconds, got {step_ms}")
+        self.step_ms = step_ms
+        self._due_ns = min(self._due_ns, now_ns + step_ms * MILLISECOND)
+
+    def _begin_stage(self, now_ns: int) -> None:
+        self._n_games = self._total = 0
+        self.score = 0.0
+        if self.stage is None:
+            self._is_between = False
+            return
+        if self.stage.is_new_agent:
+            self.tamer = self._learner()
+        self.step_ms = self.stage.step_ms
+        self._is_official = self.stage.is_official and self.stage.name not in self._runs
+        self._runs.add(self.stage.name)
+        self._begin_game(now_ns)
+
+    def _begin_game(self, now_ns: int) -> None:
+        assert self.stage is not None  # noqa: S101  it is called in stages only
+        self._n_games, self._n_steps, self._n_presses = self._n_games + 1, 0, 0
+        self._pressed, self._latched = {}, None
+        self._due_ns, self._is_between = now_ns, False
+        self.tamer.begin()
+        self._observation, _ = self._env.reset(seed=self._seed)
+        self._seed = None
+        if self._recorder is not None:
+            self._recorder.begin(self._observation, self._metadata(self.stage))
+
+    def _metadata(self, stage: Stage) -> dict[str, Any]:
+        return {
+            "protocol": self.protocol.name,
+            "stage": stage.name,
+            "kind": stage.kind.value,
+            "game": self._n_games,
+            "is_official": self._is_official,
+            "annotator": self._annotator,
+        }
+
+    def _action(self) -> Any:
+        """What the person's latest key stands for, or what the agent likes; a program drives before the first key."""
+        assert self.stage is not None  # noqa: S101  steps are done in stages only
+        if self.stage.kind is not StageKind.CONTROL:
+            return self.tamer.act(self._observation)
+        return self._env.action_space.sample() if self._latched is None else self._latched
+
+    def _take(self, item: Mark | FeedbackEvent) -> None:
+        self.tamer.take(item)
+        if self._recorder is not None:
+            stored = self.tamer.stream.events[-1] if isinstance(item, FeedbackEvent) else item
+            self._recorder.take(stored)
+
+    def _go_on(self, now_ns: int) -> None:
+        """To the next game, or the next stage."""
+        assert self.stage is not None  # noqa: S101  games are in stages
+        if self.stage.n_games is not None and self._n_games >= self.stage.n_games:
+            self.next_stage(now_ns)
+        else:
+            self._begin_game(now_ns)
+
+    def _end_game(self, now_ns: int) -> None:
+        """Ends the game in the middle, if there is one."""
+        if self.stage is not None and not self._is_between:
+            latest = self.tamer.stream.clock.marks[-1:]
+            self._take(Mark(MarkKind.END, max(now_ns, *(each.time_ns for each in latest), 0)))
+        self.tamer.finish()

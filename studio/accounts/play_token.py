@@ -1,0 +1,16 @@
+"""Tokens with which people play from their seats."""
+
+from rlds_kit.studio.accounts.signing import Signer
+from rlds_kit.studio.database.sessions import Session
+from rlds_kit.studio.database.tokens import Kind
+
+
+def play_token(signer: Signer, session: Session, seat: str) -> str:
+    """The token with which the person of a seat plays: session, seat and account, signed.
+
+    Args:
+      signer: of the studio.
+      session: with its people.
+      seat: one of theirs.
+    """
+    return signer.sign(Kind.PLAY, f"{session.id} {seat} {session.people[seat].user_id}")

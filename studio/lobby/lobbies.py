@@ -1,0 +1,73 @@
+"""All lobbies of a studio."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from typing import Final, Self
+
+from rlds_kit.studio.lobby.lobby import Gather, Lobby, LobbyPlan, Person
+
+log = logging.getLogger(__name__)
+TICK_SECONDS: Final = 1.0
+
+
+class Lobbies:
+    """The lobbies of all environments; each is there while somebody waits in it.
+
+    Args:
+      gather: makes a session of an environment: called with its key.
+      now: seconds of a clock that does not go back.
+    """
+
+    def __init__(self, gather: Callable[[str], Gather], now: Callable[[], float] = time.monotonic) -> None:
+        self._gather, self._now = gather, now
+        self._lobbies: dict[str, Lobby] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many people wait, in all lobbies."""
+        return sum(len(each.waiting) for each in self._lobbies.values())
+
+    def enter(self, key: str, plan: LobbyPlan, person: Person) -> bool:
+        """Somebody comes to a lobby, whose plan is the latest one. Returns whether there is room."""
+        lobby = self._lobbies.setdefault(key, Lobby(plan, self._gather(key), self._now))
+        lobby.plan = plan
+        return lobby.enter(person)
+
+    def leave(self, key: str, person: Person) -> None:
+        """Somebody waits no more."""
+        if key in self._lobbies:
+            self._lobbies[key].leave(person)
+            self._forget_empty()
+
+    def tick(self) -> None:
+        """Once a second."""
+        for each in list(self._lobbies.values()):
+            each.tick()
+        self._forget_empty()
+
+    def _forget_empty(self) -> None:
+        self._lobbies = {key: each for key, each in self._lobbies.items() if not each.is_empty}
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        for each in self._lobbies.values():
+            await each.close()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            try:
+                self.tick()
+            except Exception:
+                log.exception("a lobby failed")
