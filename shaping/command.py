@@ -105,13 +105,17 @@ def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> N
 
 def _print(table: InteractionTable, *, context: bool = False) -> None:
     """Prints a table; texts of manuals are shown as they are, never as markup."""
-    click.echo(
-        f"{table.game}: {table.source}, licence {table.licence or 'not known'}, SHA-256 {table.manual_sha256[:12]}"
-    )
+    licence = table.licence or "not known"
+    _echo(f"{table.game}: {table.source}, licence {licence}, SHA-256 {table.manual_sha256[:12]}")
     width = max((len(each.object) for each in table.interactions), default=0)
     for each in table.interactions:
         by = f" (override by {each.overridden_by}; read as {each.verdict})" if each.override else ""
         word = f'"{each.word}"' if each.word else "not mentioned"
-        click.echo(f"  {each.object:<{width}}  {each.decided:<7}  {each.reward:+.0f}  yes {each.yes:.2f}  {word}{by}")
+        _echo(f"  {each.object:<{width}}  {each.decided:<7}  {each.reward:+.0f}  yes {each.yes:.2f}  {word}{by}")
         if context:
-            click.echo(f"    {each.context}")
+            _echo(f"    {each.context}")
+
+
+def _echo(line: str) -> None:
+    """Prints a line of a table, which a stranger may have written: nothing in it moves the cursor or hides text."""
+    click.echo("".join(each if each.isprintable() else repr(each)[1:-1] for each in line))

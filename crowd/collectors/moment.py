@@ -66,6 +66,9 @@ def moments(
       agent: whose; None: of episodes with one agent. Moments in which it did nothing are left out.
       fps: steps in a second; None: the times that were recorded, or 60 if there are none.
 
+    Raises:
+      ValueError: `fps` is not above 0.
+
     >>> steps = [{"action": 1, "reward": 2.0}, {"action": 0, "reward": None}, {}]
     >>> [(each.index, each.reward) for each in moments(steps)]
     [(0, 2.0), (1, 0.0)]
@@ -124,6 +127,8 @@ def _times(index: int, before: Mapping[str, Any], after: Mapping[str, Any], fps:
     if fps is None and TIME_NS in before and TIME_NS in after:
         return int(before[TIME_NS]), int(after[TIME_NS])
     rate = FRAMES_PER_SECOND if fps is None else fps
+    if not 0 < rate < math.inf:
+        raise ValueError(f"fps: expected steps in a second, a number above 0, got {rate}")
     return int(index * 1_000_000_000 / rate), int((index + 1) * 1_000_000_000 / rate)
 
 

@@ -56,8 +56,9 @@ class Bonus:
                 raise ValueError(f"the bonus, {name}: expected a number above 0, got {number!r}")
 
     def part(self, values: Mapping[str, float]) -> float:
-        """The part of the most, from 0 to 1; missing values are 0."""
-        number, fraction = values.get(self.count, 0.0), values.get(self.fraction, 0.0)
+        """The part of the most, from 0 to 1; missing values, and those that are not finite, are 0."""
+        found = (values.get(name, 0.0) for name in (self.count, self.fraction))
+        number, fraction = (each if math.isfinite(each) else 0.0 for each in found)
         quality = min(1.0, max(0.0, 2 * (fraction - 0.5)))
         if self.formula is Formula.CODE_2022:
             return max(0.0, min(1.0, fraction, number / 200)) * quality

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from rlds_kit.episode.episode import Episode
 CROWD: Final = "crowd"
 """The entry of an episode's metadata that has the assignment of each seat: `{"player": "7f3a..."}`."""
 _PLAY, _SEATS, _DRIVER, _HUMAN = "play", "seats", "driver", "human"
+_PARTICIPANT: Final = re.compile(r"[A-Za-z0-9_-]+")
 COLUMNS: Final = ("participant", "assignment", "treatment", "base", "bonus", "total", "currency")
 
 
@@ -83,7 +85,7 @@ def episodes_of(dataset: Dataset, assignments: Collection[str]) -> Mapping[str, 
     for episode in sorted(dataset.episodes, key=lambda each: each.started):
         seats = episode.metadata.get(CROWD)
         for seat, assignment in seats.items() if isinstance(seats, Mapping) else ():
-            if assignment in assignments:
+            if isinstance(assignment, str) and assignment in assignments:
                 found[assignment].append((episode, seat))
     return found
 
@@ -119,17 +121,23 @@ def _entry(work: Work, played: Sequence[tuple[Episode, str]], fps: float | None)
     return Entry(work, values, earned, len(played))
 
 
-def unpaid(entries: Iterable[Entry], paid: Collection[str]) -> tuple[Entry, ...]:
+def unpaid(entries: Iterable[Entry], paid: Iterable[str]) -> tuple[Entry, ...]:
     """The entries to pay: above nothing, not of test users, and not paid before.
 
     Args:
       entries: of the ledger.
       paid: assignments that were paid.
+
+    Raises:
+      TypeError: `paid` is one text.
     """
+    if isinstance(paid, str):
+        raise TypeError(f"expected assignments that were paid, got the text {paid!r}; a set of one is {{{paid!r}}}")
+    done = frozenset(paid)
     return tuple(
         each
         for each in entries
-        if each.reward.total_cents > 0 and not each.work.is_test and each.work.assignment not in paid
+        if each.reward.total_cents > 0 and not each.work.is_test and each.work.assignment not in done
     )
 
 
@@ -151,18 +159,29 @@ def payment_csv(entries: Iterable[Entry], *, currency: str = "USD") -> str:
 
 
 def prolific_bonuses(entries: Iterable[Entry]) -> str:
-    """What Prolific takes for bonuses: `participant,amount` in each line, of those above nothing."""
-    return "".join(
-        f"{each.work.participant},{amount(each.reward.bonus_cents)}\n" for each in entries if each.reward.bonus_cents
-    )
+    """What Prolific takes for bonuses: `participant,amount` in each line, of those above nothing.
+
+    Raises:
+      ValueError: a participant is not letters, digits, - and _: it could be another line.
+    """
+    owed = [each for each in entries if each.reward.bonus_cents]
+    for each in owed:
+        if not _PARTICIPANT.fullmatch(each.work.participant):
+            raise ValueError(f"expected a participant of letters, digits, - and _, got {each.work.participant!r}")
+    return "".join(f"{each.work.participant},{amount(each.reward.bonus_cents)}\n" for each in owed)
 
 
 def amount(cents: int) -> str:
     """Cents as an amount.
 
+    Raises:
+      ValueError: they are no whole number from 0 on.
+
     >>> amount(205)
     '2.05'
     """
+    if not isinstance(cents, int) or cents < 0:
+        raise ValueError(f"expected a whole number of cents from 0 on, got {cents!r}")
     return f"{cents // 100}.{cents % 100:02}"
 
 

@@ -31,8 +31,8 @@ class Treatment:
 
     def __post_init__(self) -> None:
         for name, number in (("base_cents", self.base_cents), ("tickets", self.tickets)):
-            if number < 0:
-                raise ValueError(f"the treatment {self.name}, {name}: expected 0 or more, got {number}")
+            if not isinstance(number, int) or number < 0:
+                raise ValueError(f"the treatment {self.name}, {name}: expected a whole number from 0 on, got {number}")
 
     @property
     def collectors(self) -> tuple[str, ...]:

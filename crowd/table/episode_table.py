@@ -46,7 +46,7 @@ class EpisodeTable:
       indexed: further columns with an index, beside those of names.
 
     Raises:
-      ValueError: a collector has the name of another column.
+      ValueError: a collector has the name of another column, or the file has a table of episodes of another program.
 
     >>> from rlds_kit.crowd.collectors import SCORE
     >>> with EpisodeTable(":memory:", [SCORE]) as table:
@@ -83,7 +83,7 @@ class EpisodeTable:
         self._db.close()
 
     def update(self, dataset: Dataset, *, fps: float | None = None) -> int:
-        """Adds the episodes that are not there yet, and takes out those that are gone.
+        """Adds the episodes that are not there yet or went on since, and takes out those that are gone.
 
         Args:
           dataset: of the recordings.
@@ -92,11 +92,14 @@ class EpisodeTable:
         Returns:
           The number of episodes that were added.
         """
-        known = {each[0] for each in self._db.execute("SELECT DISTINCT episode FROM episodes")}
+        known = {
+            each[0]: (each[1], each[2]) for each in self._db.execute("SELECT episode, length, ending FROM episodes")
+        }
         present = {str(each.id) for each in dataset.episodes}
-        fresh = [each for each in dataset.episodes if str(each.id) not in known]
+        fresh = [each for each in dataset.episodes if known.get(str(each.id)) != (each.length, _ending(each))]
+        old = (known.keys() - present) | {str(each.id) for each in fresh}
         with self._db:
-            self._db.executemany("DELETE FROM episodes WHERE episode = ?", [(gone,) for gone in known - present])
+            self._db.executemany("DELETE FROM episodes WHERE episode = ?", [(each,) for each in old])
             for episode in fresh:
                 self._insert(self._rows(episode, fps))
         return len(fresh)
@@ -139,6 +142,9 @@ class EpisodeTable:
         types = {**_COLUMNS, **{each.name: "REAL" for each in self._collectors}}
         listed = ", ".join(f'"{name}" {kind}' for name, kind in types.items())
         found = tuple(row["name"] for row in self._db.execute("PRAGMA table_info(episodes)"))
+        if found and found[: len(_COLUMNS)] != (*_COLUMNS,):
+            self._db.close()
+            raise ValueError(f"expected the file of an EpisodeTable, got one with the columns {', '.join(found)}")
         with self._db:
             if found and found != self.columns:
                 self._db.execute("DROP TABLE episodes")  # of other collectors: made again from the recordings
@@ -158,13 +164,17 @@ class EpisodeTable:
             yield {
                 "episode": str(episode.id),
                 "seat": seat,
-                "session": sessions.get(seat),
+                "session": _text(sessions.get(seat)),
                 **{name: _text(metadata.get(name)) for name in _DETAILS},
                 "started": episode.started.timestamp(),
                 "length": episode.length,
-                "ending": None if episode.end is None else episode.end.value,
+                "ending": _ending(episode),
                 **{name: float(each[-1]) if len(each) else 0.0 for name, each in values.items()},
             }
+
+
+def _ending(episode: Episode) -> str | None:
+    return None if episode.end is None else episode.end.value
 
 
 def _text(value: object) -> str | None:

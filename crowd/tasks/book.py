@@ -56,7 +56,12 @@ class Book:
         return self._people.get(person)
 
     def put(self, person: Person) -> None:
-        """Adds a row, or puts it in the place of that person's previous one."""
+        """Adds a row, or puts it in the place of that person's previous one.
+
+        Raises:
+          ValueError: somebody else has the seat; nothing has changed.
+        """
+        self._require_seat(person)
         before = self._people.get(person.id)
         if before is not None:
             self._count(before, -1)
@@ -92,6 +97,12 @@ class Book:
     def players(self, game: str) -> tuple[Person, ...]:
         """Who sits in a game, by seat."""
         return tuple(person for _, person in sorted(self._games.get(game, {}).items()))
+
+    def _require_seat(self, person: Person) -> None:
+        place = person.place
+        other = None if place is None or not person.is_active else self._games.get(place.game, {}).get(place.seat)
+        if other is not None and other.id != person.id:
+            raise ValueError(f"expected a seat that is free, got {place}, which {other.id} has; assign another")
 
     def _count(self, person: Person, sign: int) -> None:
         place = person.place

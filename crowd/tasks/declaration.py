@@ -27,7 +27,11 @@ def read_crowd(path: str | os.PathLike[str]) -> Crowd:
       CrowdError: the file has mistakes; all of them are listed.
       OSError: it cannot be read.
     """
-    return parse_crowd(Path(path).read_text("utf-8"), place=str(path))
+    try:
+        text = Path(path).read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CrowdError(str(path), [f"expected a text in UTF-8: {error}"]) from error
+    return parse_crowd(text, place=str(path))
 
 
 def parse_crowd(text: str, *, place: str = "the crowd") -> Crowd:
@@ -51,7 +55,7 @@ def parse_crowd(text: str, *, place: str = "the crowd") -> Crowd:
     """
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise CrowdError(place, [str(error)]) from error
     found: list[str] = []
     crowd = _crowd(Table(values, "", found))
@@ -141,10 +145,7 @@ def _group(name: str, table: Table, tasks: dict[str, Task]) -> Group:
 def _collectors(table: Table, name: str) -> tuple[str, ...]:
     names = table.texts(name, ("score",))
     for each in names:
-        try:
-            collector(each)
-        except ValueError as error:
-            table.problems.append(f"{table.at(name)}: {error}")
+        _require_collector(table, name, each)
     return names
 
 
@@ -157,7 +158,10 @@ def _treatment(name: str, task: Table) -> Treatment:
         if base >= lump:
             table.wrong("base_cents", f"less than lump_cents, {lump}")
             return Treatment(preset)
-        return presets(lump, base, order)[preset]
+        treatment = presets(lump, base, order)[preset]
+        for each in treatment.collectors:
+            _require_collector(table, "order", each)
+        return treatment
     requirements = tuple(
         Requirement(found, least)
         for each in table.rows("requirements")
@@ -183,12 +187,16 @@ def _bonus(table: Table) -> Bonus:
 
 def _one_collector(table: Table, name: str) -> str:
     found = table.text(name)
+    if found:
+        _require_collector(table, name, found)
+    return found
+
+
+def _require_collector(table: Table, name: str, found: str) -> None:
     try:
         collector(found)
     except ValueError as error:
-        if found:
-            table.problems.append(f"{table.at(name)}: {error}")
-    return found
+        table.problems.append(f"{table.at(name)}: {error}")
 
 
 def _above_nothing(table: Table, name: str, default: float | None = None) -> float:

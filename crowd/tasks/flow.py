@@ -45,7 +45,8 @@ def arrive(crowd: Crowd, book: Book, source: Source, group: str, key: str, perso
     earlier = book.of_key(key) if key else ()
     if earlier and not (earlier[-1].stage is Stage.DONE and source.is_test):
         last = earlier[-1]
-        if last.stage in {Stage.DONE, Stage.SENT_AWAY} and not _may_again(crowd, last):
+        was_full = last.stage is Stage.SENT_AWAY and last.reason == FULL
+        if last.stage in {Stage.DONE, Stage.SENT_AWAY} and not was_full and not _may_again(crowd, last):
             raise RefusedError("You took part already.")
         if last.stage is not Stage.DONE and last.stage is not Stage.SENT_AWAY:
             return come_back(crowd, book, last, now) if last.stage is Stage.DROPPED else last

@@ -1,5 +1,6 @@
 """Small forms: questions with text, a number, a choice, or a Likert scale."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -8,6 +9,7 @@ from rlds_kit.crowd.tasks.table import Table
 
 KINDS: Final = ("text", "number", "choice", "likert")
 _LONGEST: Final = 10_000
+_SHOWN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Question:
         """What is wrong with an answer; None: nothing."""
         if answer is None or answer == "":
             return f"{self.name}: expected an answer, got nothing" if self.is_required else None
-        return None if self._fits(answer) else f"{self.name}: expected {self.expected}, got {answer!r}"
+        return None if self._fits(answer) else f"{self.name}: expected {self.expected}, got {_shown(answer)}"
 
     @property
     def expected(self) -> str:
@@ -56,12 +58,21 @@ class Question:
     def _fits(self, answer: object) -> bool:
         if self.kind == "number":
             is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
-            return is_number and self.least <= float(answer) <= self.most  # type: ignore[arg-type]  # it is a number
+            is_finite = is_number and -math.inf < answer < math.inf  # type: ignore[operator]  # it is a number
+            return is_finite and self.least <= answer <= self.most  # type: ignore[operator]  # it is a number
         if self.kind == "likert":
             return isinstance(answer, int) and not isinstance(answer, bool) and 1 <= answer <= self.points
         if self.kind == "choice":
             return answer in self.options
         return isinstance(answer, str) and len(answer) <= _LONGEST
+
+
+def _shown(answer: object) -> str:
+    """An answer in a message: the beginning of one that is long, and no digits of a number that has thousands."""
+    if isinstance(answer, int) and answer.bit_length() > 64:
+        return f"a number of {answer.bit_length()} bits"
+    text = repr(answer)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 Form = tuple[Question, ...]
@@ -109,6 +120,8 @@ def read_form(rows: Sequence[Table], *, is_check: bool = False) -> Form:
             row.wrong("options", "at least two texts")
         if is_check and (question.correct is None or question.problem(question.correct) is not None):
             row.wrong("correct", f"the correct answer: {question.expected}")
+        if question.least > question.most:
+            row.wrong("most", f"a number from {question.least:g}, which is the least, on")
         row.no_more()
         form.append(question)
     return tuple(form)

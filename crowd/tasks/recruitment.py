@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 SOURCES: Final = ("prolific", "mturk", "email", "social", "laboratory", "test")
 """Ways of recruitment, as the parameter `f` of a link names them."""
@@ -100,4 +101,5 @@ def completion_address(source: Source, code: str) -> str:
     >>> completion_address(Source("prolific", "5f1c", {}), "C1AB23")
     'https://app.prolific.com/submissions/complete?cc=C1AB23'
     """
-    return f"https://app.prolific.com/submissions/complete?cc={code}" if source.kind == "prolific" else ""
+    address = f"https://app.prolific.com/submissions/complete?cc={quote(code, safe='')}"
+    return address if source.kind == "prolific" else ""

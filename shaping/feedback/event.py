@@ -5,8 +5,28 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from rlds_kit.base.arguments import integer
+
 NOT_KNOWN: Final = -1
 """In place of a number that is not known."""
+
+_WHOLE: Final = ("number", "time_ns", "sent_ns", "step", "frame", "marks")
+
+
+def whole(name: str, value: object) -> int:
+    """The value as Python's int, which is stored in 64 bits.
+
+    Raises:
+      TypeError: it is no integer.
+      ValueError: it does not fit.
+
+    >>> whole("time_ns", 5)
+    5
+    """
+    number = integer(name, value)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"expected {name} in 64 bits, got {number}")
+    return number
 
 
 class Device(enum.StrEnum):
@@ -49,7 +69,9 @@ class FeedbackEvent:
       payload: anything else.
 
     Raises:
-      ValueError: a value is not finite, a confidence is not in [0, 1], or the annotator has no name.
+      TypeError: a number or a time is no integer, or a name is no text. Seconds would lose their fraction.
+      ValueError: a value is not finite, a confidence is not in [0, 1], the annotator has no name, or an integer does
+        not fit into 64 bits.
 
     >>> FeedbackEvent(number=0, time_ns=1_500_000_000, value=-1.0, key="n", annotator="anna").device
     <Device.KEYBOARD: 'keyboard'>
@@ -69,6 +91,12 @@ class FeedbackEvent:
     payload: bytes = b""
 
     def __post_init__(self) -> None:
+        for name in _WHOLE:
+            object.__setattr__(self, name, whole(name, getattr(self, name)))
+        for name in ("value", "confidence"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if not isinstance(self.annotator, str) or not isinstance(self.key, str):
+            raise TypeError(f"expected annotator and key to be text, got {self.annotator!r} and {self.key!r}")
         if not math.isfinite(self.value):
             raise ValueError(f"value of {self.identity}: expected a finite number, got {self.value!r}")
         if not 0 <= self.confidence <= 1:

@@ -83,9 +83,29 @@ class FeedbackWriter:
 
 
 def write_feedback(dataset: Dataset, episode: uuid.UUID, feedback: FeedbackStream, source: str, **options: str) -> None:
-    """Stores the whole feedback of an episode. Arguments and errors as for `FeedbackWriter`."""
+    """Stores the whole feedback of an episode. Arguments and errors as for `FeedbackWriter`.
+
+    Several people may judge an episode one after another: the clock is stored once.
+
+    Raises:
+      ValueError: the episode has feedback with another clock, or another event with the same annotator, device and
+        number; nothing is stored.
+    """
+    marks = feedback.clock.marks
+    try:
+        known = read_feedback(dataset.refresh(), episode, **options)
+    except KeyError:
+        known = FeedbackStream()
+    FeedbackStream([*known.events, *feedback.events])  # raises if events do not fit together
+    if marks and known.clock.marks:
+        if feedback.clock != known.clock:
+            raise ValueError(
+                f"episode {episode}: expected the clock of the feedback that it has, of {len(known.clock)} marks, got "
+                f"one of {len(marks)}; judge what was shown then, or write another layer"
+            )
+        marks = ()
     with FeedbackWriter(dataset, source, **options) as writer:
-        writer.add(episode, *feedback.events, *feedback.clock.marks)
+        writer.add(episode, *feedback.events, *marks)
 
 
 def read_feedback(dataset: Dataset, episode: Episode | uuid.UUID, *, layer: str = LAYER) -> FeedbackStream:

@@ -5,6 +5,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Self
 
+from rlds_kit.shaping.feedback.event import whole
+
 
 class MarkKind(enum.IntEnum):
     """What begins or ends at a mark. The numbers are stored.
@@ -104,8 +106,10 @@ class StepClock:
         """Adds a mark.
 
         Raises:
+          TypeError: its time is no integer.
           ValueError: its time is before that of the latest mark, the episode is over, or a pause does not fit.
         """
+        mark = Mark(MarkKind(mark.kind), whole("time_ns", mark.time_ns))
         self._require(mark)
         number = len(self._marks)
         self._marks.append(mark)

@@ -5,10 +5,11 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from rlds_kit.shaping.feedback.event import Device, FeedbackEvent
+from rlds_kit.shaping.feedback.event import Device, FeedbackEvent, whole
 from rlds_kit.shaping.feedback.step_clock import Mark, MarkKind
 
 _KEY: Final = "feedback"
+_SHOWN: Final = 200
 _FIELDS: Final = (
     *("number", "time_ns", "value", "annotator", "key", "device", "sent_ns", "step", "frame", "confidence", "payload"),
 )
@@ -36,13 +37,14 @@ def from_text(text: str) -> list[Mark | FeedbackEvent] | None:
         return None
     try:
         return [_item(each) for each in json.loads(text)[_KEY]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"expected marks and events of feedback as `to_text` writes them, got {text!r}") from error
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        got = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise ValueError(f"expected marks and events of feedback as `to_text` writes them, got {got!r}") from error
 
 
 def _listed(item: Mark | FeedbackEvent) -> list[Any] | dict[str, Any]:
     if isinstance(item, Mark):
-        return [item.kind.name, item.time_ns]
+        return [item.kind.name, whole("time_ns", item.time_ns)]
     values = {name: getattr(item, name) for name in _FIELDS}
     return {**values, "device": item.device.value, "payload": base64.b64encode(item.payload).decode()}
 
@@ -50,7 +52,7 @@ def _listed(item: Mark | FeedbackEvent) -> list[Any] | dict[str, Any]:
 def _item(listed: Any) -> Mark | FeedbackEvent:  # of JSON
     if isinstance(listed, list):
         kind, time_ns = listed
-        return Mark(MarkKind[kind], int(time_ns))
+        return Mark(MarkKind[kind], whole("time_ns", time_ns))
     return FeedbackEvent(
         **{**listed, "device": Device(listed["device"]), "payload": base64.b64decode(listed["payload"])}
     )

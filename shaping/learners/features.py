@@ -73,14 +73,19 @@ class RadialBasis:
       per_dimension: bumps along each side; their distance is their width.
 
     Raises:
-      ValueError: as for `Normaliser.of_range`.
+      ValueError: as for `Normaliser.of_range`, or there are fewer than 2 bumps along a side.
 
     >>> RadialBasis([0, 0], [1, 1], per_dimension=3)([0.5, 0.5]).argmax()
     np.int64(4)
     """
 
     def __init__(self, low: Sequence[float], high: Sequence[float], *, per_dimension: int = 12) -> None:
+        if per_dimension < 2:
+            raise ValueError(
+                f"per_dimension: expected at least 2 bumps, whose distance is their width, got {per_dimension}"
+            )
         self._normaliser = Normaliser.of_range(low, high)
+        self._shape = np.shape(low)
         axis = np.linspace(-1, 1, per_dimension)
         grid = np.meshgrid(*[axis] * len(low), indexing="ij")
         self._centres = np.stack([each.ravel() for each in grid], axis=1)
@@ -88,8 +93,15 @@ class RadialBasis:
         self.size = len(self._centres)
 
     def __call__(self, observation: Any) -> np.ndarray:
-        """`[per_dimension ** n]` float64, of `[n]` numbers."""
-        place = self._normaliser(np.asarray(observation, np.float64))
+        """`[per_dimension ** n]` float64, of `[n]` numbers.
+
+        Raises:
+          ValueError: the observation has another shape, or a number that is not finite.
+        """
+        numbers = np.asarray(observation, np.float64)
+        if numbers.shape != self._shape or not np.isfinite(numbers).all():
+            raise ValueError(f"expected an observation of {self._shape[0]} finite numbers, got {observation!r}")
+        place = self._normaliser(numbers)
         bumps: np.ndarray = np.exp(-self._precision * ((self._centres - place) ** 2).sum(axis=1))
         return bumps
 
@@ -123,6 +135,12 @@ class PerAction:
         return self._actions, rows.reshape(len(self._actions), -1)
 
     def of(self, observation: Any, action: Any) -> np.ndarray:
-        """See `ActionFeatures`."""
+        """See `ActionFeatures`.
+
+        Raises:
+          ValueError: the action is not one of those.
+        """
+        if action not in self._actions:
+            raise ValueError(f"expected an action from 0 to {len(self._actions) - 1}, got {action!r}")
         row: np.ndarray = self.choices(observation)[1][int(action)]
         return row

@@ -10,7 +10,7 @@ from rlds_kit.base.whole_file import whole_file
 from rlds_kit.shaping.learners.tamer import Tamer
 
 
-def save_state(tamer: Tamer, path: Path) -> None:
+def save_state(tamer: Tamer, path: Path | str) -> None:
     """Writes what an agent has learned, to go on from the same bits; a file that exists is replaced as a whole.
 
     The file is an archive of NumPy (`.npz`) with the arrays `weights` and, with replay, the labels that are remembered;
@@ -26,23 +26,24 @@ def save_state(tamer: Tamer, path: Path) -> None:
     if replay is not None:
         arrays |= {"features": replay["features"], "targets": replay["targets"]}
         about["random"] = replay["random"]
-    with whole_file(path) as temporary, temporary.open("wb") as file:
+    with whole_file(Path(path)) as temporary, temporary.open("wb") as file:
         np.savez(file, about=np.array(json.dumps(about)), **arrays)
 
 
-def load_state(tamer: Tamer, path: Path) -> None:
+def load_state(tamer: Tamer, path: Path | str) -> None:
     """Has an agent go on from a file of `save_state`.
 
     Raises:
       FileNotFoundError: there is no such file.
-      ValueError: the file is no such one, or of an agent with other features or another replay.
+      ValueError: the file is no such one, or of an agent with other features or another replay; the agent stays as it
+        was.
     """
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as found:
             about = json.loads(str(found["about"]))
             replay = None
             if about["random"] is not None:
                 replay = {name: found[name] for name in ("features", "targets")} | {"random": about["random"]}
             tamer.load({"weights": found["weights"], "n_feedbacks": about["n_feedbacks"], "replay": replay})
-    except (zipfile.BadZipFile, KeyError) as error:
+    except (zipfile.BadZipFile, EOFError, AttributeError, IndexError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: expected a file that save_state wrote, got another one") from error

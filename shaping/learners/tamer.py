@@ -130,7 +130,8 @@ class Tamer:
         """Goes on from what `state` gave.
 
         Raises:
-          ValueError: the state is of another number of features, or of a learner with another replay.
+          ValueError: the state is of another number of features, or of a learner with another replay, or its weights
+            are no finite numbers; nothing has changed.
         """
         weights = np.asarray(state["weights"])
         if weights.shape != (self.features.size,) or (state["replay"] is None) != (self._replay is None):
@@ -138,6 +139,9 @@ class Tamer:
                 f"expected the state of a learner with {self.features.size} features and "
                 f"{'no ' if self._replay is None else ''}replay, got one of shape {weights.shape}"
             )
-        self.model.weights, self.n_feedbacks = weights, int(state["n_feedbacks"])
+        if weights.dtype != np.float64 or not np.isfinite(weights).all():
+            raise ValueError(f"expected finite weights, float64, got {weights.dtype}: {weights}")
+        n_feedbacks = int(state["n_feedbacks"])
         if self._replay is not None:
             self._replay.load(state["replay"])
+        self.model.weights, self.n_feedbacks = weights, n_feedbacks

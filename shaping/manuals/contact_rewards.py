@@ -39,6 +39,9 @@ class ContactRewards:
       player: the category of the player.
       mode: of `ContactDetector`.
       margin: of `ContactDetector`; use 3 if only the last frame of each step is there, and call the result approximate.
+
+    Raises:
+      ValueError: the extractor is of another game than the table, or as for `ContactDetector`.
     """
 
     table: InteractionTable
@@ -49,6 +52,9 @@ class ContactRewards:
     _detector: ContactDetector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        game = getattr(self.extractor, "game", self.table.game)
+        if game != self.table.game:
+            raise ValueError(f"expected an extractor and a table of one game, got {game} and {self.table.game}")
         self._detector = ContactDetector(self.table.objects, self.player, self.mode, self.margin)
 
     @property

@@ -1,6 +1,7 @@
 """A manual: the text that tells people how to play a game, with its source and licence."""
 
 import hashlib
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -12,7 +13,8 @@ from rlds_kit.base.errors import RldsKitError
 MOST_BYTES: Final = 1 << 20
 """A manual has a few pages; a file that is larger is something else."""
 _GAMES: Final = "games"
-_LINE_ENDS: Final = "\t\n"
+_SPACES: Final = "\t\n\f"
+"""Beside spaces of any width; converters of PDF put a form feed between pages."""
 
 
 class ManualError(RldsKitError, ValueError):
@@ -42,12 +44,12 @@ class Manual:
     licence: str = ""
 
     def __post_init__(self) -> None:
-        size = len(self.text.encode())
+        size = len(self.text.encode(errors="surrogatepass"))
         if size > MOST_BYTES:
             raise ManualError(f"expected a manual of at most {MOST_BYTES:,} bytes, got {size:,}: {self.source}")
         if not self.text.strip():
             raise ManualError(f"expected a manual, got an empty text: {self.source}")
-        odd = next((each for each in self.text if not each.isprintable() and each not in _LINE_ENDS), None)
+        odd = next((each for each in self.text if not _is_text(each)), None)
         if odd is not None:
             place = self.text.index(odd)
             raise ManualError(f"expected plain text, got {odd!r} at character {place} of {self.source}: is it binary?")
@@ -69,7 +71,7 @@ class Manual:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise ManualError(f"expected plain text in UTF-8: {path}: {error}") from error
-        return cls(game, text.replace("\r\n", "\n"), source or path.name, licence)
+        return cls(game, text.replace("\r\n", "\n").replace("\r", "\n"), source or path.name, licence)
 
     @cached_property
     def sha256(self) -> str:
@@ -85,6 +87,10 @@ class Manual:
         if not self.licence:
             raise ManualError(f"the manual of {self.game} has no licence: state it, or publish its hash only")
         return self
+
+
+def _is_text(character: str) -> bool:
+    return character.isprintable() or character in _SPACES or unicodedata.category(character) == "Zs"
 
 
 def shipped_games() -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Whether one should hit an object, judged from what a manual says about it."""
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -53,6 +52,7 @@ BAD: Final = _stems(
 )
 """Stems of words for what one fears."""
 NEGATIONS: Final = frozenset({"not", "never", "no", "without", "don't", "cannot", "can't", "doesn't"})
+_QUESTION, _ANSWER = "Question:", "Answer:"
 REACH: Final = 3
 """Words after a negation that it turns round."""
 FEAR: Final = 2.0
@@ -80,13 +80,26 @@ class WordReasoner:
     def judge(self, context: str, name: str) -> Judgement:
         """See `Reasoner`."""
         name_stems = set(words(name))
-        answers = re.sub(r"Question:.*?Answer:", "\n\n", context, flags=re.DOTALL)
+        answers = _answers(context)
         about = {answers[start:end] for start, end in sentences(answers)}
         balance = math.fsum(_balance(each) for each in sorted(about) if name_stems <= set(words(each)))
         yes = 1 / (1 + math.exp(-max(-50.0, min(50.0, balance))))
         if abs(yes - 0.5) < self.undecided:
             return Judgement(yes, "abstain")
         return Judgement(yes, "yes" if yes > 0.5 else "no")
+
+
+def _answers(context: str) -> str:
+    r"""The text without its questions. A pattern would take the square of the time for a text of "Question:" alone.
+
+    >>> _answers("Question: Who? Answer: A ghost. Question: Why?")
+    '\n\n A ghost. Question: Why?'
+    """
+    parts, at = [], 0
+    while (question := context.find(_QUESTION, at)) >= 0 and (answer := context.find(_ANSWER, question)) >= 0:
+        parts.append(context[at:question])
+        at = answer + len(_ANSWER)
+    return "\n\n".join([*parts, context[at:]])
 
 
 def _balance(sentence: str) -> float:

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-_END: Final = re.compile(r"[.!?]+[\"')\]]*(?=\s|$)|\n\s*\n")
+_END: Final = re.compile(r"(?<![.!?])[.!?]+[\"')\]]*(?=\s|$)|\n\s*\n")
+"""It begins at the first of several dots only, so that a text of dots takes no longer than one of words."""
 _ABBREVIATION: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|No|vs|etc|e\.g|i\.e|[A-Z])\.$", re.IGNORECASE)
+_LONGEST_ABBREVIATION: Final = len("etc.")
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
@@ -27,7 +29,7 @@ def sentences(text: str) -> Iterator[Span]:
     """
     start = 0
     for found in _END.finditer(text):
-        if not _ABBREVIATION.search(text, start, found.end()):
+        if not _ABBREVIATION.search(text, max(start, found.end() - _LONGEST_ABBREVIATION), found.end()):
             yield from _stripped(text, start, found.end())
             start = found.end()
     yield from _stripped(text, start, len(text))

@@ -123,7 +123,7 @@ class InteractionTable:
         """
         try:
             content = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise TableError(f"expected a table of interactions in JSON: {error}") from error
         rows = _checked(cls, content, "the table").pop("interactions")
         if not isinstance(rows, list):
@@ -151,7 +151,11 @@ class InteractionTable:
           TableError: it is no table.
           OSError: it cannot be read.
         """
-        return cls.from_json(Path(path).read_text("utf-8"))
+        try:
+            text = Path(path).read_text("utf-8")
+        except UnicodeDecodeError as error:
+            raise TableError(f"expected a table of interactions in UTF-8: {path}: {error}") from error
+        return cls.from_json(text)
 
 
 def _interaction(row: object, number: int) -> Interaction:

@@ -6,7 +6,7 @@ Breakout's ball and paddle are missed: the ball has left before the fourth frame
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from rlds_kit.shaping.objects.box import Box
 
@@ -35,6 +35,9 @@ class ContactDetector:
       mode: "onset": a contact counts in its first frame; "every_frame": in each.
       margin: pixels by which the player is larger on every side, for objects that are seen too rarely.
 
+    Raises:
+      ValueError: there is no such mode, or the margin is negative.
+
     >>> detector = ContactDetector({"Ball"})
     >>> player, ball = Box(0, "Player", 0, 0, 4, 4), Box(1, "Ball", 2, 2, 2, 2)
     >>> detector.update([player, ball]), detector.update([player, ball])
@@ -46,6 +49,11 @@ class ContactDetector:
     mode: Mode = "onset"
     margin: int = 0
     _touching: frozenset[Contact] = field(default=frozenset(), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.mode not in get_args(Mode) or self.margin < 0:
+            modes = " or ".join(get_args(Mode))
+            raise ValueError(f"expected mode {modes} and a margin from 0 on, got {self.mode!r} and {self.margin}")
 
     def reset(self) -> None:
         """Forgets contacts of the last episode."""

@@ -48,7 +48,7 @@ class Ranking:
       ranks: of each segment: 1 is the best, equal ranks are ties, None: cannot say.
 
     Raises:
-      ValueError: a rank is below 1.
+      ValueError: a rank is below 1, or no whole number.
 
     >>> Ranking((2, 1, 1, None)).ranks
     (2, 1, 1, None)
@@ -58,7 +58,8 @@ class Ranking:
     ranks: tuple[int | None, ...]
 
     def __post_init__(self) -> None:
-        if any(rank is not None and rank < 1 for rank in self.ranks):
+        object.__setattr__(self, "ranks", tuple(self.ranks))
+        if any(rank is not None and not (isinstance(rank, int | np.integer) and rank >= 1) for rank in self.ranks):
             raise ValueError(f"ranking: expected ranks from 1 on, or None for segments without one, got {self.ranks}")
 
     def fits(self, segments: int) -> bool:
@@ -119,6 +120,8 @@ class Correction:
     def __post_init__(self) -> None:
         if self.step < 0:
             raise ValueError(f"correction: expected a step of the segment, from 0 on, got {self.step}")
+        if self.actions is not None:
+            object.__setattr__(self, "actions", np.asarray(self.actions))
         if self.actions is None and self.played is None:
             raise ValueError("correction: expected actions, or the id of the episode that was played, got neither")
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
-from rlds_kit.base.arguments import integer
+from rlds_kit.base.arguments import integer, positive
 from rlds_kit.shaping.preferences.query import Query
 from rlds_kit.shaping.preferences.segment import Segment
 
@@ -136,7 +136,7 @@ def queries(
       question: in words.
 
     Raises:
-      ValueError: the pool has fewer groups of this size, or the kind is not known.
+      ValueError: the pool has fewer groups of this size, the kind is not known, or a score is not finite.
     """
     groups = strategy.choose(pool, integer("count", count), integer("size", size))
     name, parameters = strategy.name, dict(strategy.parameters)
@@ -165,6 +165,8 @@ def _draw(pool: Sequence[Segment], count: int, size: int, seed: int) -> list[tup
 
 class _Ensemble(Protocol):
     @property
+    def ensemble(self) -> str: ...
+    @property
     def scores(self) -> Scores: ...
     @property
     def seed(self) -> int: ...
@@ -182,12 +184,17 @@ def _best(
     """The groups with the largest worth, a function of `[members, groups]`, the probability of the first segment."""
     if size < 2:
         raise ValueError(f"expected queries about at least 2 segments, which can be compared, got {size}")
-    groups = _draw(pool, min(count * strategy.candidates, _groups(len(pool), size, count)), size, strategy.seed)
+    drawn = count * positive("candidates", strategy.candidates)
+    groups = _draw(pool, min(drawn, _groups(len(pool), size, count)), size, strategy.seed)
+    if not groups:
+        return []
     scores = np.asarray(strategy.scores([each for group in groups for each in group]), np.float64)
+    if not np.isfinite(scores).all():
+        raise ValueError(f"expected finite scores of segments by {strategy.ensemble}, got others; check its training")
     by_group = scores.reshape(len(scores), len(groups), size)
     total = np.zeros(len(groups))
     for first, second in itertools.combinations(range(size), 2):
-        total += worth(1 / (1 + np.exp(by_group[..., second] - by_group[..., first])))
+        total += worth((1 + np.tanh((by_group[..., first] - by_group[..., second]) / 2)) / 2)  # never overflows
     return [groups[each] for each in np.argsort(-total, kind="stable")[:count]]
 
 

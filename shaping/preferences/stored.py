@@ -66,6 +66,7 @@ def responses(layer: Layer) -> Responses:
     for each in layer.annotations():
         if each.kind is Kind.NOTE and isinstance(each.user_data, dict) and each.user_data.get("schema") == SCHEMA:
             _require_version(each)
+            _require_place(each)
             parts[each.user_data["response"]].append(each)
     read = {name: _response(found) for name, found in parts.items()}
     whole = [each for each in read.values() if each is not None]
@@ -102,6 +103,18 @@ def _require_version(annotation: Annotation) -> None:
         )
 
 
+def _require_place(annotation: Annotation) -> None:
+    """Checks which segment of which response it is."""
+    data = annotation.user_data
+    numbers = [data.get(name) for name in ("segment", "segments", "length")]
+    try:
+        uuid.UUID(data.get("response"))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise FormatError(f"annotation {annotation.id}: expected the id of a response: {error}") from error
+    if not all(isinstance(each, int) for each in numbers[:2]) or not isinstance(numbers[2], int | None):
+        raise FormatError(f"annotation {annotation.id}: expected numbers of segments and steps, got {numbers}")
+
+
 def _response(found: Sequence[Annotation]) -> Response | None:
     """The response that these annotations store; None: a part of it is missing."""
     parts: dict[int, Annotation] = {}
@@ -133,5 +146,5 @@ def _whole(parts: Sequence[Annotation]) -> Response:
             time_ns=first.time_ns,
             annotations=tuple(each.id for each in parts),
         )
-    except (KeyError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormatError(f"annotation {first.id}: no valid response: {error}; its writer was at fault") from error

@@ -1,5 +1,6 @@
 """What a reward model reads of a step, as one vector of numbers."""
 
+import math
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ class Inputs:
           values: by field, `[n, ...]` numbers; others are ignored.
 
         Raises:
-          SpecError: a field is missing, not numbers, or not one of its choices.
+          SpecError: a field is missing, not finite numbers, or not one of its choices.
         """
         return np.concatenate([self._columns(name, values) for name in self.fields], axis=1)
 
@@ -65,10 +66,19 @@ class Inputs:
         if array.dtype.kind not in "biuf" or array.ndim == 0:
             raise SpecError(f"{name}: expected numbers, one or more for each step, got {array.dtype} {array.shape}")
         if name not in self.discrete:
-            return array.reshape(len(array), -1).astype(np.float32)
+            return _finite(name, array.reshape(len(array), math.prod(array.shape[1:])))
         if array.ndim != 1 or not np.isin(array, np.arange(self.discrete[name])).all():
             raise SpecError(f"{name}: expected one of {self.discrete[name]} choices for each step, got {array}")
         return np.eye(self.discrete[name], dtype=np.float32)[array.astype(np.intp)]
+
+
+def _finite(name: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    with np.errstate(over="ignore"):
+        numbers = array.astype(np.float32)
+    if not np.isfinite(numbers).all():
+        step = int(np.flatnonzero(~np.isfinite(numbers).all(axis=1))[0])
+        raise SpecError(f"{name}: expected finite numbers in the range of float32, got {array[step]} in step {step}")
+    return numbers
 
 
 def segment_vectors(

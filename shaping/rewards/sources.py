@@ -40,12 +40,16 @@ def annotate_rewards(dataset: Dataset, model: RewardModel, layer: str) -> int:
 
 
 def scores(dataset: Dataset, model: RewardModel) -> Scores:
-    """What each member of a model gives for segments of a dataset, for strategies such as `Disagreement`."""
+    """What each member of a model gives for segments of a dataset, for strategies such as `Disagreement`.
+
+    These are the sums that the model was trained with, without its `zero`: segments of different lengths compare as in
+    training.
+    """
 
     def by_member(segments: Sequence[Segment]) -> np.ndarray[Any, Any]:
         vectors = segment_vectors(dataset.episodes, segments, model.inputs)
         ends = np.cumsum([len(each) for each in vectors])[:-1]
-        found = np.split(model.by_member(np.concatenate(vectors)) * model.unit, ends, axis=1)
+        found = np.split(model.by_member(np.concatenate(vectors)) * model.unit + model.zero, ends, axis=1)
         return np.stack([each.sum(axis=1) for each in found], axis=1)
 
     return by_member

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from rlds_kit.base.arguments import positive
 from rlds_kit.base.extras import needs
 from rlds_kit.shaping.rewards.comparisons import Pair
 from rlds_kit.shaping.rewards.davidson import OUTCOMES, loss
@@ -34,6 +35,9 @@ class Training:
       batch: samples of a step.
       learning_rate: of AdamW.
       weight_decay: of AdamW.
+
+    Raises:
+      ValueError: a number is below 1, or a rate is no positive number.
     """
 
     seed: int = 0
@@ -43,6 +47,13 @@ class Training:
     batch: int = 32
     learning_rate: float = 3e-3
     weight_decay: float = 1e-3
+
+    def __post_init__(self) -> None:
+        for name, number in (("members", self.members), ("epochs", self.epochs), ("batch", self.batch)):
+            positive(name, number)
+        if not (0 < self.learning_rate < np.inf and 0 <= self.weight_decay < np.inf):
+            rates = f"{self.learning_rate} and {self.weight_decay}"
+            raise ValueError(f"expected learning_rate above 0 and weight_decay from 0 on, got {rates}")
 
 
 def fit_preferences(
@@ -105,15 +116,11 @@ def fit_credit(
       training: how; None: the defaults.
 
     Raises:
-      ValueError: the lengths differ, or are 0.
+      ValueError: the shapes are others, there is no step, or a number is not finite.
       MissingExtraError: PyTorch is not installed.
     """
     weights = np.ones(len(vectors)) if weights is None else weights
-    if not len(vectors) or not len(vectors) == len(credit) == len(weights):
-        raise ValueError(
-            f"expected steps with a credit and a weight each, got {len(vectors)} vectors, {len(credit)} credits and "
-            f"{len(weights)} weights"
-        )
+    _require_steps(vectors, credit, weights)
     with needs("torch"):
         import torch
     training, standard = training or Training(), _Standard.of(vectors)
@@ -125,6 +132,14 @@ def fit_credit(
 
     trained = _train(len(vectors), len(standard.mean), losses, training)
     return _model(inputs, standard, trained, {**asdict(training), "from": "credit", "steps": len(vectors)})
+
+
+def _require_steps(*arrays: np.ndarray[Any, Any]) -> None:
+    vectors, *rest = shapes = [np.shape(each) for each in arrays]
+    if len(vectors) != 2 or not vectors[0] or any(each != vectors[:1] for each in rest):
+        raise ValueError(f"expected vectors [n, width], and a credit and a weight for each [n], got {shapes}")
+    if not all(np.isfinite(each).all() for each in arrays):
+        raise ValueError("expected finite vectors, credit and weights, got others; leave such steps out")
 
 
 @dataclass(frozen=True, slots=True)

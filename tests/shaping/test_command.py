@@ -40,6 +40,21 @@ def test_an_own_manual_is_text(tmp_path: Path) -> None:
     assert "[bold red]Return[/] the ball to win." in run("show", table, "--context").output
 
 
+def test_a_table_cannot_hide_what_it_means(tmp_path: Path) -> None:
+    """Sequences that move the cursor or erase a line of the terminal are shown and not obeyed."""
+    path = tmp_path / "skiing.json"
+    table = read_manual(shipped_manual("Skiing"))
+    content = json.loads(table.to_json())
+    content["interactions"][0] |= {"word": "tree\x1b[2K", "context": "a\x9b2Jb\u202ec", "overridden_by": "x\ny"}
+    content["interactions"][0]["override"] = "yes"
+    path.write_text(json.dumps(content), "utf-8")
+    shown = run("show", path, "--context").output
+    assert "tree\\x1b[2K" in shown
+    assert "a\\x9b2Jb\\u202ec" in shown
+    assert "x\\ny" in shown
+    assert all(each.isprintable() for each in shown if each != "\n")
+
+
 def test_errors_say_what_to_do(tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("{", "utf-8")

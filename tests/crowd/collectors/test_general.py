@@ -95,3 +95,9 @@ def test_c13_names_are_checked() -> None:
         Collector("a b", "A", lambda: lambda _: 0.0)
     with pytest.raises(ValueError, match=r"expected one of the collectors accuracy, .*; got 'speed'"):
         collector("speed")
+
+
+@pytest.mark.parametrize("fps", [0.0, -60.0, math.nan, math.inf])
+def test_a_rate_is_above_nothing(fps: float) -> None:
+    with pytest.raises(ValueError, match="fps: expected steps in a second"):
+        _last("time_played", [{"action": 1}, {}], fps)

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.crowd.incentives import Bonus, Formula, Requirement, completion, draw_raffle, presets, reward
+from rlds_kit.crowd.incentives import (
+    Bonus,
+    Formula,
+    Requirement,
+    Treatment,
+    completion,
+    draw_raffle,
+    presets,
+    reward,
+)
+from rlds_kit.crowd.incentives.ledger import amount
 
 COUNT, FRACTION = "inside_out_count", "inside_out"
 
@@ -113,3 +123,20 @@ def test_c31_a_raffle_draws_each_once_and_only_with_a_ticket(tickets: dict[str, 
     winners = draw_raffle(tickets, prizes, random.Random(seed).randrange)
     assert len(set(winners)) == len(winners) == min(prizes, sum(number > 0 for number in tickets.values()))
     assert all(tickets[name] > 0 for name in winners)
+
+
+@pytest.mark.parametrize("formula", list(Formula))
+@pytest.mark.parametrize("odd", [float("nan"), float("inf")])
+def test_numbers_that_are_none_earn_nothing(formula: Formula, odd: float) -> None:
+    """As for a requirement."""
+    bonus = Bonus(150, COUNT, FRACTION, formula)
+    assert bonus.cents({COUNT: 100.0, FRACTION: odd}) == 0
+    assert bonus.cents({COUNT: odd, FRACTION: 1.0}) == bonus.cents({FRACTION: 1.0})
+
+
+@pytest.mark.parametrize("cents", [1.5, float("nan"), -1])
+def test_money_is_whole_cents(cents: float) -> None:
+    with pytest.raises(ValueError, match="a whole number from 0 on"):
+        Treatment("odd", cents)  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(ValueError, match="whole number of cents"):
+        amount(cents)  # type: ignore[arg-type]  # what is tested

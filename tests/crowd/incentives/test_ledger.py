@@ -12,7 +12,9 @@ from rlds_kit import logger
 from rlds_kit.crowd.collectors import Tally, collector, moments
 from rlds_kit.crowd.incentives import (
     CROWD,
+    Entry,
     Requirement,
+    Reward,
     Treatment,
     Work,
     ledger,
@@ -91,3 +93,25 @@ def test_c26_without_recordings_nothing_is_owed(tmp_path: Path) -> None:
     dataset = rlds_kit.open(record(tmp_path / "d", ({"left": "a1"}, [{"left": 1.0}], [{"left": "human"}])))
     (found,) = ledger(dataset, [Work("b", "p", Treatment("free", 100))])
     assert (found.reward.total_cents, found.episodes) == (0, 0)
+
+
+def test_nothing_is_paid_twice_whatever_lists_what_was_paid() -> None:
+    """An iterator, which ends, too; one text is no list of assignments."""
+    entries = [Entry(Work(name, f"p{name}", SCORED), {}, Reward(1.0, 100, 5, 0), 1) for name in "abc"]
+    assert unpaid(entries, iter(["c", "a"])) == (entries[1],)
+    with pytest.raises(TypeError, match="got the text 'abc'"):
+        unpaid(entries, "abc")
+
+
+def test_a_participant_cannot_be_another_line_of_payments() -> None:
+    evil = Entry(Work("a", "p1,1.00\nevil", SCORED), {}, Reward(1.0, 100, 5, 0), 1)
+    with pytest.raises(ValueError, match="a participant of letters, digits"):
+        prolific_bonuses([evil])
+
+
+def test_odd_metadata_of_an_episode_is_no_assignment(tmp_path: Path) -> None:
+    with logger.EpisodeWriter(tmp_path) as writer, writer.episode(metadata={CROWD: {"player": ["a"]}}) as episode:
+        episode.start(0)
+        episode.step(1, 3.0, 0)
+    (found,) = ledger(rlds_kit.open(tmp_path), [Work("a", "p", SCORED)])
+    assert found.episodes == 0

@@ -1,6 +1,8 @@
 """The table of episodes follows from the recordings, and is queried by predicates."""
 
+import contextlib
 import random
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,25 @@ def test_c47_participants_have_keyed_hashes() -> None:
     assert len({found, participant(key[::-1], "prolific", "5f1c"), participant(key, "mturk", "5f1c")}) == 3
     with pytest.raises(ValueError, match="expected 16 to 64 bytes, got 3"):
         participant(b"abc", "prolific", "5f1c")
+
+
+def test_an_episode_that_went_on_is_counted_again(tmp_path: Path) -> None:
+    with EpisodeTable(":memory:", [SCORE]) as table, logger.EpisodeWriter(tmp_path / "d") as writer:
+        with writer.episode() as episode:
+            episode.start(0)
+            for number in (1, 2):
+                episode.step(1, 1.0, 0, terminated=number == 2)
+                writer.flush()
+                assert table.update(rlds_kit.open(tmp_path / "d", include_open=True)) == 1
+                assert [row["score"] for row in table.where()] == [number]
+        assert table.update(rlds_kit.open(tmp_path / "d", include_open=True)) == 0
+
+
+def test_a_table_of_another_program_is_not_dropped(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "series.sqlite")) as other, other:
+        other.execute("CREATE TABLE episodes (season INTEGER, title TEXT)")
+        other.execute("INSERT INTO episodes VALUES (1, 'Pilot')")
+    with pytest.raises(ValueError, match="got one with the columns season, title"):
+        EpisodeTable(tmp_path / "series.sqlite", [SCORE])
+    with contextlib.closing(sqlite3.connect(tmp_path / "series.sqlite")) as other:
+        assert other.execute("SELECT title FROM episodes").fetchall() == [("Pilot",)]

@@ -1,9 +1,11 @@
 """A crowd's file: what it declares, and every mistake by its field."""
 
+from pathlib import Path
+
 import pytest
 
 from rlds_kit.crowd.incentives import Formula
-from rlds_kit.crowd.tasks import CrowdError, Mode, parse_crowd
+from rlds_kit.crowd.tasks import CrowdError, Mode, parse_crowd, read_crowd
 from tests.crowd.tasks.crowds import crowd
 
 
@@ -84,3 +86,28 @@ def test_c2_text_where_tables_belong_is_named() -> None:
         parse_crowd('name = "N"\ntasks = { a = 3 }\nbefore = [1]\nscreening = 2\ngroups = 7')
     places = {each.partition(":")[0] for each in refused.value.problems}
     assert places == {"tasks.a", "before[1]", "screening", "groups"}
+
+
+def test_collectors_of_a_preset_are_there() -> None:
+    """Otherwise the ledger would fail when everybody has played."""
+    text = 'name = "x"\n[tasks.a]\ntitle = "A"\nenvironment = "E"\ntreatment = {{ preset = "all", lump_cents = 9, {} }}'
+    assert parse_crowd(text.format('order = "row_by_row"')).tasks["a"].treatment.collectors
+    with pytest.raises(CrowdError, match=r"tasks\.a\.treatment\.order: .*got 'bogus_count'"):
+        parse_crowd(text.format('order = "bogus"'))
+
+
+def test_files_of_editors_are_read_and_others_refused(tmp_path: Path) -> None:
+    """A byte-order mark goes; what is no text, too deep or out of order is named."""
+    text = 'name = "x"\n[tasks.a]\ntitle = "A"\nenvironment = "E"\n'
+    path = tmp_path / "crowd.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert read_crowd(path).name == "x"
+    path.write_bytes(b"\xff" + text.encode())
+    with pytest.raises(CrowdError, match="a text in UTF-8"):
+        read_crowd(path)
+    with pytest.raises(CrowdError, match="recursion"):
+        parse_crowd("a = " + "[" * 5000)
+    with pytest.raises(CrowdError, match="most: expected a number from 9"):
+        parse_crowd(
+            'name = "x"\nbefore = [{name = "a", label = "A", kind = "number", least = 9, most = 1}]' + text[10:]
+        )

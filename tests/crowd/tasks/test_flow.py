@@ -22,7 +22,7 @@ from rlds_kit.crowd.tasks import (
     source_of,
 )
 from rlds_kit.crowd.tasks import flow as _flow
-from rlds_kit.crowd.tasks.form import problems
+from rlds_kit.crowd.tasks.form import Question, problems
 from tests.crowd.tasks.crowds import FILE, crowd
 
 CROWD = crowd()
@@ -190,3 +190,39 @@ def test_c2_a_crowd_has_opening_times() -> None:
     found = parse_crowd("opens = 2026-01-02T00:00:00Z\ncloses = 2026-01-03T00:00:00Z\n" + FILE)
     times = [dt.datetime(2026, 1, day, 12, tzinfo=dt.UTC) for day in (1, 2, 3)]
     assert [found.is_open(each) for each in times] == [False, True, False]
+
+
+def test_hostile_numbers_are_no_answers() -> None:
+    """JSON has numbers of any length, and infinity in Python; messages stay short."""
+    form = (Question("age", "Your age", "number"), Question("name", "Your name", "choice", ("a", "b")))
+    assert problems(form, {"age": float("inf"), "name": "a"}) == ["age: expected a number from -inf to inf, got inf"]
+    assert problems(form, {"age": 10**400, "name": "a"}) == []
+    assert "a number of 33220 bits" in problems(CROWD.before, {"age": 10**10_000, "often": 4})[0]
+    assert len(problems(form, {"age": 3, "name": "x" * 1_000_000})[0]) < 300
+
+
+def test_who_came_when_it_was_full_may_come_again() -> None:
+    """They took no part: there were enough participants only for now."""
+    book = Book()
+    full = dataclasses.replace(arrived(book), stage=Stage.SENT_AWAY, reason=_flow.FULL)
+    book.put(full)
+    assert arrived(book).stage is Stage.CONSENT
+    book.put(dataclasses.replace(book.of_key("k")[-1], stage=Stage.SENT_AWAY, reason="the link: too slow"))
+    with pytest.raises(RefusedError, match="took part already"):
+        arrived(book)
+
+
+def test_c38_two_people_never_have_one_seat() -> None:
+    """Also when two places follow from the same book."""
+    book = Book()
+    one, two = (in_lobby(arrived(book, key)) for key in "ab")
+    places = [_flow.place(CROWD, book, each, "g", random.Random(0).randrange, 6.0) for each in (one, two)]
+    assert places[0].place == places[1].place
+    book.put(places[0])
+    with pytest.raises(ValueError, match="a seat that is free"):
+        book.put(places[1])
+    assert [each.id for each in book.players("g")] == [one.id]
+
+
+def test_codes_are_quoted_in_links() -> None:
+    assert completion_address(PROLIFIC, "C1&x=y").endswith("cc=C1%26x%3Dy")

@@ -16,7 +16,7 @@ from rlds_kit.shaping.feedback import (
     read_feedback,
     write_feedback,
 )
-from tests.shaping.streams import hard_stream, press, recorded
+from tests.shaping.streams import hard_stream, press, recorded, regular_clock
 
 
 def test_every_event_is_read_as_it_came(tmp_path: Path) -> None:
@@ -116,3 +116,20 @@ def test_of_100_000_events_none_is_lost_or_doubled(tmp_path: Path) -> None:
     assert n_copies > 1_000
     assert len(read.events) == 100_002
     assert read == stream
+
+
+def test_people_judge_an_episode_one_after_another(tmp_path: Path) -> None:
+    """With the clock of the recording; one with another clock, or with numbers that are taken, changes nothing."""
+    dataset = recorded(tmp_path, 4)
+    episode = dataset.episodes[0].id
+    anna = FeedbackStream([press(0, 250, marks=3)], regular_clock(4))
+    ben = FeedbackStream([press(0, 350, -1.0, annotator="ben", marks=4)], regular_clock(4))
+    for each in (anna, ben, ben):
+        write_feedback(dataset, episode, each, "host")
+    both = FeedbackStream([*anna.events, *ben.events], regular_clock(4))
+    assert read_feedback(dataset.refresh(), episode) == both
+    with pytest.raises(ValueError, match="expected the clock of the feedback that it has, of 5 marks, got one of 4"):
+        write_feedback(dataset, episode, FeedbackStream([], regular_clock(3)), "host")
+    with pytest.raises(ValueError, match="a device counts its events"):
+        write_feedback(dataset, episode, FeedbackStream([press(0, 350, -1.0)], regular_clock(4)), "host")
+    assert read_feedback(dataset.refresh(), episode) == both

@@ -64,3 +64,13 @@ def test_events_that_cannot_be_are_errors(change: dict[str, object], message: st
 def test_an_event_shows_what_identifies_it() -> None:
     event = FeedbackEvent(number=3, time_ns=0, value=1.0, annotator="anna")
     assert event.identity == ("anna", "keyboard", 3)
+
+
+def test_seconds_are_no_nanoseconds() -> None:
+    """A fraction would be lost when it is stored."""
+    with pytest.raises(TypeError, match=r"time_ns to be an integer, got 12.7"):
+        FeedbackEvent(number=0, time_ns=12.7, value=1.0, annotator="anna")  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(TypeError, match=r"time_ns to be an integer, got nan"):
+        FeedbackStream().mark(Mark(MarkKind.STEP, float("nan")))  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(ValueError, match="time_ns in 64 bits"):
+        FeedbackEvent(number=0, time_ns=1 << 63, value=1.0, annotator="anna")

@@ -32,3 +32,19 @@ def test_actions_share_no_features() -> None:
     assert list(actions) == [0, 1, 2]
     assert rows.tolist() == [[7, 2, 0, 0, 0, 0], [0, 0, 7, 2, 0, 0], [0, 0, 0, 0, 7, 2]]
     assert features.of(7.0, np.int64(1)).tolist() == rows[1].tolist()
+
+
+@pytest.mark.parametrize("action", [-1, 2, 0.5])
+def test_other_actions_have_no_features(action: float) -> None:
+    features = PerAction(lambda observation: np.ones(1), 1, n_actions=2)
+    with pytest.raises(ValueError, match="expected an action from 0 to 1"):
+        features.of(0.0, action)
+
+
+@pytest.mark.parametrize("observation", [0.5, [0.5], [0.5, float("nan")], [[0.5, 0.5]]], ids=str)
+def test_other_observations_have_no_bumps(observation: object) -> None:
+    """A single number is not stretched to all dimensions."""
+    with pytest.raises(ValueError, match="expected an observation of 2 finite numbers"):
+        RadialBasis([0, 0], [1, 1], per_dimension=2)(observation)
+    with pytest.raises(ValueError, match="at least 2 bumps"):
+        RadialBasis([0, 0], [1, 1], per_dimension=1)

@@ -74,6 +74,25 @@ def test_a_file_that_is_no_state_is_an_error(tmp_path: Path) -> None:
         load_state(mountain_car_tamer(), tmp_path / "other.npz")
 
 
+@pytest.mark.parametrize("damage", ["empty", "array", "list", "text", "nan", "half"])
+def test_damaged_states_are_errors_of_one_kind(tmp_path: Path, damage: str) -> None:
+    """The agent stays as it was."""
+    agent, path = mountain_car_tamer(), tmp_path / "state.npz"
+    save_state(agent, str(path))
+    weights, about = agent.model.weights.copy(), '{"n_feedbacks": 9, "random": null}'
+    if damage == "array":
+        with path.open("wb") as file:
+            np.save(file, weights)
+    elif damage in {"empty", "half"}:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2 if damage == "half" else 0])
+    else:
+        changed = {"text": weights.astype("U3"), "nan": weights * np.nan}.get(damage, weights)
+        np.savez(path, about=np.array("[1]" if damage == "list" else about), weights=changed)
+    with pytest.raises(ValueError, match=r"expected (a file that save_state wrote|finite weights)"):
+        load_state(agent, str(path))
+    assert (agent.model.weights.tobytes(), agent.n_feedbacks) == (weights.tobytes(), 0)
+
+
 def test_feedback_of_a_longer_episode_is_an_error() -> None:
     with pytest.raises(ValueError, match="expected feedback about at most 2 steps, which the episode has"):
         learn_again(mountain_car_tamer(), [(np.zeros(2), 0)] * 2, FeedbackStream([], StepClock(regular_clock(3).marks)))

@@ -1,6 +1,7 @@
 """Rewards of contacts: alignment, sums, confidence."""
 
 import numpy as np
+import pytest
 
 from rlds_kit.shaping.manuals import ContactRewards
 from tests.shaping.manuals.scripted import Scripted, ram, table
@@ -56,3 +57,13 @@ def test_episodes_do_not_share_contacts() -> None:
         rewards.reset(ram(50))
         assert rewards.step(np.stack([ram(10)])).value == 5
     assert extractor.resets == 2
+
+
+def test_a_table_of_another_game_is_refused() -> None:
+    """Its objects would never be touched, and all rewards would be 0."""
+
+    class Chess(Scripted):
+        game = "Chess"
+
+    with pytest.raises(ValueError, match="expected an extractor and a table of one game, got Chess and"):
+        ContactRewards(table(), Chess())

@@ -37,6 +37,18 @@ def test_hostile_files_are_refused(tmp_path: Path, data: bytes, message: str) ->
         Manual.from_file(path, game="Pong")
 
 
+def test_texts_of_word_processors_and_of_pdf_are_manuals(tmp_path: Path) -> None:
+    """Spaces that do not break, form feeds between pages, and the line ends of old computers."""
+    path = tmp_path / "pong.txt"
+    path.write_bytes("Hit\N{NO-BREAK SPACE}the ball.\r\fWin.".encode())
+    assert Manual.from_file(path, game="Pong").text == "Hit\N{NO-BREAK SPACE}the ball.\n\fWin."
+
+
+def test_a_half_of_a_character_is_no_text() -> None:
+    with pytest.raises(ManualError, match="character 1"):
+        Manual("Pong", "a\ud800", source="a test")
+
+
 def test_a_manual_without_a_licence_is_not_published() -> None:
     manual = Manual("Pong", "Hit the ball.", source="a booklet")
     with pytest.raises(ManualError, match="no licence"):

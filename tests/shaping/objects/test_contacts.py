@@ -1,5 +1,6 @@
 """Contacts: overlaps, onsets, lost players."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,3 +54,10 @@ def test_other_categories_and_frames_without_a_player() -> None:
     assert len(detector.update([PLAYER, _ball(11)])) == 1
     detector.reset()
     assert len(detector.update([PLAYER, _ball(11)])) == 1
+
+
+def test_a_misspelt_mode_is_no_onset() -> None:
+    with pytest.raises(ValueError, match="expected mode onset or every_frame"):
+        ContactDetector({"Ball"}, mode="everyframe")  # type: ignore[arg-type]  # what is tested
+    with pytest.raises(ValueError, match="a margin from 0 on"):
+        ContactDetector({"Ball"}, margin=-1)

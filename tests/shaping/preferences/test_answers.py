@@ -19,6 +19,7 @@ INVALID: list[tuple[Callable[[], object], str]] = [
     (lambda: pf.Segment("1"), "a UUID"),  # type: ignore[arg-type]  # what is tested
     (lambda: pf.Comparison("first"), "a Choice"),  # type: ignore[arg-type]  # what is tested
     (lambda: pf.Ranking((1, 0)), "ranks from 1 on"),
+    (lambda: pf.Ranking((1.5, 1)), "ranks from 1 on"),  # type: ignore[arg-type]  # what is tested
     (lambda: pf.Rating(6.0, 1.0, 5.0), "from 1.0 to 5.0"),
     (lambda: pf.Rating(float("nan"), 1.0, 5.0), "from 1.0 to 5.0"),
     (lambda: pf.Rating(None, 5.0, 5.0), "a scale"),
@@ -73,3 +74,9 @@ def test_segments_have_actions_in_every_step(tmp_path: Path) -> None:
     assert pf.Segment.of(dataset.episodes[1]).steps is None
     with pytest.raises(ValueError, match="at least 1"):
         pf.cut(dataset.episodes, 5, stride=0)
+
+
+def test_lists_are_taken_as_what_is_read_back() -> None:
+    """So that a response equals the stored one."""
+    assert pf.Ranking([2, 1]) == pf.Ranking((2, 1))  # type: ignore[arg-type]  # what is tested
+    assert pf.Correction(0, [1, 2]) == pf.Correction(0, np.array([1, 2]))  # type: ignore[arg-type]  # what is tested

@@ -67,3 +67,20 @@ def test_closest_chooses_neighbours() -> None:
     every = sorted(abs(each.segments[0].episode.int - each.segments[1].episode.int) for each in drawn)
     assert differences == every[:4]
     assert all(first != second for first, second in itertools.pairwise(numbers))
+
+
+def test_scores_may_be_huge_and_must_be_finite() -> None:
+    """The probabilities of large differences are 0 and 1, without a warning."""
+
+    def huge(segments: Sequence[pf.Segment]) -> np.ndarray:
+        return members(segments) * 1e6
+
+    def broken(segments: Sequence[pf.Segment]) -> np.ndarray:
+        return members(segments) * np.nan
+
+    assert len(pf.queries(POOL, pf.Disagreement(huge, "huge", 1), 4)) == 4
+    assert pf.queries(POOL, pf.Closest(members, "members", 1), 0) == []
+    with pytest.raises(ValueError, match="finite scores of segments by broken"):
+        pf.queries(POOL, pf.Disagreement(broken, "broken", 1), 4)
+    with pytest.raises(ValueError, match="candidates of at least 1"):
+        pf.queries(POOL, pf.Disagreement(members, "members", 1, candidates=0), 4)

@@ -1,5 +1,6 @@
 """Responses of every kind are stored as a layer, and read back exactly."""
 
+import dataclasses
 import uuid
 from pathlib import Path
 
@@ -150,4 +151,26 @@ def test_newer_versions_are_refused(tmp_path: Path) -> None:
     data = {"schema": "rlds_kit.preferences", "version": 2, "response": str(uuid.uuid4())}
     dataset.annotate("opinions", [rlds_kit.layers.note(dataset.episodes[0], "x", user_data=data)], source="ann")
     with pytest.raises(rlds_kit.FormatError, match="expected version 1 of responses, got 2"):
+        pf.responses(dataset.layer("opinions"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"response": None},
+        {"response": 7},
+        {"segments": "2"},
+        {"answer": 3},
+        {"answer": {"choice": []}},
+        {"kind": "marks", "answer": {"features": [{"x": 1}], "places": []}},
+        {"kind": "correction", "answer": {"step": 0, "actions": None, "played": 5}},
+    ],
+    ids=str,
+)
+def test_faults_of_another_writer_name_the_annotation(tmp_path: Path, change: dict[str, object]) -> None:
+    dataset = record(tmp_path / "data")
+    first, second = pf.drafts([compared(dataset)])
+    broken = dataclasses.replace(first, user_data={**first.user_data, **change})
+    dataset.annotate("opinions", [broken, second], source="ann")
+    with pytest.raises(rlds_kit.FormatError, match=r"annotation [0-9a-f-]+: "):
         pf.responses(dataset.layer("opinions"))

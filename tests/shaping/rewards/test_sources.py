@@ -1,5 +1,6 @@
 """Rewards of a model in a dataset, an environment, a trial, and for the choice of queries."""
 
+import dataclasses
 from pathlib import Path
 
 import gymnasium as gym
@@ -79,3 +80,12 @@ def test_scores_choose_what_members_disagree_about(tmp_path: Path) -> None:
     assert found.tolist() == [wanted, wanted]
     chosen = pf.queries(segments, pf.Disagreement(rw.scores(dataset, linear(1.0, 1.0)), "linear", 0), 2)
     assert len(chosen) == 2
+
+
+def test_scores_of_segments_of_different_lengths_are_those_of_training(tmp_path: Path) -> None:
+    """The zero of a reward, which is chosen after training, favours neither long nor short ones."""
+    dataset = record(tmp_path / "data")
+    whole = [pf.Segment.of(each) for each in dataset.episodes]
+    model = linear(10.0, 1.0)
+    scaled = dataclasses.replace(model, zero=100.0, unit=4.0)
+    assert np.allclose(rw.scores(dataset, scaled)(whole), rw.scores(dataset, model)(whole))

@@ -126,7 +126,15 @@ INVALID: list[tuple[Callable[[rlds_kit.Dataset], object], type[Exception], str]]
         rlds_kit.SpecError,
         "choices",
     ),
-    (lambda _: rw.fit_credit(rw.Inputs(), np.zeros((3, 2)), np.zeros(2)), ValueError, "3 vectors, 2 credits"),
+    (lambda _: rw.fit_credit(rw.Inputs(), np.zeros((3, 2)), np.zeros(2)), ValueError, r"got .*\(2,\)"),
+    (lambda _: rw.fit_credit(rw.Inputs(), np.zeros((3, 2)), np.zeros((3, 1))), ValueError, r"got .*\(3, 1\)"),
+    (lambda _: rw.fit_credit(rw.Inputs(), np.zeros(3), np.zeros(3)), ValueError, r"n, width"),
+    (lambda _: rw.fit_credit(rw.Inputs(), np.zeros((1, 2)), np.full(1, np.nan)), ValueError, "leave such steps out"),
+    (lambda _: rw.Training(batch=0), ValueError, "expected batch of at least 1"),
+    (lambda _: rw.Training(members=0), ValueError, "expected members of at least 1"),
+    (lambda _: rw.Training(learning_rate=float("nan")), ValueError, "learning_rate above 0"),
+    (lambda _: rw.Inputs().vectors({"observation": [[0.0], [np.nan]]}), rlds_kit.SpecError, "in step 1"),
+    (lambda _: rw.Inputs().vectors({"observation": [[1e300]]}), rlds_kit.SpecError, "in step 0"),
     (lambda _: rw.Inputs(("observation",), {"action": 2}), ValueError, "which are discrete"),
     (lambda _: rw.Inputs(("action",)).vectors({"observation": [1]}), rlds_kit.SpecError, "reads this field"),
     (lambda _: rw.Inputs(("action",)).vectors({"action": ["a"]}), rlds_kit.SpecError, "expected numbers"),
@@ -145,3 +153,7 @@ def test_without_pytorch_the_error_names_the_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"torch is not installed: .*\[torch\]"):
         rw.fit_credit(rw.Inputs(), np.zeros((3, 2), np.float32), np.zeros(3))
+
+
+def test_no_steps_have_no_vectors() -> None:
+    assert rw.Inputs().vectors({"observation": np.zeros((0, 2, 3))}).shape == (0, 6)
