@@ -1,4 +1,4 @@
-"""The base class of objects that a `with` statement closes."""
+"""The base classes of objects that a `with` statement closes."""
 
 import abc
 from types import TracebackType
@@ -19,3 +19,19 @@ class Closing(abc.ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+class AsyncClosing(abc.ABC):
+    """As `Closing`, for `async with`."""
+
+    @abc.abstractmethod
+    async def close(self) -> None:
+        """Releases what is open."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
