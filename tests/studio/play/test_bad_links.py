@@ -26,7 +26,7 @@ from rlds_kit.trials.frames.picture import Quality
 from rlds_kit.trials.workers import requests
 from tests.studio.bad_link import BadLink, bad_link
 from tests.studio.bad_link import Quality as LinkQuality
-from tests.studio.play.server import Client, entered, run, serving
+from tests.studio.play.server import Client, entered, serving
 
 GAME: Final = "butterfly/cooperative_pong-v6"
 SEATS: Final = ("paddle_0", "paddle_1")
@@ -161,7 +161,7 @@ def test_what_people_saw_is_what_was_recorded(tmp_path: Path, episodes: int, fra
     quality = LinkQuality(delay=0.1, stalled=0.15, retransmission=0.2, cut_after=4.0)
     with serving({"s": _scene(tmp_path, frames)}) as served, bad_link(served.port, quality, seed=7) as link:
         people = [Person(seat, f"ws://127.0.0.1:{link.port}/ws/play", Random(seat)) for seat in SEATS]
-        run(lambda: _all_play(people, episodes))
+        asyncio.run(_all_play(people, episodes))
         _check_the_link(link, people)
     recorded = rlds_kit.open(tmp_path).episodes
     assert [len(each) for each in recorded] == [frames + 1] * episodes
