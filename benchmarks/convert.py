@@ -17,7 +17,6 @@ import os
 import platform
 import re
 import statistics
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from pipelines_side import inputs
 from pipelines_side.arrays import Arrays
 from pipelines_side.inputs import Input
 from side_by_side import machine, page
+from side_by_side.command_line import note, parser_of
 from side_by_side.script import last_line
 from side_by_side.tables import row, spread
 
@@ -135,7 +135,7 @@ def main() -> None:
     for given in _inputs(arguments.steps, quick=arguments.quick):
         if arguments.only not in given.title:
             continue
-        _say(f"{given.title}: preparing")
+        note(f"{given.title}: preparing")
         chosen = [each for each in ways(arguments.before) if re.search(arguments.way, each.name)]
         workdir = arguments.workdir.expanduser() / "pipelines"
         folders = {share: prepare(_part(given, share), workdir) for share in sorted({each.share for each in chosen})}
@@ -144,7 +144,7 @@ def main() -> None:
                 folder = folders[way.share]
                 result = _run(HERE / "convert_side" / "play.py", way.way, _source(folder / way.files), *way.options)
                 result["mb_per_s"] = result["steps"] * _step_bytes(folder) / result["seconds"] / 1e6
-                _say(f"{given.title}, round {number + 1}: {way.name}: {result['mb_per_s']:,.0f} MB/s")
+                note(f"{given.title}, round {number + 1}: {way.name}: {result['mb_per_s']:,.0f} MB/s")
                 results.setdefault(given.title, {}).setdefault(way.name, []).append(result)
     report = _report(results, arguments.rounds)
     if arguments.page is not None:
@@ -279,22 +279,14 @@ def _ratio(ours: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
+    parser = parser_of(__doc__, "inputs, which are recorded once")
     parser.add_argument("--quick", action="store_true", help="small inputs")
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance floats")
     parser.add_argument("--way", default="", help="only what this regular expression finds, for instance arrays")
     parser.add_argument("--steps", type=int, default=2_000_000, help="of 17 floats")
     parser.add_argument("--before", type=Path, help="another checkout of rlds_kit, to compare with")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
-    parser.add_argument("--page", type=Path, help="also put the report into this page")
-    parser.add_argument("--workdir", type=Path, default=cache, help=f"inputs, which are recorded once; {cache}")
     return parser.parse_args()
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

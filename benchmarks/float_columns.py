@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from side_by_side import machine, page
+from side_by_side.command_line import note, parser_of
 from side_by_side.tables import row
 from side_by_side.venvs import Peer, PeerMissingError, python_of
 
@@ -67,7 +68,7 @@ def main() -> None:
     for number in range(arguments.rounds):
         found: dict[str, dict[str, Any]] = {}
         for system in list(SYSTEMS)[:: 1 if number % 2 == 0 else -1]:
-            print(f"round {number + 1}: {system}", file=sys.stderr, flush=True)
+            note(f"round {number + 1}: {system}")
             played = _play(system, inputs, workdir)
             versions |= {played["versions"]} - {""}
             for column, measured in played["columns"].items():
@@ -158,12 +159,8 @@ def _width(found: dict[str, Any]) -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
+    parser = parser_of(__doc__, "inputs, which are made once")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
-    parser.add_argument("--page", type=Path, help="also put the report into this page")
-    parser.add_argument("--workdir", type=Path, default=cache, help=f"inputs, which are made once; {cache}")
     return parser.parse_args()
 
 

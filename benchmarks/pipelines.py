@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import platform
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +21,7 @@ from pipelines_side import goals, plot
 from pipelines_side.contests import Contest, contests
 from pipelines_side.runner import Runner
 from side_by_side import machine, page
+from side_by_side.command_line import note, parser_of
 from side_by_side.venvs import PeerMissingError, python_of
 
 BEGIN: Final = "<!-- begin: benchmarks/pipelines.py -->"
@@ -62,22 +62,13 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
+    parser = parser_of(__doc__, "inputs, which are recorded once, and virtual environments")
     parser.add_argument("--quick", action="store_true", help="small inputs, short runs, two rounds")
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=ROWS, help="of the promises; all if not given")
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance camera")
     parser.add_argument("--rounds", type=int, default=0, help="5, or 2 with --quick, if not given")
     parser.add_argument("--seconds", type=float, default=0, help="of each timing; 3, or 1 with --quick, if not given")
-    parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
-    parser.add_argument("--page", type=Path, help="also put the report into this page")
     parser.add_argument("--picture", type=Path, default=PICTURE, help="where to draw memory")
-    parser.add_argument(
-        "--workdir",
-        type=Path,
-        default=cache,
-        help=f"inputs, which are recorded once, and virtual environments; {cache}",
-    )
     return parser.parse_args()
 
 
@@ -89,20 +80,20 @@ def _peers(chosen: list[Contest], folder: Path) -> tuple[dict[str, Path], dict[s
             pythons[peer.name] = python_of(peer, folder)
         except PeerMissingError as error:
             missing[peer.name] = str(error)
-            _say(f"{peer.name} is left out: {error}")
+            note(f"{peer.name} is left out: {error}")
     return pythons, missing
 
 
 def _play(runner: Runner, contest: Contest, rounds: int, loads: list[float]) -> dict[str, list[dict[str, Any]]]:
     """All rounds; systems in the order of the contest."""
-    _say(f"{contest.title}: preparing")
+    note(f"{contest.title}: preparing")
     folder = runner.prepare(contest)
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for number in range(rounds):
         loads.append(os.getloadavg()[0])
         for name, result in runner.round(contest, folder, number):
             shown = {key: value for key, value in result.items() if key not in ("samples", "versions")}
-            _say(f"{contest.title}, round {number + 1} of {rounds}: {name} {shown}")
+            note(f"{contest.title}, round {number + 1} of {rounds}: {name} {shown}")
             found[name].append(result)
     return {system.name: found[system.name] for system in runner.systems(contest)}
 
@@ -134,10 +125,6 @@ def _report(about: dict[str, Any], played: list[Contest], results: Results, miss
         }
         parts += ["", f"**{contest.title}**:", "", *goals.measurements(contest, results[contest.title], left_out)]
     return "\n".join(parts)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

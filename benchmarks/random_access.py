@@ -24,6 +24,7 @@ from typing import Any, Final
 from pipelines_side import inputs
 from pipelines_side.inputs import Input
 from side_by_side import machine, page
+from side_by_side.command_line import note, parser_of
 from side_by_side.tables import row, short, spread
 from side_by_side.venvs import LANCE, TORCHRL, PeerMissingError, python_of
 
@@ -118,7 +119,7 @@ def main() -> None:
             for system in contest.systems[:: 1 if number % 2 == 0 else -1]:
                 found = _play(contest, system, folder, workdir)
                 rounds.setdefault(system.name, []).append(found)
-                _say(f"{contest.title}, round {number + 1}: {system.name}: {short(_speed(found))}/s")
+                note(f"{contest.title}, round {number + 1}: {system.name}: {short(_speed(found))}/s")
         results.append((contest, {system.name: rounds[system.name] for system in contest.systems}))
     report = _report(results, arguments.rounds)
     if arguments.page is not None:
@@ -197,19 +198,11 @@ def _goals(contest: Contest, played: Rounds) -> Iterator[str]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
+    parser = parser_of(__doc__, "inputs, which are recorded once")
     parser.add_argument("--quick", action="store_true", help="small inputs")
     parser.add_argument("--only", default="", help="only what has this in its title, for instance 210 x 160")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
-    parser.add_argument("--page", type=Path, help="also put the report into this page")
-    parser.add_argument("--workdir", type=Path, default=cache, help=f"inputs, which are recorded once; {cache}")
     return parser.parse_args()
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ import argparse
 import json
 import os
 import platform
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, Final
 
 from side_by_side import machine, page, tables
+from side_by_side.command_line import note, parser_of
 from side_by_side.contest import Contest, Runner, contests
 from side_by_side.venvs import PeerMissingError, python_of
 from side_by_side.where_time_goes import profile
@@ -48,7 +48,7 @@ def main() -> None:
         for number in range(repeats):
             loads.append(os.getloadavg()[0])
             for name, result in runner.round(contest, number):
-                _say(f"{contest.title}, round {number + 1} of {repeats}: {name} {result['caller']:.0f} us/step")
+                note(f"{contest.title}, round {number + 1} of {repeats}: {name} {result['caller']:.0f} us/step")
                 ours[name].append(result)
         order = [system.name for system in contest.systems if system.name in ours]
         results[contest.title] = {name: ours[name] for name in order}
@@ -68,17 +68,11 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
+    parser = parser_of(__doc__, "virtual environments and traces")
     parser.add_argument("--quick", action="store_true", help="fewer inputs, short runs, two rounds")
     parser.add_argument("--repeats", type=int, default=0, help="rounds; 5, or 2 with --quick, if not given")
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance camera")
-    parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
-    parser.add_argument(
-        "--page", type=Path, help="also put the report into this page, for instance docs/performance.md"
-    )
     parser.add_argument("--profile", action="store_true", help="print where the recorder spends its time, and stop")
-    parser.add_argument("--workdir", type=Path, default=cache, help=f"virtual environments and traces; {cache}")
     return parser.parse_args()
 
 
@@ -86,12 +80,12 @@ def _peers(chosen: list[Contest], folder: Path) -> tuple[dict[str, Path], dict[s
     """The interpreters of the peers that can run, and why the others cannot."""
     pythons, missing = {}, {}
     for peer in {system.peer for contest in chosen for system in contest.systems if system.peer is not None}:
-        _say(f"virtual environment of {peer.name} in {folder / peer.name}")
+        note(f"virtual environment of {peer.name} in {folder / peer.name}")
         try:
             pythons[peer.name] = python_of(peer, folder)
         except PeerMissingError as error:
             missing[peer.name] = str(error)
-            _say(f"{peer.name} is left out: {error}")
+            note(f"{peer.name} is left out: {error}")
     return pythons, missing
 
 
@@ -119,10 +113,6 @@ def _report(about: dict[str, Any], results: tables.Results, left_out: dict[str, 
             *tables.measurements(systems, left_out.get(title, {})),
         ]
     return "\n".join(parts)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import json
 import os
 import platform
 import statistics
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from pipelines_side.arrays import Arrays
 from pipelines_side.inputs import FIELDS, Input
 from pipelines_side.player import digests
 from side_by_side import machine, page
+from side_by_side.command_line import note, parser_of
 from side_by_side.script import last_line
 from side_by_side.stopwatch import bytes_on_disk
 from side_by_side.tables import row, spread
@@ -76,13 +76,13 @@ def main() -> None:
     for given, encodings in _inputs(quick=arguments.quick):
         if arguments.only not in given.title:
             continue
-        _say(f"{given.title}: preparing")
+        note(f"{given.title}: preparing")
         folder = prepare(given, encodings, arguments.workdir.expanduser() / "pipelines")
         for number in range(arguments.rounds):
             chosen = list(ways(encodings))
             for way in chosen if number % 2 == 0 else reversed(chosen):
                 result = play(way, folder, arguments.seconds, check=number == 0)
-                _say(f"{given.title}, round {number + 1}: {way.work}, {way.name}: {result['per_second']:,.0f} steps/s")
+                note(f"{given.title}, round {number + 1}: {way.work}, {way.name}: {result['per_second']:,.0f} steps/s")
                 results.setdefault(f"{way.work}, {given.title}", {}).setdefault(way.name, []).append(result)
     report = _report(results, arguments.rounds)
     if arguments.page is not None:
@@ -181,20 +181,12 @@ def _goal(title: str, name: str) -> tuple[int, int | None]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
+    parser = parser_of(__doc__, "inputs, which are recorded once")
     parser.add_argument("--quick", action="store_true", help="small inputs")
     parser.add_argument("--only", default="", help="only inputs whose title has this in it, for instance floats")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3, help="of each timing")
-    parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
-    parser.add_argument("--page", type=Path, help="also put the report into this page")
-    parser.add_argument("--workdir", type=Path, default=cache, help=f"inputs, which are recorded once; {cache}")
     return parser.parse_args()
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import statistics
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 from arrays_side.play import EPISODE
 from side_by_side import machine, page
+from side_by_side.command_line import note, parser_of
 from side_by_side.script import last_line
 from side_by_side.tables import row, spread
 
@@ -71,7 +71,7 @@ def main() -> None:
     for number in range(arguments.rounds):
         for name in list(SYSTEMS)[:: 1 if number % 2 == 0 else -1]:
             result = json.loads(last_line(HERE / "arrays_side" / "play.py", name, folder))
-            print(f"round {number + 1}: {name}: {result['seconds']:.2f} s", file=sys.stderr, flush=True)
+            note(f"round {number + 1}: {name}: {result['seconds']:.2f} s")
             rounds[name].append(result)
     report = "\n".join(_report(rounds, steps, arguments.rounds))
     if arguments.page is not None:
@@ -104,13 +104,9 @@ def _report(rounds: Rounds, steps: int, count: int) -> Iterator[str]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "rlds_kit-benchmarks"
+    parser = parser_of(__doc__, "inputs, which are made once")
     parser.add_argument("--quick", action="store_true", help="a tenth of the steps")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", action="store_true", help="print every number of every round as JSON")
-    parser.add_argument("--page", type=Path, help="also put the report into this page")
-    parser.add_argument("--workdir", type=Path, default=cache, help=f"inputs, which are made once; {cache}")
     return parser.parse_args()
 
 

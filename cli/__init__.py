@@ -1,4 +1,4 @@
-"""The program `rlds-kit`: its own commands, one in each module, and the commands that other rooms add.
+"""The program `rlds-kit`: its own commands, and the commands that other rooms add.
 
 Nothing of a command is imported before it is called, so that `rlds-kit --help` is quick.
 """

@@ -10,9 +10,9 @@ import rlds_kit
 from rlds_kit import layers
 from rlds_kit.base.executor import Run
 from rlds_kit.base.quantities import count_text
-from rlds_kit.cli.edit_output import usage_errors
 from rlds_kit.cli.executor_options import executor_of, executor_options
 from rlds_kit.cli.output import json_option, plain, print_json, show, table
+from rlds_kit.cli.trouble import usage_errors
 from rlds_kit.layers import Annotation, Draft
 
 COLLECTORS_LAYER: Final = "collectors"

@@ -30,12 +30,16 @@ class Source(NamedTuple):
     attribute: str
 
 
+_MODULES: Final = (
+    *("annotate", "convert", "diff", "download", "info", "lint", "list", "plot", "publish", "rechunk", "repair"),
+    *("replay", "stats", "verify", "video"),
+)
+"""Modules with the one command of their name."""
+_EDITING: Final = ("delete", "filter", "merge", "split", "trim")
+"""Commands of the module `edit`."""
 CORE: Final = {
-    name: Source(f"rlds_kit.cli.{name}", f"{name}_command")
-    for name in (
-        *("annotate", "convert", "delete", "diff", "download", "filter", "info", "lint", "list", "merge"),
-        *("plot", "publish", "rechunk", "repair", "replay", "split", "stats", "trim", "verify", "video"),
-    )
+    **{name: Source(f"rlds_kit.cli.{name}", f"{name}_command") for name in _MODULES},
+    **{name: Source("rlds_kit.cli.edit", f"{name}_command") for name in _EDITING},
 }
 
 

@@ -11,7 +11,7 @@ from rlds_kit.base.quantities import count_text
 from rlds_kit.cli.output import json_option, plain, print_json, show, table
 from rlds_kit.cli.trouble import reporting_errors
 from rlds_kit.lint import RULES, Finding, Report, Rule, chosen, lint
-from rlds_kit.lint.page import page
+from rlds_kit.lint.catalogue import page
 
 SHOWN: Final = 5
 """Places that are listed before dots."""

@@ -1,4 +1,4 @@
-"""Exit code 2 for commands whose exit code 1 is an answer: what was requested could not be checked."""
+"""How commands report errors; with exit code 2 where 1 is an answer: what was requested could not be checked."""
 
 import contextlib
 from collections.abc import Iterator
@@ -29,3 +29,14 @@ def reporting_errors() -> Iterator[None]:
         if isinstance(error, BrokenPipeError):
             raise
         raise Trouble(str(error)) from error
+
+
+@contextlib.contextmanager
+def usage_errors() -> Iterator[None]:
+    """Shows errors in what the user requested as one line; those of datasets are the program's own."""
+    try:
+        yield
+    except KeyError as error:
+        raise click.ClickException(str(error.args[0])) from error
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error

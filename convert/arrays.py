@@ -29,7 +29,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base.errors import FormatError
 from rlds_kit.convert import hdf5
 from rlds_kit.convert.decoded_size import require_plausible
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Format, Loss
 from rlds_kit.convert.rows import Rows
 from rlds_kit.episode.array_ends import NEXT, OBSERVATIONS, REWARDS, TERMINALS, TIMEOUTS, bytes_of_row, ends_of, mapped
 from rlds_kit.episode.flat_arrays import (
@@ -297,14 +297,4 @@ FORMAT: Final = Format(
     summary="an HDF5 or NPZ file as of D4RL or OGBench, with observations, actions and terminals",
     recognises=_recognises,
     open=ArraysReader,
-    capabilities=Capabilities(
-        missing_final_observation=True,
-        gaps=False,
-        other_fields=True,
-        changing_fields=False,
-        discount=False,
-        end=False,
-        episode_metadata=False,
-        seeds=False,
-    ),
 )

@@ -1,26 +1,87 @@
 """The formats that can be converted from and to."""
 
+import functools
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.base.errors import NotADatasetError
+from rlds_kit.base.errors import FormatError, NotADatasetError
 from rlds_kit.convert import arrays, rlds_kit_dataset
 from rlds_kit.convert.crowdplay import reader as crowdplay_reader
-from rlds_kit.convert.envlogger import format as envlogger_format
-from rlds_kit.convert.lerobot import format as lerobot
-from rlds_kit.convert.minari import formats as minari
+from rlds_kit.convert.envlogger import reader as envlogger_reader
+from rlds_kit.convert.envlogger.writer import EnvLoggerWriter
+from rlds_kit.convert.lerobot.info import INFO
+from rlds_kit.convert.lerobot.reader import LeRobotReader
+from rlds_kit.convert.lerobot.writer import LeRobotWriter
+from rlds_kit.convert.minari import storage as minari_storage
+from rlds_kit.convert.minari.arrow import ArrowWriter, ParquetWriter
+from rlds_kit.convert.minari.hdf5_storage import MAIN_FILE, Hdf5Writer
+from rlds_kit.convert.minari.reader import MinariReader
+from rlds_kit.convert.minari.writer import MinariWriter
 from rlds_kit.convert.protocol import ConversionError, Format
 from rlds_kit.convert.tfds import reader as tfds_reader
+
+_CHECKED: Final = 1 << 20
+"""Bytes of LeRobot's description that are searched for its version."""
+
+
+def _is_envlogger(path: Path) -> bool:
+    return (path / envlogger_reader.METADATA_FILE).is_file()
+
+
+def _is_lerobot(path: Path) -> bool:
+    """Whether there is a LeRobot dataset, of a version that can be read or not."""
+    info = path / INFO
+    if not info.is_file():
+        return False
+    with info.open("rb") as file:
+        return b'"codebase_version"' in file.read(_CHECKED)
+
+
+def _is_minari(data_format: str, path: Path) -> bool:
+    directory = minari_storage.data_directory(path)
+    metadata = directory / minari_storage.METADATA_FILE
+    if not metadata.is_file():
+        return False
+    has_file = (directory / MAIN_FILE).is_file()
+    try:
+        stored = minari_storage.read_json(metadata).get("data_format", "hdf5" if has_file else None)
+    except FormatError:
+        return has_file and data_format == "hdf5"  # whose reader reports what is wrong with it
+    return bool(stored == data_format)
+
+
+def _minari(name: str, data_format: str, summary: str, storage: type) -> Format:
+    """A format for one of the ways in which Minari stores datasets."""
+    return Format(
+        name=name,
+        summary=f"a dataset of Minari, stored as {summary}",
+        recognises=functools.partial(_is_minari, data_format),
+        open=MinariReader,
+        create=functools.partial(MinariWriter, storage),
+    )
+
 
 FORMATS: Final = {
     each.name: each
     for each in (
         rlds_kit_dataset.FORMAT,
-        envlogger_format.FORMAT,
-        minari.FORMAT,
-        minari.ARROW,
-        minari.PARQUET,
-        lerobot.FORMAT,
+        Format(
+            name="envlogger",
+            summary="a directory of EnvLogger's, with metadata.riegeli",
+            recognises=_is_envlogger,
+            open=envlogger_reader.EnvLoggerReader,
+            create=EnvLoggerWriter,
+        ),
+        _minari("minari", "hdf5", "HDF5", Hdf5Writer),
+        _minari("minari-arrow", "arrow", "Arrow", ArrowWriter),
+        _minari("minari-parquet", "parquet", "Parquet", ParquetWriter),
+        Format(
+            name="lerobot",
+            summary="a dataset of LeRobot, version 3",
+            recognises=_is_lerobot,
+            open=LeRobotReader,
+            create=LeRobotWriter,
+        ),
         arrays.FORMAT,
         tfds_reader.FORMAT,
         crowdplay_reader.FORMAT,

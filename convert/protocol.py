@@ -1,4 +1,4 @@
-"""The interface of foreign formats: readers and writers of episodes, and the capabilities of a format."""
+"""The interface of foreign formats: readers and writers of episodes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -60,31 +60,6 @@ class Loss:
     values: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """The values that a format can store besides observations, actions and rewards.
-
-    Attributes:
-      missing_final_observation: episodes without the observation after the last action.
-      gaps: steps that were left out in the middle.
-      other_fields: fields of steps of any name.
-      changing_fields: fields that come and go, or change in shape or type.
-      discount: other discounts than 0 on a terminal step and 1 elsewhere.
-      end: how an episode ended, where the environment did not end it.
-      episode_metadata: anything that can be recorded, rather than flat numbers and text.
-      seeds: of resets, and their options.
-    """
-
-    missing_final_observation: bool
-    gaps: bool
-    other_fields: bool
-    changing_fields: bool
-    discount: bool
-    end: bool
-    episode_metadata: bool
-    seeds: bool
-
-
 class Reader(Protocol):
     """A source. Iterating reads one episode at a time; every iteration is independent of the others.
 
@@ -128,6 +103,10 @@ class PartReader(Reader, Protocol):
 
     def read(self, begin: int, end: int) -> Iterator[ForeignEpisode]:
         """The episodes from one number up to and without another, in order; afterwards `losses` are theirs."""
+
+    def __iter__(self) -> Iterator[ForeignEpisode]:
+        """The episodes, in order."""
+        return self.read(0, len(self))
 
 
 @runtime_checkable
@@ -205,7 +184,6 @@ class Format:
       summary: what it is.
       recognises: whether a path has this format.
       open: reads what is at a path.
-      capabilities: the values that it can store.
       create: makes a writer for a source; None if the format is only read.
       join: moves what several writers made, each of them of episodes in their order, into a directory that is there;
         None where one writer has to make the whole.
@@ -215,6 +193,5 @@ class Format:
     summary: str
     recognises: Callable[[Path], bool]
     open: Callable[[Path], Reader]
-    capabilities: Capabilities
     create: Callable[[Target, Reader], Writer] | None = None
     join: Callable[[Sequence[Path], Path], None] | None = None

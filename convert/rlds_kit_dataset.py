@@ -10,7 +10,7 @@ import numpy as np
 from rlds_kit.base.origin import SOURCE, lossy_of
 from rlds_kit.base.step import ACTED_FIELDS, DECLARED_FIELDS, INFO, OBSERVATION, EpisodeEnd
 from rlds_kit.convert.episode_content import same
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss, Reader, Row, Target
+from rlds_kit.convert.protocol import ForeignEpisode, Format, Loss, PartReader, Reader, Row, Target
 from rlds_kit.convert.rows import Rows, RowSequence
 from rlds_kit.dataset.dataset import open_dataset
 from rlds_kit.episode.episode import Episode
@@ -35,8 +35,8 @@ class _Run:
     environment: dict[str, Any]
 
 
-class DatasetReader:
-    """Reads a dataset of ours. A `Reader`.
+class DatasetReader(PartReader):
+    """Reads a dataset of ours.
 
     Which fields belong to the action is seen from where they are: on the steps that have an action, and no other.
     """
@@ -55,10 +55,6 @@ class DatasetReader:
 
     def __len__(self) -> int:
         return len(self._dataset.episodes)
-
-    def __iter__(self) -> Iterator[ForeignEpisode]:
-        """Reads the episodes in order."""
-        return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """Estimates the bytes of each episode from its number of steps."""
@@ -214,16 +210,6 @@ FORMAT: Final = Format(
     summary="a dataset of rlds_kit",
     recognises=directories.is_dataset,
     open=DatasetReader,
-    capabilities=Capabilities(
-        missing_final_observation=True,
-        gaps=True,
-        other_fields=True,
-        changing_fields=True,
-        discount=True,
-        end=True,
-        episode_metadata=True,
-        seeds=True,
-    ),
     create=DatasetWriter,
     join=join,
 )

@@ -17,7 +17,7 @@ from typing import Final
 
 from rlds_kit.install import REPOSITORY
 from rlds_kit.lint import RULES
-from rlds_kit.lint.page import page
+from rlds_kit.lint.catalogue import page
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
@@ -72,6 +72,8 @@ def public_names(module: str) -> list[str]:
                 names += [ast.literal_eval(each) for each in items]
             case ast.AugAssign(target=ast.Name(id="__all__"), value=ast.List(elts=items)):
                 names += [ast.literal_eval(each) for each in items]
+            case ast.AugAssign(target=ast.Name(id="__all__"), value=ast.Attribute(ast.Name(below), "__all__")):
+                names += public_names(f"{module}.{below}")
     return sorted(set(names), key=lambda name: (name.casefold(), name))
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from rlds_kit.convert.protocol import ForeignEpisode, Reader, Row
 from rlds_kit.convert.rows import Rows
-from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.nests import columns_between, leaves_of
-from rlds_kit.lint.subject import SubjectEpisode, Wanted
+from rlds_kit.lint.subject import Leaf, SubjectEpisode, Wanted
 from rlds_kit.storage.leaf import escape
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rlds_kit.lint.leaf import Leaf
+from rlds_kit.lint.subject import Leaf
 from rlds_kit.storage.array_rows import length_of
 from rlds_kit.storage.leaf import escape
 

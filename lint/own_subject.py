@@ -9,8 +9,7 @@ from rlds_kit.base.origin import lossy_of
 from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
 from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.episode.episode import Episode
-from rlds_kit.lint.leaf import Leaf
-from rlds_kit.lint.subject import SubjectEpisode, Wanted
+from rlds_kit.lint.subject import Leaf, SubjectEpisode, Wanted
 from rlds_kit.spec.describe import describe_spec
 from rlds_kit.storage.episode_reader import EpisodeReader
 

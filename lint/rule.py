@@ -1,14 +1,14 @@
 """A rule: a permanent id, the severity of its findings, and a check that gets the episodes one by one."""
 
 import enum
-import sys
+import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from rlds_kit.base.step import ACTION, DISCOUNT, OBSERVATION, REWARD
-from rlds_kit.lint.leaf import Leaf
-from rlds_kit.lint.subject import Subject, SubjectEpisode
+from rlds_kit.lint.subject import Leaf, Subject, SubjectEpisode
 
 LEARNED_FROM = (OBSERVATION, ACTION, REWARD, DISCOUNT)
 """Fields that training code reads."""
@@ -124,7 +124,7 @@ DECLARED: Final[dict[str, Rule]] = {}
 
 
 def rule(identifier: str, severity: Severity, *, across: bool = False) -> Callable[[type[Check]], type[Check]]:
-    """Declares a class as the check of a rule. The docstring of its module describes it: a title and three paragraphs.
+    """Declares a class as the check of a rule, with its name. Its docstring describes it: a title and three paragraphs.
 
     Args:
       identifier: "RK" and three digits.
@@ -133,8 +133,8 @@ def rule(identifier: str, severity: Severity, *, across: bool = False) -> Callab
     """
 
     def declare(check: type[Check]) -> type[Check]:
-        title, _, text = (sys.modules[check.__module__].__doc__ or "").strip().partition("\n\n")
-        name = check.__module__.rpartition(".")[2].replace("_", "-")
+        title, _, text = inspect.cleandoc(check.__doc__ or "").partition("\n\n")
+        name = re.sub("(?<!^)(?=[A-Z])", "-", check.__name__).lower()
         DECLARED[identifier] = Rule(identifier, name, title.removesuffix("."), severity, text, check, across)
         return check
 

@@ -3,19 +3,23 @@
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from rlds_kit import spec as specs
 from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.base.progress import Meter, Progress
-from rlds_kit.dataset.dataset import Dataset
+from rlds_kit.convert import formats
+from rlds_kit.dataset.dataset import Dataset, open_dataset
+from rlds_kit.dataset.location import open_location
 from rlds_kit.lint.catalogue import UNREADABLE, chosen
-from rlds_kit.lint.leaf import Leaf
-from rlds_kit.lint.opened import opened
+from rlds_kit.lint.foreign_subject import ForeignSubject
+from rlds_kit.lint.own_subject import OwnSubject
 from rlds_kit.lint.report import Findings, Report
 from rlds_kit.lint.rule import Check, Hit, Rule, Stretch
-from rlds_kit.lint.subject import Subject, SubjectEpisode
+from rlds_kit.lint.subject import Leaf, Subject, SubjectEpisode
 from rlds_kit.riegeli import RiegeliError
+from rlds_kit.storage.directory import is_dataset
 
 STRETCH_BYTES: Final = 16 << 20
 """Decoded bytes of the rows that are shown at once, all fields counted."""
@@ -161,3 +165,31 @@ def _bytes(spec: specs.Spec | None) -> int:
         case specs.Optional():
             return _bytes(spec.spec)
     return 8
+
+
+def opened(dataset: str | os.PathLike[str] | Dataset) -> Subject:
+    """Opens a dataset.
+
+    Args:
+      dataset: an open one, a path, or a location as `rlds_kit.open` takes it.
+
+    Raises:
+      NotADatasetError: there is none, or none of a known format.
+      FormatError: it is broken.
+    """
+    if isinstance(dataset, Dataset):
+        return OwnSubject(dataset)
+    path = Path(dataset)
+    if is_dataset(path):
+        return OwnSubject(open_dataset(path))
+    if path.exists():
+        for each in formats.FORMATS.values():
+            if each.recognises(path):
+                return ForeignSubject(path, each.open(path))
+    elif not _is_location(dataset):
+        formats.recognised(path)  # the error names what was expected
+    return OwnSubject(open_location(dataset))
+
+
+def _is_location(text: str | os.PathLike[str]) -> bool:
+    return ":" in os.fspath(text)

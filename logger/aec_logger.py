@@ -1,16 +1,16 @@
 """Records a PettingZoo environment in which agents act in turn."""
 
 import os
-from typing import Any, Final, Self, Unpack
+from typing import Any, Final, Unpack
 
 from rlds_kit.base.extras import needs
 from rlds_kit.base.step import ACTION, AGENT_SELECTION, CUMULATIVE_REWARD, TERMINATED, TRUNCATED, EpisodeEnd
+from rlds_kit.closing import Closing
 from rlds_kit.logger.agents_recording import AgentsRecording, PettingZooOptions, ending_of
 from rlds_kit.logger.episode_log import EpisodeLog
-from rlds_kit.logger.recording import close_both
+from rlds_kit.logger.recording import Recorded, close_both
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
-from rlds_kit.storage.recorder import Recorder
 
 with needs("pettingzoo"):
     from pettingzoo.utils.env import AECIterable
@@ -19,7 +19,7 @@ with needs("pettingzoo"):
 _NO_FLAGS: Final = (False, False)
 
 
-class AECLogger(BaseWrapper[Any, Any, Any]):
+class AECLogger(Recorded, Closing, BaseWrapper[Any, Any, Any]):
     """Wraps a `pettingzoo.AECEnv` and records every turn. The wrapper is transparent to the caller.
 
     There is one row for each turn, including the turns in which ended agents leave. `agent_selection` is the agent
@@ -57,14 +57,9 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
     ) -> None:  # agents, observations and actions have any type
         super().__init__(env)
         self._agents = AgentsRecording(self, env, directory, "pettingzoo.aec", **options)
-        self._log = self._agents.log
+        self._recording, self._log = self._agents.recording, self._agents.log
         self._end = _KnownEnd(self._log)
-        self._agents.recording.before_close(self._end.finish)
-
-    @property
-    def recorder(self) -> Recorder:
-        """The recorder, with `flush()` and `durable`."""
-        return self._agents.recording.recorder
+        self._recording.before_close(self._end.finish)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Resets the environment; an episode that is open, with agents that have not ended, ends as INTERRUPTED.
@@ -78,7 +73,7 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
           SpecError: an observation does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
-        self._agents.recording.check()
+        self._recording.check()
         self._end.finish()
         passed, given = self._agents.seed(seed), copy_value(options)
         self._log.expect()
@@ -96,7 +91,7 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
           SpecError: an observation or reward does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
-        self._agents.recording.check()
+        self._recording.check()
         self._agents.resets.step()
         if not self._log.is_running:
             self.env.step(action)
@@ -152,13 +147,7 @@ class AECLogger(BaseWrapper[Any, Any, Any]):
         Raises:
           RecordingError: steps were lost; the environment is closed nevertheless.
         """
-        close_both(self._agents.recording.close, self.env.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        close_both(self._recording.close, self.env.close)
 
 
 class _KnownEnd:

@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Final, Self, Unpack
+from typing import Any, Final, Unpack
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -14,16 +13,15 @@ from rlds_kit.base.step import ACTION, OBSERVATION, REWARD
 from rlds_kit.logger.autoreset import Autoresets, flags_of, mode_named
 from rlds_kit.logger.batch_fields import as_array
 from rlds_kit.logger.recorder_options import RecorderOptions
-from rlds_kit.logger.recording import Recording
+from rlds_kit.logger.recording import Recording, RecordingWriter
 from rlds_kit.logger.vector_columns import VectorColumns
-from rlds_kit.storage.recorder import Recorder
 
 FINAL_OBSERVATION: Final = "final_obs"
 """The key of Gymnasium's infos for the last observations of episodes, with autoreset SAME_STEP."""
 _NOTHING: Final = specs.Dict({})
 
 
-class BatchWriter:
+class BatchWriter(RecordingWriter):
     """Records the steps of environments that step together, from batches that the caller passes.
 
     A batch is an array `[num_envs, ...]` of NumPy, JAX or Torch, or a dict or tuple of them. A step of all
@@ -89,11 +87,6 @@ class BatchWriter:
             record_time=record_time,
         )
         self._recording.before_close(self._log.interrupt)
-
-    @property
-    def recorder(self) -> Recorder:
-        """The recorder, with `flush()` and `durable`."""
-        return self._recording.recorder
 
     @property
     def running(self) -> np.ndarray:
@@ -177,30 +170,6 @@ class BatchWriter:
         errors = self._log.step(action, (observation, reward, *ended, infos), self._autoresets.due)
         self._autoresets.ended(*ended)
         errors.raise_it()
-
-    def flush(self) -> None:
-        """Returns when all recorded rows are durable.
-
-        Raises:
-          RecordingError: it could not be written.
-        """
-        self._recording.flush()
-
-    def close(self) -> None:
-        """Ends open episodes as INTERRUPTED and writes everything. Further calls do nothing.
-
-        Raises:
-          RecordingError: steps were lost.
-        """
-        self._recording.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _check(self, batch: Any, place: str) -> None:
         """Raises SpecError if a batch has not one value for each environment: others would be recorded wrongly."""

@@ -13,14 +13,13 @@ from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog
 from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
-from rlds_kit.logger.recording import Recording, close_both
+from rlds_kit.logger.recording import Recorded, Recording, close_both
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.spec.from_dm_env import from_dm_env
-from rlds_kit.storage.recorder import Recorder
 
 
-class EnvLogger(dm_env.Environment):
+class EnvLogger(Recorded, dm_env.Environment):
     """Wraps a dm_env environment and records every step. The wrapper is transparent to the caller.
 
     An episode whose last discount is zero ends as TERMINATED, another one as TRUNCATED; one that is reset or closed in
@@ -82,11 +81,6 @@ class EnvLogger(dm_env.Environment):
         self._log = EpisodeLog(self._recording.recorder, callbacks, env, record_time=record_time)
         self._recording.before_close(self._log.interrupt)
         self._reset_next = True
-
-    @property
-    def recorder(self) -> Recorder:
-        """The recorder, with `flush()` and `durable`."""
-        return self._recording.recorder
 
     def reset(self) -> dm_env.TimeStep:
         """Resets the environment; an episode that is open ends as INTERRUPTED.

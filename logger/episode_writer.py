@@ -23,16 +23,15 @@ from rlds_kit.base.step import (
     EpisodeEnd,
 )
 from rlds_kit.logger.recorder_options import RecorderOptions
-from rlds_kit.logger.recording import Recording
+from rlds_kit.logger.recording import Recording, RecordingWriter
 from rlds_kit.logger.whole_episode import MISSING, all_observations, last_flag, sides
 from rlds_kit.storage.array_rows import ArrayRows
-from rlds_kit.storage.recorder import Recorder
 
 _NOT_OBSERVED: Final = frozenset((ACTION, REWARD, DISCOUNT, OBSERVATION, *FLAGS, TIME_NS))
 _NOT_ACTED: Final = frozenset((OBSERVATION, *FLAGS, TIME_NS, STEP_INDEX))
 
 
-class EpisodeWriter:
+class EpisodeWriter(RecordingWriter):
     """Records episodes from values that the caller passes. Any number of episodes may be open at once.
 
     Args:
@@ -71,11 +70,6 @@ class EpisodeWriter:
     ) -> None:
         self.records_time = record_time
         self._recording = Recording(self, directory, spec, metadata=metadata, environment=environment, **options)
-
-    @property
-    def recorder(self) -> Recorder:
-        """The recorder, with `flush()` and `durable`."""
-        return self._recording.recorder
 
     @property
     def durable(self) -> dict[uuid.UUID, int]:
@@ -204,30 +198,6 @@ class EpisodeWriter:
                 episode.discard()
             raise
         return episode.id
-
-    def flush(self) -> None:
-        """Returns when all recorded rows are durable.
-
-        Raises:
-          RecordingError: it could not be written.
-        """
-        self._recording.flush()
-
-    def close(self) -> None:
-        """Ends open episodes as INTERRUPTED and writes everything. Further calls do nothing.
-
-        Raises:
-          RecordingError: steps were lost.
-        """
-        self._recording.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class OpenEpisode:

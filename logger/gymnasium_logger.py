@@ -14,17 +14,16 @@ from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.episode_log import Callback, Callbacks, EpisodeLog, InfoFunction
 from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
-from rlds_kit.logger.recording import Recording, close_both
+from rlds_kit.logger.recording import Recorded, Recording, close_both
 from rlds_kit.logger.reset_counter import ResetCounter
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.spec.from_gymnasium import from_gymnasium
-from rlds_kit.storage.recorder import Recorder
 
 
-class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
+class GymnasiumLogger(Recorded, gymnasium.Wrapper[Any, Any, Any, Any]):
     """Wraps a Gymnasium environment and records every step. The wrapper is transparent to the caller.
 
     Observations, rewards, flags and infos are passed through as the same objects. The recorded discount is 0 where the
@@ -95,11 +94,6 @@ class GymnasiumLogger(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._record_info = record_info
         self._seeds = SeedSource() if draw_seeds else None
         self._resets = ResetCounter()
-
-    @property
-    def recorder(self) -> Recorder:
-        """The recorder, with `flush()` and `durable`."""
-        return self._recording.recorder
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]  # read-only as gymnasium.Wrapper's

@@ -1,21 +1,21 @@
 """Records a PettingZoo environment in which all agents act at once."""
 
 import os
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
 from rlds_kit.base.extras import needs
 from rlds_kit.base.step import ACTION
+from rlds_kit.closing import Closing
 from rlds_kit.logger.agents_recording import AgentsRecording, PettingZooOptions, ending_of
-from rlds_kit.logger.recording import close_both
+from rlds_kit.logger.recording import Recorded, close_both
 from rlds_kit.logger.time_step import GymnasiumTimeStep
 from rlds_kit.logger.value_copy import copy_value
-from rlds_kit.storage.recorder import Recorder
 
 with needs("pettingzoo"):
     from pettingzoo.utils.wrappers import BaseParallelWrapper
 
 
-class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
+class ParallelLogger(Recorded, Closing, BaseParallelWrapper[Any, Any, Any]):
     """Wraps a `pettingzoo.ParallelEnv` and records every step. The wrapper is transparent to the caller.
 
     There is one row for each step. Observation, action, reward, `terminated` and `truncated` are the dicts by agent
@@ -46,13 +46,8 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
     ) -> None:  # agents, observations and actions have any type
         super().__init__(env)
         self._agents = AgentsRecording(self, env, directory, "pettingzoo.parallel", **options)
-        self._log = self._agents.log
-        self._agents.recording.before_close(self._log.interrupt)
-
-    @property
-    def recorder(self) -> Recorder:
-        """The recorder, with `flush()` and `durable`."""
-        return self._agents.recording.recorder
+        self._recording, self._log = self._agents.recording, self._agents.log
+        self._recording.before_close(self._log.interrupt)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -68,7 +63,7 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
           SpecError: an observation does not match its space, and the logger is strict.
           UnsupportedTypeError: a value cannot be recorded.
         """
-        self._agents.recording.check()
+        self._recording.check()
         passed, given = self._agents.seed(seed), copy_value(options)
         self._log.expect()
         observations, infos = self.env.reset(seed=passed, options=options)
@@ -89,7 +84,7 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
           UnsupportedTypeError: a value cannot be recorded.
         """
         agents = self._agents
-        agents.recording.check()
+        self._recording.check()
         taken = agents.names.keyed(copy_value(actions))  # a copy: the environment may change them
         if agents.check_action is not None and self._log.is_running:
             agents.check_action(taken)
@@ -115,10 +110,4 @@ class ParallelLogger(BaseParallelWrapper[Any, Any, Any]):
         Raises:
           RecordingError: steps were lost; the environment is closed nevertheless.
         """
-        close_both(self._agents.recording.close, self.env.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        close_both(self._recording.close, self.env.close)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 from rlds_kit import spec as specs
+from rlds_kit.closing import Closing
 from rlds_kit.logger.lifetime import Lifetime
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.storage.recorder import Recorder
@@ -67,6 +68,37 @@ class Recording:
                 finish()
         finally:
             self.recorder.close()
+
+
+class Recorded:
+    """The base class of all loggers and writers. They set `_recording`."""
+
+    _recording: Recording
+
+    @property
+    def recorder(self) -> Recorder:
+        """The recorder, with `flush()` and `durable`."""
+        return self._recording.recorder
+
+
+class RecordingWriter(Recorded, Closing):
+    """The base class of what records values that the caller passes, without an environment."""
+
+    def flush(self) -> None:
+        """Returns when all recorded rows are durable.
+
+        Raises:
+          RecordingError: it could not be written.
+        """
+        self._recording.flush()
+
+    def close(self) -> None:
+        """Ends open episodes as INTERRUPTED and writes everything. Further calls do nothing.
+
+        Raises:
+          RecordingError: steps were lost.
+        """
+        self._recording.close()
 
 
 def close_both(close_recording: Callable[[], None], close_environment: Callable[[], object]) -> None:

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
 
 from rlds_kit.base.step import ACTION
+from rlds_kit.closing import Closing
 from rlds_kit.logger import provenance
 from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.autoreset import Autoresets, flags_of, mode_of
@@ -16,13 +16,12 @@ from rlds_kit.logger.batch_fields import as_array, value_of
 from rlds_kit.logger.episode_log import Callback, Callbacks, InfoFunction
 from rlds_kit.logger.gymnasium_logger import declare
 from rlds_kit.logger.recorder_options import RecorderOptions, tolerant
-from rlds_kit.logger.recording import Recording, close_both
+from rlds_kit.logger.recording import Recorded, Recording, close_both
 from rlds_kit.logger.schedulers import Scheduler
 from rlds_kit.logger.seeds import SeedSource
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.logger.vector_columns import VectorColumns
 from rlds_kit.logger.vector_rows import VectorRows
-from rlds_kit.storage.recorder import Recorder
 
 RESET_MASK: Final = "reset_mask"
 """The reset option that selects the sub-environments to reset."""
@@ -35,7 +34,7 @@ else:
     _Wrapper = VectorWrapper  # generic only in the newest versions of Gymnasium
 
 
-class VectorLogger(_Wrapper):
+class VectorLogger(Recorded, Closing, _Wrapper):
     """Wraps a Gymnasium vector environment and records every step of every sub-environment.
 
     The wrapper is transparent to the caller. The recorded episodes are the same as from separate environments: with
@@ -122,11 +121,6 @@ class VectorLogger(_Wrapper):
         self._is_expecting = False
         self._counts_seeds_by_rank = type(envs.unwrapped).__module__.startswith("ale_py")
         super().__init__(envs)  # last: after this, some versions of Gymnasium close a collected wrapper
-
-    @property
-    def recorder(self) -> Recorder:
-        """The recorder, with `flush()` and `durable`."""
-        return self._recording.recorder
 
     def reset(
         self,
@@ -238,14 +232,6 @@ class VectorLogger(_Wrapper):
             return given
         by_index = dict(zip(chosen, given, strict=False))
         return [by_index.get(index) for index in range(self.num_envs)]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __getattr__(self, name: str) -> Any:  # additional attributes of the wrapped environment
         if name in BYPASSES:

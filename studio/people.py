@@ -9,9 +9,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts import login
-from rlds_kit.studio.accounts.links import link_of
 from rlds_kit.studio.accounts.secret import secret_of
-from rlds_kit.studio.accounts.signing import Signer
+from rlds_kit.studio.accounts.signing import Signer, link_of
 from rlds_kit.studio.database import tokens, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.engine import FILE, sqlite_url

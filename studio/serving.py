@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts import login
-from rlds_kit.studio.accounts.links import link_of
+from rlds_kit.studio.accounts.signing import link_of
 from rlds_kit.studio.application import create_application
 from rlds_kit.studio.database.tokens import Kind
 from rlds_kit.studio.settings import Settings

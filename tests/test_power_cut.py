@@ -25,7 +25,7 @@ from rlds_kit.storage.directory import _describe
 from rlds_kit.storage.whole_directory import new_directory
 from rlds_kit.tools import edit
 from rlds_kit.tools.publish import publish
-from rlds_kit.tools.publish.folder import Folder
+from rlds_kit.tools.publish.destination_of import Folder
 from rlds_kit.tools.upkeep.lineage import note
 from rlds_kit.tools.upkeep.rechunk import rechunk
 from rlds_kit.tools.upkeep.repair import repair

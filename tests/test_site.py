@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rlds_kit.lint import RULES
-from rlds_kit.lint.page import page
+from rlds_kit.lint.catalogue import page
 
 CHECKOUT = Path(__file__).parent.parent
 DOCS = CHECKOUT / "docs"

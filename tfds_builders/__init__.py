@@ -8,10 +8,10 @@ from rlds_kit.tfds_builders.directory import DirectoryBuilder, DirectoryConfig, 
 from rlds_kit.tfds_builders.envlogger_source import EnvLoggerSource
 from rlds_kit.tfds_builders.episode_source import DatasetSource, EpisodeSource, SourceEpisode
 from rlds_kit.tfds_builders.episode_writer import EpisodeWriter
+from rlds_kit.tfds_builders.example import spec_of
 from rlds_kit.tfds_builders.features import episode_features
 from rlds_kit.tfds_builders.proof import ProofError
 from rlds_kit.tfds_builders.publish_builder import EpisodesBuilder, EpisodesConfig
-from rlds_kit.tfds_builders.spec_from_features import spec_of
 
 __all__ = [
     "DatasetSource",

@@ -1,9 +1,12 @@
 """The commands `rlds-kit build` and `rlds-kit new-builder`."""
 
+import contextlib
 import dataclasses
 import importlib.util
 import shlex
+import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,8 +21,8 @@ from rlds_kit.tfds_builders import shards as building
 from rlds_kit.tfds_builders.encodings import SkippedDecodingWarning, strings_notice
 from rlds_kit.tfds_builders.features import episode_features
 from rlds_kit.tfds_builders.new_builder import write_builder
+from rlds_kit.tfds_builders.shards.convert import Progress
 from rlds_kit.tfds_builders.shards.plan import TARGET_BYTES
-from rlds_kit.tfds_builders.shards.progress_bar import shard_bar
 from rlds_kit.tfds_builders.shards.spec import FORMATS, Format
 
 _TFDS_NEEDS: Final = {"apache_beam": "apache-beam", "mlcroissant": "mlcroissant", "pytest": "pytest", "dill": "dill"}
@@ -174,3 +177,18 @@ def new_builder(directory: Path, to: Path, name: str | None, *, metadata: tuple[
 def _undeclared(dataset: Dataset) -> list[str]:
     """Fields of steps without a declared shape, which TFDS does not get."""
     return sorted(dataset.spec.fields.keys() - {*dataset.source().fields})
+
+
+@contextlib.contextmanager
+def shard_bar(*, hidden: bool) -> Iterator[Progress | None]:
+    """Shows a bar of shards on standard error, if that is a terminal."""
+    if hidden or not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
+    with progress.Progress(*columns, progress.TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("planning", total=None)
+        yield lambda doing, done, total: bar.update(task, description=doing, completed=done, total=total)

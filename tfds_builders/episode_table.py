@@ -2,13 +2,16 @@
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
 
 from rlds_kit import Dataset, Episode
 from rlds_kit import spec as specs
+from rlds_kit.base.errors import SpecError
 from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.base.step import FLAGS, OBSERVATION
 from rlds_kit.loader.episodes import WholeEpisodes, with_step_index
@@ -16,8 +19,11 @@ from rlds_kit.loader.last_step import LastStep, with_last_step
 from rlds_kit.loader.metadata import Metadata, metadata_keys
 from rlds_kit.loader.source import Source
 from rlds_kit.loader.step_arrays import OBSERVATION_VALID, StepArrays
+from rlds_kit.storage.amendment import union
+from rlds_kit.storage.entries import Entries
+from rlds_kit.storage.episode_reader import EpisodeReader
+from rlds_kit.storage.metadata_spec import union_of_all
 from rlds_kit.tfds_builders.features import features_of, without_tuples
-from rlds_kit.tfds_builders.joined import JoinedEpisodes, joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,3 +131,67 @@ def _narrowed(spec: specs.Spec, feature: Any) -> specs.Spec:
 
 def _kept(nest: Any, feature: Any) -> Any:
     return {key: _kept(nest[key], feature[key]) for key in feature} if isinstance(nest, dict) else nest
+
+
+def joined(sources: Sequence[Source]) -> Source:
+    """The episodes of several sources, one source after the other.
+
+    Raises:
+      SpecError: they have different fields.
+    """
+    first, *others = sources
+    for other in others:
+        if different := sorted({*first.fields} ^ {*other.fields}):
+            raise SpecError(
+                f"expected splits with the same fields, but only one of {first.name} and {other.name} has {different}; "
+                "`select` those that all have"
+            )
+    if not others:
+        return first
+    ends = tuple(itertools.accumulate(len(source.entries) for source in sources))
+    return Source(
+        name=", ".join(dict.fromkeys(source.name for source in sources)),
+        entries=Entries.joined([source.entries for source in sources]),
+        numbers=np.arange(ends[-1]),
+        ended=np.concatenate([source.ended for source in sources]),
+        reader=_Readers(tuple(source.reader for source in sources), ends),
+        spec=union(source.spec for source in sources),
+        fields=first.fields,
+        metadata=union_of_all(source.metadata for source in sources),
+    )
+
+
+@dataclass(frozen=True)
+class _Readers:
+    """Opens episodes of one source after the other."""
+
+    readers: tuple[Callable[[int], EpisodeReader], ...]
+    ends: tuple[int, ...]
+
+    def __call__(self, index: int) -> EpisodeReader:
+        at = int(np.searchsorted(self.ends, index, "right"))
+        return self.readers[at](index - (self.ends[at - 1] if at else 0))
+
+
+class JoinedEpisodes(Sequence[Episode]):
+    """The episodes of several sequences, one sequence after the other."""
+
+    def __init__(self, parts: Sequence[Sequence[Episode]]) -> None:
+        self._parts, self._ends = parts, list(itertools.accumulate(map(len, parts)))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    @overload
+    def __getitem__(self, index: int) -> Episode: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Episode]: ...
+
+    def __getitem__(self, index: int | slice) -> Episode | list[Episode]:
+        """An episode, or a list of them."""
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
+        number = range(len(self))[index]
+        at = int(np.searchsorted(self._ends, number, "right"))
+        return self._parts[at][number - (self._ends[at - 1] if at else 0)]

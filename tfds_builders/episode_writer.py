@@ -16,11 +16,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from rlds_kit.base.errors import DatasetExistsError
 from rlds_kit.base.whole_file import give_name, make_directory, whole_file
+from rlds_kit.closing import Closing
 from rlds_kit.convert.tfds import tf_record
 from rlds_kit.tfds_builders.fitting import fitted
 from rlds_kit.tfds_builders.tfds_extra import tfds
@@ -34,7 +34,7 @@ PARTIAL: Final = ".partial"
 """The suffix of a file of a dead writer whose episodes another file has, too."""
 
 
-class EpisodeWriter:
+class EpisodeWriter(Closing):
     """Appends episodes to a dataset that `tfds.builder_from_directory` reads. Use it as a context manager, or close it.
 
     Args:
@@ -121,14 +121,6 @@ class EpisodeWriter:
         for split in self._splits.values():
             split.close()
         self._describe()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _template(self, split: str, file_format: str) -> Any:  # a ShardedFileTemplate
         return tfds.core.ShardedFileTemplate(

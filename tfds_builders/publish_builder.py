@@ -1,12 +1,16 @@
 """The base of builders that publish recorded episodes in TFDS's own formats: tfrecord and array_record."""
 
+import contextlib
 import dataclasses
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from rlds_kit.base.errors import SpecError
 from rlds_kit.base.rlds_types import IS_FIRST, STEPS
 from rlds_kit.loader.last_step import TEXTS, LastStep
+from rlds_kit.storage import whole_directory
 from rlds_kit.tfds_builders.beam_examples import examples_of, examples_on_beam, with_local_runner
 from rlds_kit.tfds_builders.encodings import warn_of_strings
 from rlds_kit.tfds_builders.episode_source import EpisodeSource
@@ -14,7 +18,6 @@ from rlds_kit.tfds_builders.example_digest import leaf_keys, value_at
 from rlds_kit.tfds_builders.folders import Folders, common_features, sources_of
 from rlds_kit.tfds_builders.proof import prove, source_digests, written_digests
 from rlds_kit.tfds_builders.tfds_extra import tfds
-from rlds_kit.tfds_builders.unfinished import under_way
 
 MODULE_ENDING = "_dataset_builder"
 """The suffix of modules beside which TFDS searches README.md, CITATIONS.bib and TAGS.txt."""
@@ -176,3 +179,24 @@ def _examples(sources: Sequence[EpisodeSource]) -> Iterator[tuple[str, dict[str,
     for source in sources:
         for part in source.parts:
             yield from examples_of(source, part)
+
+
+@contextlib.contextmanager
+def under_way(directory: str | os.PathLike[str]) -> Iterator[None]:
+    """While it lasts, `directory` is that of a build; what killed builds left beside it is gone.
+
+    TFDS writes into `incomplete.<random>_<version>` and renames it. What an exception stops it removes; what `kill -9`
+    stops would remain for ever.
+
+    Args:
+      directory: TFDS's temporary one. Of a cloud's nothing is known, and nothing is done.
+    """
+    path = Path(directory)
+    if not path.is_dir():
+        yield
+        return
+    version = path.name.partition("_")[2]
+    whole_directory.remove_abandoned(path.parent.glob(f"incomplete.??????_{version}"))
+    with whole_directory.under_way(path):
+        yield
+    (path / whole_directory.LOCK).unlink(missing_ok=True)

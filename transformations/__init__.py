@@ -4,8 +4,7 @@ from rlds_kit.base.field_statistics import FieldStatistics
 from rlds_kit.base.running_statistics import EpisodeStatistics
 from rlds_kit.transformations import tensorflow_extra as _tensorflow_extra  # noqa: F401  raises where there is none
 from rlds_kit.transformations.absorbing import add_absorbing_states
-from rlds_kit.transformations.alignment import to_alignment
-from rlds_kit.transformations.alignment_type import AlignmentType, add_alignment_to_step
+from rlds_kit.transformations.alignment import AlignmentType, add_alignment_to_step, to_alignment
 from rlds_kit.transformations.atari import atari_preprocessing
 from rlds_kit.transformations.auto_batch import BATCH_AUTO_TUNE
 from rlds_kit.transformations.concatenation import concat_if_terminal, concatenate
@@ -15,8 +14,7 @@ from rlds_kit.transformations.episode_statistics import episode_statistics
 from rlds_kit.transformations.frame_stack import frame_stack
 from rlds_kit.transformations.from_spec import step_spec, uniform_from_spec, zero_dataset_like, zeros_from_spec
 from rlds_kit.transformations.interleave import interleave
-from rlds_kit.transformations.last_step import final_step
-from rlds_kit.transformations.length import episode_length
+from rlds_kit.transformations.last_step import episode_length, final_step
 from rlds_kit.transformations.moments import mean_and_std, sar_fields_mask
 from rlds_kit.transformations.normalize import denormalize, denormalize_from_bounds, normalize, normalize_to_bounds
 from rlds_kit.transformations.pad import pad_episodes
@@ -38,8 +36,7 @@ from rlds_kit.transformations.split import split
 from rlds_kit.transformations.step_map import apply_nested_steps, map_nested_steps, map_steps
 from rlds_kit.transformations.sums import sum_dataset, sum_nested_steps
 from rlds_kit.transformations.transitions import transitions
-from rlds_kit.transformations.truncate import truncate
-from rlds_kit.transformations.truncate_after import truncate_after_condition
+from rlds_kit.transformations.truncate import truncate, truncate_after_condition
 from rlds_kit.transformations.windows import chunks, windows
 
 __all__ = [

@@ -8,10 +8,8 @@ import tensorflow as tf
 from rlds_kit.base.rlds_types import ACTION, DISCOUNT, IS_FIRST, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
 from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
-from rlds_kit.transformations.field_paths import leaves
-from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
+from rlds_kit.transformations.fields import count_steps, leaves, refuse_fields, require_fields, spread
 from rlds_kit.transformations.from_spec import uniform_from_spec
-from rlds_kit.transformations.gather_rows import spread
 from rlds_kit.transformations.segments import OBSERVATION_VALID, is_acted
 
 IS_ABSORBING: Final = "is_absorbing"

@@ -9,9 +9,7 @@ from rlds_kit.base.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL, OBSERVATION
 from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
 from rlds_kit.transformations.downsample import ChooseAction, downsample, only_action
-from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
-from rlds_kit.transformations.fields import count_steps, require_fields
-from rlds_kit.transformations.gather_rows import zero_unless
+from rlds_kit.transformations.fields import count_steps, leaves, paths_of, require_fields, with_leaves, zero_unless
 from rlds_kit.transformations.resize_area import resize_area
 from rlds_kit.transformations.segments import segments
 

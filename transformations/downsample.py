@@ -9,8 +9,7 @@ from rlds_kit.base.arguments import positive
 from rlds_kit.base.rlds_types import ACTION, DISCOUNT, REWARD
 from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
-from rlds_kit.transformations.fields import count_steps
-from rlds_kit.transformations.gather_rows import gather_rows, spread, zero_unless
+from rlds_kit.transformations.fields import count_steps, gather_rows, spread, zero_unless
 from rlds_kit.transformations.segments import is_acted, segments
 
 ChooseAction: TypeAlias = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]

@@ -10,8 +10,7 @@ from rlds_kit.base.rlds_types import STEPS
 from rlds_kit.base.running_statistics import QUANTILE_ELEMENTS, EpisodeStatistics, Rows, gather_statistics
 from rlds_kit.base.step import FLAGS, REWARD, STEP_INDEX
 from rlds_kit.transformations.dense import as_one_episode
-from rlds_kit.transformations.field_paths import leaves, paths_of
-from rlds_kit.transformations.fields import count_steps
+from rlds_kit.transformations.fields import count_steps, leaves, paths_of
 from rlds_kit.transformations.segments import OBSERVATION_VALID
 
 _PART_BYTES: Final = 16 * 2**20

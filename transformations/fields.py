@@ -1,11 +1,9 @@
 """Which fields a function needs in the steps of an episode, which may not be there, and how many rows they have."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import tensorflow as tf
-
-from rlds_kit.transformations.field_paths import leaves
 
 SAME_ROWS: Final = (
     "expected as many rows in each field as there are steps. Data that hold one observation more than actions need a "
@@ -64,3 +62,83 @@ def count_steps(steps: Mapping[str, Any]) -> tf.Tensor:
     rows = tf.stack([count_rows(leaf) for leaf in by_path.values()])
     is_same = tf.reduce_all(rows == rows[0])
     return require_when_run(rows[0], is_same, f"{SAME_ROWS} {', '.join(by_path)}:", rows)
+
+
+def leaves(tree: Any) -> dict[str, Any]:
+    """The tensors, or specs, of a nest of dicts and tuples, by path.
+
+    >>> leaves({"observation": {"camera": 1, "arm": (2, 3)}})
+    {'observation/arm/0': 2, 'observation/arm/1': 3, 'observation/camera': 1}
+    """
+    return dict(zip(tf.nest.flatten(_paths(tree, "")), tf.nest.flatten(tree), strict=True))
+
+
+def with_leaves(tree: Any, new: Mapping[str, Any]) -> Any:
+    """A copy of a nest with some of its leaves replaced, by path.
+
+    >>> with_leaves({"observation": {"camera": 1, "arm": (2, 3)}}, {"observation/arm/1": 4})
+    {'observation': {'camera': 1, 'arm': (2, 4)}}
+    """
+    return tf.nest.pack_sequence_as(tree, [new.get(path, leaf) for path, leaf in leaves(tree).items()])
+
+
+def paths_of(known: Iterable[str], fields: Iterable[str]) -> list[str]:
+    """The leaves that fields mean: a field is a leaf, or all that is nested in it.
+
+    Raises:
+      TypeError: `fields` is one string.
+      ValueError: there is no such field.
+
+    >>> paths_of(["action", "observation/arm", "observation/camera"], ["observation"])
+    ['observation/arm', 'observation/camera']
+    """
+    if isinstance(fields, str):
+        raise TypeError(f"expected a list of fields, got one string; write [{fields!r}]")
+    known = list(known)
+    found: dict[str, None] = {}
+    for field in fields:
+        paths = [path for path in known if path == field or path.startswith(f"{field}/")]
+        if not paths:
+            raise ValueError(f"there is no field {field!r}; there are {', '.join(sorted(known)) or 'none'}")
+        found |= dict.fromkeys(paths)
+    return list(found)
+
+
+def _paths(tree: Any, path: str) -> Any:
+    prefix = f"{path}/" if path else ""
+    if isinstance(tree, Mapping):
+        return {key: _paths(value, f"{prefix}{key}") for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [_paths(value, f"{prefix}{index}") for index, value in enumerate(tree)]
+    return path
+
+
+def gather_rows(tree: Any, rows: tf.Tensor) -> Any:
+    """Rows of every tensor by number: `[T, ...]` and `[N]` or `[N, L]` give `[N, ...]` or `[N, L, ...]`."""
+    return tf.nest.map_structure(lambda leaf: tf.gather(leaf, rows), tree)
+
+
+def zero_unless(mask: tf.Tensor, tree: Any) -> Any:
+    """Every tensor with zeros, False or empty text where the mask of its leading dimensions is False."""
+    return tf.nest.map_structure(lambda leaf: tf.where(spread(mask, leaf), leaf, tf.zeros([], leaf.dtype)), tree)
+
+
+def spread(tensor: tf.Tensor, like: tf.Tensor) -> tf.Tensor:
+    """A tensor of leading dimensions, reshaped so that it broadcasts with one of more dimensions.
+
+    Raises:
+      ValueError: it has more dimensions than the other.
+    """
+    if tensor.shape.rank > like.shape.rank:
+        raise ValueError(f"expected the leading dimensions of {like.shape}, got {tensor.shape}")
+    return tensor[(..., *[tf.newaxis] * (like.shape.rank - tensor.shape.rank))]
+
+
+def latest_true(flags: tf.Tensor) -> tf.Tensor:
+    """Returns for each row the number of the last row up to it whose flag is set, -1 if there is none; `[T]` int64.
+
+    >>> latest_true(tf.constant([False, True, False, True])).numpy()
+    array([-1,  1,  1,  3])
+    """
+    numbers = tf.concat([tf.constant([-1], tf.int64), tf.where(flags)[:, 0]], 0)
+    return tf.gather(numbers, tf.cumsum(tf.cast(flags, tf.int64)))

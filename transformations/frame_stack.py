@@ -7,9 +7,7 @@ import tensorflow as tf
 from rlds_kit.base.arguments import positive
 from rlds_kit.base.rlds_types import OBSERVATION
 from rlds_kit.transformations.dense import Dense, on_either_form
-from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
-from rlds_kit.transformations.fields import count_steps
-from rlds_kit.transformations.gather_rows import gather_rows
+from rlds_kit.transformations.fields import count_steps, gather_rows, leaves, paths_of, with_leaves
 from rlds_kit.transformations.segments import segments
 
 RESET: Final = "reset"

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 import tensorflow as tf
 
-from rlds_kit.transformations.field_paths import leaves
+from rlds_kit.transformations.fields import leaves
 
 _Datasets: TypeAlias = Mapping[str, tf.data.Dataset] | Sequence[tf.data.Dataset]
 _Weights: TypeAlias = Mapping[str, float] | Sequence[float]

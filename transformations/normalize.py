@@ -12,9 +12,7 @@ from rlds_kit.base.rlds_types import ACTION, IS_LAST, OBSERVATION
 from rlds_kit.base.running_statistics import EpisodeStatistics
 from rlds_kit.base.step import ACTED_FIELDS
 from rlds_kit.transformations.dense import Dense, on_either_form
-from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
-from rlds_kit.transformations.fields import require_fields
-from rlds_kit.transformations.gather_rows import zero_unless
+from rlds_kit.transformations.fields import leaves, paths_of, require_fields, with_leaves, zero_unless
 from rlds_kit.transformations.segments import OBSERVATION_VALID, is_defined
 
 _Affine: TypeAlias = tuple[Floats, Floats]

@@ -7,9 +7,7 @@ import tensorflow as tf
 
 from rlds_kit.base.rlds_types import OBSERVATION, REWARD
 from rlds_kit.transformations.dense import Dense, on_either_form
-from rlds_kit.transformations.field_paths import leaves, with_leaves
-from rlds_kit.transformations.fields import count_rows, count_steps, require_when_run
-from rlds_kit.transformations.gather_rows import zero_unless
+from rlds_kit.transformations.fields import count_rows, count_steps, leaves, require_when_run, with_leaves, zero_unless
 from rlds_kit.transformations.segments import is_acted
 
 NEXT_OBSERVATION = "next_observation"

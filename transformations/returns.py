@@ -8,8 +8,7 @@ import tensorflow as tf
 from rlds_kit.base.rlds_types import REWARD
 from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, as_one_episode, on_either_form
-from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
-from rlds_kit.transformations.gather_rows import spread
+from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields, spread
 from rlds_kit.transformations.segments import is_acted
 
 RETURN_TO_GO = "return_to_go"

@@ -12,8 +12,7 @@ import tensorflow as tf
 
 from rlds_kit.base.rlds_types import OBSERVATION
 from rlds_kit.base.step import ACTED_FIELDS, STEP_INDEX
-from rlds_kit.transformations.fields import count_rows
-from rlds_kit.transformations.gather_rows import latest_true
+from rlds_kit.transformations.fields import count_rows, latest_true
 
 OBSERVATION_VALID = "observation_valid"
 """Optional bool field of steps: whether the observation is there. Data may lack the one after the last action."""

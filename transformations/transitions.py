@@ -9,8 +9,15 @@ from rlds_kit.base.arguments import positive
 from rlds_kit.base.rlds_types import DISCOUNT, IS_LAST, IS_TERMINAL, OBSERVATION, REWARD
 from rlds_kit.base.step import STEP_INDEX
 from rlds_kit.transformations.dense import Dense, on_either_form
-from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
-from rlds_kit.transformations.gather_rows import gather_rows, latest_true, spread, zero_unless
+from rlds_kit.transformations.fields import (
+    count_steps,
+    gather_rows,
+    latest_true,
+    refuse_fields,
+    require_fields,
+    spread,
+    zero_unless,
+)
 from rlds_kit.transformations.segments import OBSERVATION_VALID, is_defined, segments
 
 _OF_NEXT = (OBSERVATION, IS_LAST, IS_TERMINAL, OBSERVATION_VALID)

@@ -8,8 +8,14 @@ import tensorflow as tf
 from rlds_kit.base.arguments import integer, positive
 from rlds_kit.base.step import DECLARED_FIELDS, FLAGS
 from rlds_kit.transformations.dense import Dense, on_either_form
-from rlds_kit.transformations.fields import count_steps, refuse_fields, require_fields
-from rlds_kit.transformations.gather_rows import gather_rows, latest_true, zero_unless
+from rlds_kit.transformations.fields import (
+    count_steps,
+    gather_rows,
+    latest_true,
+    refuse_fields,
+    require_fields,
+    zero_unless,
+)
 from rlds_kit.transformations.segments import is_defined, segments
 
 Pad: TypeAlias = Literal["none", "zero", "repeat"]

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import dm_env
 
 import rlds_kit
 from rlds_kit.base.step import ACTED_FIELDS, ACTION, DISCOUNT, FLAGS, OBSERVATION, REWARD, STEP_INDEX, TIME_NS
+from rlds_kit.closing import Closing
 from rlds_kit.compat.envlogger.backends.backend_type import BackendType
 from rlds_kit.convert.envlogger import recording
 from rlds_kit.logger.schedulers import StepData
@@ -18,7 +18,7 @@ CUSTOM_DATA = "custom_data"
 _OWN = {OBSERVATION, *ACTED_FIELDS, *FLAGS, STEP_INDEX, TIME_NS}
 
 
-class Reader:
+class Reader(Closing):
     """Reads what `EnvLogger` recorded, EnvLogger's own or the one beside this. A context manager.
 
     Args:
@@ -37,14 +37,6 @@ class Reader:
         self._metadata, found = _foreign(data_directory) if is_foreign else _own(data_directory)
         self._episodes = [episode for episode, _ in found]
         self._about = [about for _, about in found]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Does nothing: no file is open."""

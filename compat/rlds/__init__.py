@@ -7,24 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 from rlds_kit.compat.rlds import metadata, rlds_types
-from rlds_kit.compat.rlds.rlds_types import (
-    ACTION,
-    ALIGNMENT,
-    CORE_STEP_FIELDS,
-    DISCOUNT,
-    IS_FIRST,
-    IS_LAST,
-    IS_TERMINAL,
-    OBSERVATION,
-    REWARD,
-    STEPS,
-    BatchedEpisode,
-    BatchedStep,
-    Episode,
-    Step,
-    build_episode,
-    build_step,
-)
+from rlds_kit.compat.rlds.rlds_types import *
 
 if TYPE_CHECKING:
     from rlds_kit.compat.rlds import tfds as tfds

@@ -17,7 +17,7 @@ from rlds_kit.convert.crowdplay.trajectories import (
     Trajectory,
     read_episodes,
 )
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Format, Loss, PartReader
 
 ACTIONS: Final = 18
 """Number of actions in ALE's full set."""
@@ -44,8 +44,8 @@ _KNOWN: Final = {
 """What is read of a stored step, and for each agent of what is in it."""
 
 
-class CrowdPlayReader:
-    """Reads all trajectories; each becomes one episode for every agent, people and programs. A `PartReader`.
+class CrowdPlayReader(PartReader):
+    """Reads all trajectories; each becomes one episode for every agent, people and programs.
 
     Episodes are counted as trajectories. CrowdPlay did not store the last screen, so the final observation is missing.
     A game that was left before it was over is INTERRUPTED.
@@ -64,10 +64,6 @@ class CrowdPlayReader:
 
     def __len__(self) -> int:
         return len(self._played)
-
-    def __iter__(self) -> Iterator[ForeignEpisode]:
-        """Reads the trajectories in the order of their ids."""
-        return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """Estimates the bytes of each episode from the sizes of its files."""
@@ -178,14 +174,4 @@ FORMAT: Final = Format(
     summary=f"the CrowdPlay Atari dataset, with {DATABASE}",
     recognises=_recognises,
     open=CrowdPlayReader,
-    capabilities=Capabilities(
-        missing_final_observation=True,
-        gaps=False,
-        other_fields=True,
-        changing_fields=True,
-        discount=False,
-        end=True,
-        episode_metadata=True,
-        seeds=False,
-    ),
 )

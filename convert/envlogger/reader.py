@@ -37,7 +37,7 @@ from rlds_kit.convert.envlogger.scan import (
     shards_of,
 )
 from rlds_kit.convert.envlogger_storage_pb2 import Data
-from rlds_kit.convert.protocol import ForeignEpisode, Loss, Row
+from rlds_kit.convert.protocol import ForeignEpisode, Loss, PartReader, Row
 from rlds_kit.convert.rows import Rows
 from rlds_kit.riegeli import RecordReader
 
@@ -55,8 +55,8 @@ TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, STEP_INDEX, TIME_NS, CUSTOM_
 _ENDS: Final = frozenset(end.value for end in End if end is not End.INCOMPLETE)
 
 
-class EnvLoggerReader:
-    """Reads a directory of EnvLogger's. A `PartReader`.
+class EnvLoggerReader(PartReader):
+    """Reads a directory of EnvLogger's.
 
     dm_env defines a last step with discount 0 as terminal, and any other as cut off; an episode without
     a last step was interrupted.

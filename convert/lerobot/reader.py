@@ -28,7 +28,7 @@ from rlds_kit.convert.lerobot.columns import require_lengths, values_of
 from rlds_kit.convert.lerobot.extra import COLUMN, Extra
 from rlds_kit.convert.lerobot.info import DTYPES, IMAGE, TEXT, VIDEO, Feature, read_info
 from rlds_kit.convert.lerobot.names import Place
-from rlds_kit.convert.protocol import ForeignEpisode, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Loss, PartReader
 from rlds_kit.convert.rows import Rows
 
 LEROBOT: Final = "lerobot"
@@ -45,8 +45,8 @@ _PART_OF_A_FRAME: Final = 0.25
 _MOST_TASKS: Final = 1 << 20
 
 
-class LeRobotReader:
-    """Reads a dataset. A `PartReader`."""
+class LeRobotReader(PartReader):
+    """Reads a dataset."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -73,10 +73,6 @@ class LeRobotReader:
 
     def __len__(self) -> int:
         return self._length
-
-    def __iter__(self) -> Iterator[ForeignEpisode]:
-        """Reads the episodes in the order of their numbers."""
-        return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """Estimates the bytes of each episode from its frames, which `meta/episodes` lists."""

@@ -29,7 +29,7 @@ from rlds_kit.convert.minari.storage import (
     is_image,
     read_json,
 )
-from rlds_kit.convert.protocol import ForeignEpisode, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Loss, PartReader
 from rlds_kit.convert.rows import Rows
 from rlds_kit.spec.from_gymnasium import from_gymnasium
 from rlds_kit.storage.array_rows import length_of
@@ -51,8 +51,8 @@ STORAGES: Final[Mapping[str, type[Hdf5Reader] | type[ArrowReader]]] = {
 """Readers by the name that Minari gives to their storage."""
 
 
-class MinariReader:
-    """Reads a dataset. A `PartReader`."""
+class MinariReader(PartReader):
+    """Reads a dataset."""
 
     def __init__(self, path: Path) -> None:
         self._path = data_directory(path)
@@ -82,10 +82,6 @@ class MinariReader:
 
     def __len__(self) -> int:
         return len(self._storage.names)
-
-    def __iter__(self) -> Iterator[ForeignEpisode]:
-        """Reads the episodes in the order of their numbers."""
-        return self.read(0, len(self))
 
     def weigh(self, _progress: Callable[[int], None]) -> Sequence[int]:
         """All alike: how long they are is not known before they are read."""

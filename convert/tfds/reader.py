@@ -11,7 +11,7 @@ from rlds_kit.base.step import ACTED_FIELDS, FLAGS, RECORDED, EpisodeEnd
 from rlds_kit.convert import images
 from rlds_kit.convert.decoded_size import bytes_of_step
 from rlds_kit.convert.last_steps import OBSERVATION_VALID, Flags, LastSteps, acted_fields, ending, read_flags
-from rlds_kit.convert.protocol import Capabilities, ForeignEpisode, Format, Loss
+from rlds_kit.convert.protocol import ForeignEpisode, Format, Loss, PartReader
 from rlds_kit.convert.rows import Rows
 from rlds_kit.convert.tfds.columns import Column, count_of_numbers, last_value, step_column, stored_strings
 from rlds_kit.convert.tfds.directory import INFO, TfdsDirectory, is_tfds_directory, open_directory
@@ -23,8 +23,8 @@ from rlds_kit.convert.tfds.tf_example import Example
 from rlds_kit.storage import directory as directories
 
 
-class TfdsReader:
-    """Reads a split, or all of them one after the other. A `PartReader`.
+class TfdsReader(PartReader):
+    """Reads a split, or all of them one after the other.
 
     What the last steps of episodes hold is not known before all of them were seen; so the files are read once more,
     when the episodes are weighed or before the first one is read.
@@ -55,10 +55,6 @@ class TfdsReader:
 
     def __len__(self) -> int:
         return sum(each.end - each.begin for each in self._stretches)
-
-    def __iter__(self) -> Iterator[ForeignEpisode]:
-        """Reads the episodes in order."""
-        return self.read(0, len(self))
 
     def weigh(self, progress: Callable[[int], None]) -> Sequence[int]:
         """Reads all last steps."""
@@ -211,14 +207,4 @@ FORMAT: Final = Format(
     summary="a dataset of episodes that TFDS has prepared, with features.json",
     recognises=_recognises,
     open=_open,
-    capabilities=Capabilities(
-        missing_final_observation=False,
-        gaps=False,
-        other_fields=True,
-        changing_fields=False,
-        discount=True,
-        end=False,
-        episode_metadata=True,
-        seeds=False,
-    ),
 )

@@ -113,21 +113,27 @@ def is_flying(ram: Ram, player: int = 0) -> bool:
     return int(ram[0x55 if player == first else 0x56]) != 0xF6
 
 
-def _pair(name: str, label: str, is_right: IsRight) -> tuple[Collector, Collector]:
-    """The fraction, and the number."""
-    begin = functools.partial(_Shot, is_right)
-    return (
-        Collector(name, f"{label}, of all", functools.partial(begin, is_fraction=True), is_fraction=True, reads=READS),
-        Collector(f"{name}_count", label, functools.partial(begin, is_fraction=False), reads=READS),
-    )
+def _fraction(name: str, label: str, is_right: IsRight) -> Collector:
+    begin = functools.partial(_Shot, is_right, is_fraction=True)
+    return Collector(name, f"{label}, of all", begin, is_fraction=True, reads=READS)
 
 
-ROW_BY_ROW, ROW_BY_ROW_COUNT = _pair("row_by_row", "Aliens shot row by row", from_below)
-OUTSIDE_IN, OUTSIDE_IN_COUNT = _pair("outside_in", "Aliens shot outside in", outside_in)
-OUTSIDE_IN_STRICT, OUTSIDE_IN_STRICT_COUNT = _pair("outside_in_strict", "Aliens shot outside in", outside_in_strict)
-INSIDE_OUT, INSIDE_OUT_COUNT = _pair("inside_out", "Aliens shot inside out", inside_out)
-INSIDE_OUT_STRICT, INSIDE_OUT_STRICT_COUNT = _pair("inside_out_strict", "Aliens shot inside out", inside_out_strict)
-ODD_ROWS, ODD_ROWS_COUNT = _pair("odd_rows", "Aliens shot in odd rows", odd_rows)
+def _count(name: str, label: str, is_right: IsRight) -> Collector:
+    return Collector(f"{name}_count", label, functools.partial(_Shot, is_right, is_fraction=False), reads=READS)
+
+
+ROW_BY_ROW: Final = _fraction("row_by_row", "Aliens shot row by row", from_below)
+ROW_BY_ROW_COUNT: Final = _count("row_by_row", "Aliens shot row by row", from_below)
+OUTSIDE_IN: Final = _fraction("outside_in", "Aliens shot outside in", outside_in)
+OUTSIDE_IN_COUNT: Final = _count("outside_in", "Aliens shot outside in", outside_in)
+OUTSIDE_IN_STRICT: Final = _fraction("outside_in_strict", "Aliens shot outside in", outside_in_strict)
+OUTSIDE_IN_STRICT_COUNT: Final = _count("outside_in_strict", "Aliens shot outside in", outside_in_strict)
+INSIDE_OUT: Final = _fraction("inside_out", "Aliens shot inside out", inside_out)
+INSIDE_OUT_COUNT: Final = _count("inside_out", "Aliens shot inside out", inside_out)
+INSIDE_OUT_STRICT: Final = _fraction("inside_out_strict", "Aliens shot inside out", inside_out_strict)
+INSIDE_OUT_STRICT_COUNT: Final = _count("inside_out_strict", "Aliens shot inside out", inside_out_strict)
+ODD_ROWS: Final = _fraction("odd_rows", "Aliens shot in odd rows", odd_rows)
+ODD_ROWS_COUNT: Final = _count("odd_rows", "Aliens shot in odd rows", odd_rows)
 ALIENS_HIT: Final = Collector(
     "aliens_hit", "Aliens shot", functools.partial(_Shot, any_alien, is_fraction=False), reads=READS
 )

@@ -1,1 +1,1 @@
-"""The rules, one a module; the docstring of each is its page."""
+"""The rules by theme; the docstring of each class is its page."""

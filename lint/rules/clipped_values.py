@@ -1,15 +1,4 @@
-"""Many values lie exactly at the limit of what occurs.
-
-In an element of a float leaf at least one value in twenty is exactly the smallest or the largest of the dataset,
-while those between hardly ever repeat: 200 values at least, and leaves of up to 64 elements.
-
-Clipping is lossy. A reward that was clipped for one algorithm (Mnih et al., "Human-level control through deep
-reinforcement learning", 2015, clip to [-1, 1]) is gone for every other, and a clipped observation hides what happened
-beyond the limit of a sensor. Actions at their limits are often meant: a controller that saturates, an action space.
-
-Record what the environment returned, and clip where it is learned from. If the limit is that of the world, ignore the
-rule.
-"""
+"""Values that were clipped."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -17,9 +6,8 @@ from typing import Final
 import numpy as np
 
 from rlds_kit.base.step import OBSERVATION, REWARD
-from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.rule import Check, Hit, Severity, Stretch, rule
-from rlds_kit.lint.subject import Subject
+from rlds_kit.lint.subject import Leaf, Subject
 
 SHARE: Final = 0.05
 FEWEST: Final = 200
@@ -31,7 +19,19 @@ VARIED: Final = 0.5
 
 @rule("RK305", Severity.WARNING)
 class ClippedValues(Check):
-    """Keeps the extremes of every element, how often they occurred, and a sample."""
+    """Many values lie exactly at the limit of what occurs.
+
+    In an element of a float leaf at least one value in twenty is exactly the smallest or the largest of the dataset,
+    while those between hardly ever repeat: 200 values at least, and leaves of up to 64 elements.
+
+    Clipping is lossy. A reward that was clipped for one algorithm (Mnih et al., "Human-level control through deep
+    reinforcement learning", 2015, clip to [-1, 1]) is gone for every other, and a clipped observation hides what
+    happened beyond the limit of a sensor. Actions at their limits are often meant: a controller that saturates, an
+    action space.
+
+    Record what the environment returned, and clip where it is learned from. If the limit is that of the world, ignore
+    the rule.
+    """
 
     reads = (OBSERVATION, REWARD)
 

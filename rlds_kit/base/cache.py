@@ -4,10 +4,8 @@ The process that converts a dataset holds a lock, which the operating system rel
 processes wait and then use the result.
 """
 
-import contextlib
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +15,6 @@ from rlds_kit.base.errors import RldsKitError
 DIRECTORY: Final = "RLDS_KIT_CACHE"
 """Environment variable with the directory of the cache."""
 DEFAULT: Final = "~/.cache/rlds_kit"
-_WAIT_SECONDS: Final = 0.2
 
 
 class CacheError(RldsKitError, OSError):
@@ -44,7 +41,7 @@ def made_once(key: str, make: Callable[[Path], object]) -> Path:
     target = root / key
     if target.is_dir():
         return target
-    with _locked(_lock_file(root, key)):
+    with lock.exclusive(_lock_file(root, key)):  # never removed: another process may be waiting for it
         if not target.is_dir():
             make(target)
     return target
@@ -62,16 +59,3 @@ def _lock_file(root: Path, key: str) -> Path:
             "written"
         ) from error
     return path
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Waits until the lock is free. The lock file is not removed: another process may be waiting for it."""
-    with path.open("ab") as file:
-        while True:
-            try:
-                lock.acquire(file.fileno())
-                break
-            except OSError:  # Windows does not wait
-                time.sleep(_WAIT_SECONDS)
-        yield

@@ -1,13 +1,17 @@
 """File locks that mark a shard as being written; the operating system releases them when the process ends."""
 
+import contextlib
 import errno
 import os
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 NO_LOCKS: Final = frozenset({errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 """Error numbers of file systems without locks: some network and FUSE mounts, NFS without its lock service."""
+_WAIT_SECONDS: Final = 0.05
 
 if sys.platform == "win32":
     import msvcrt
@@ -70,3 +74,16 @@ else:
                 return False
             raise
         return True
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Waits until the lock of a file is free; makes the file if it is missing, and does not remove it."""
+    with path.open("ab") as file:
+        while True:
+            try:
+                acquire(file.fileno())
+                break
+            except OSError:  # Windows does not wait
+                time.sleep(_WAIT_SECONDS)
+        yield

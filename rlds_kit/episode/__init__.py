@@ -32,16 +32,7 @@ __all__ = [
 ]
 
 _LAZY: Final = dict.fromkeys(
-    (
-        "AgentEpisode",
-        "AgentTransitions",
-        "JointTransitions",
-        "agent_episode",
-        "agent_transitions",
-        "agents_of",
-        "joint_transitions",
-    ),
-    "rlds_kit.episode.multi_agent",
+    {*__all__} - {"DatasetSteps", "Episode", "Episodes", "Steps"}, "rlds_kit.episode.multi_agent"
 )
 """Names that `import rlds_kit` does not need, and their module."""
 

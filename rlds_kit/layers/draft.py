@@ -11,6 +11,7 @@ import numpy as np
 from rlds_kit.base.arguments import integer
 from rlds_kit.base.step import FLAGS, REWARD, STEP_INDEX
 from rlds_kit.layers.annotation import Kind
+from rlds_kit.layers.layer import Annotated
 from rlds_kit.spec import dtypes
 from rlds_kit.spec import value as values
 from rlds_kit.storage.leaf import field_of
@@ -19,20 +20,8 @@ NUMBERS: Final = "biuf"
 """Allowed kinds of dtypes of rewards and returns."""
 
 
-class AnyEpisode(Protocol):
+class AnyEpisode(Annotated, Protocol):
     """An episode, or consecutive steps of one: `rlds_kit.Episode`."""
-
-    @property
-    def id(self) -> uuid.UUID:
-        """The id of the episode."""
-
-    @property
-    def content_digest(self) -> bytes:
-        """The content digest of the whole episode."""
-
-    @property
-    def rows(self) -> range:
-        """The numbers of these steps in the episode."""
 
     @property
     def is_whole(self) -> bool:

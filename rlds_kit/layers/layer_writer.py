@@ -6,10 +6,10 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from rlds_kit.base.errors import RecordingError
+from rlds_kit.closing import Closing
 from rlds_kit.layers.annotation import Annotation, Kind
 from rlds_kit.layers.draft import Draft, require_confidence, require_text
 from rlds_kit.layers.folder import new_file, require_name
@@ -22,7 +22,7 @@ BATCH: Final = 4096
 """Maximum annotations in a record: the buffer is flushed when it has this many."""
 
 
-class LayerWriter:
+class LayerWriter(Closing):
     """Adds annotations to a layer; made by `Dataset.annotator`. Any number of writers may do so at once.
 
     Each has its own file, created at the first write. An annotation is durable when the next `flush` has returned: from
@@ -59,12 +59,6 @@ class LayerWriter:
         self._manifest = ManifestWriter(dataset)
         self._waiting: dict[uuid.UUID, Annotation] = {}
         self._latest = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
-        self.close()
 
     def add(self, draft: Draft) -> uuid.UUID:
         """Adds an annotation; returns its id. It is durable when `flush` has returned.

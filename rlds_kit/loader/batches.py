@@ -71,6 +71,7 @@ class Batches(Iterable[Batch]):
                 batch = take(last - first)
                 loop.handed_out(last, samples.count)
                 yield batch
+                del batch  # its memory is free for the next one, if the caller has dropped it too
         finally:
             executor.shutdown(cancel_futures=True)
 
@@ -98,7 +99,9 @@ class Batches(Iterable[Batch]):
         sample_bytes = weights.rows_per_sample * weights.row_bytes
         most = self._options.step_bytes // 4 // sample_bytes
         group = group_size(size, sample_bytes, most)
-        ahead = min(most // (group * size), 2 * self._workers(is_quick=True))
+        # New memory costs as much as reading into it, so of heavy batches only one is read ahead.
+        wanted = 1 if size * sample_bytes >= HEAVY_BATCH else 2 * self._workers(is_quick=True)
+        ahead = min(most // (group * size), wanted)
         reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, group, ahead)
         return lambda _: reader.take()
 

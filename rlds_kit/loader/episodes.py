@@ -11,9 +11,9 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
 from rlds_kit.base.step import ACTION, DISCOUNT, FLAGS, REWARD, STEP_INDEX
 from rlds_kit.episode.episode import Episode
-from rlds_kit.loader.aligned import aligned
 from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.layout import Leaf, layout, nested, read_leaf, require_cast
+from rlds_kit.loader.memory import aligned
 from rlds_kit.loader.metadata import Metadata
 from rlds_kit.loader.place import Place
 from rlds_kit.loader.plan import Weights

@@ -5,9 +5,10 @@ The operating system clears each new page, which costs as much as copying a fram
 """
 
 import contextlib
+import math
 import mmap
 import weakref
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -92,3 +93,44 @@ def _fresh(size: int) -> mmap.mmap:
         with contextlib.suppress(OSError):  # a kernel may be built without
             memory.madvise(mmap.MADV_HUGEPAGE)
     return memory
+
+
+ALIGNMENT: Final = 64
+"""Bytes of a cache line, and of the widest vector registers."""
+LARGE_BYTES: Final = 1 << 16
+"""Smaller arrays are allocated by NumPy; larger ones are in reused memory."""
+LENT_BYTES: Final = 256 << 20
+"""Limit of the memory in use below which views of arrays may be returned instead of copies. Threads check before they
+allocate, so it may be slightly exceeded.
+
+Threads check before they allocate, so the limit may be slightly exceeded.
+"""
+
+
+_memory = ReusableMemory()
+
+
+def is_little_lent(share: float = 1.0) -> bool:
+    """Whether a view may keep a whole large array alive: less than `LENT_BYTES` of large arrays are in use.
+
+    Args:
+      share: of that limit, lower for uses of low priority.
+
+    >>> is_little_lent()
+    True
+    """
+    return _memory.lent_bytes < LENT_BYTES * share
+
+
+def aligned(_: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """An uninitialized aligned array; the path of the leaf is not used.
+
+    >>> aligned("observation", (2, 3), np.dtype(np.float32)).ctypes.data % ALIGNMENT
+    0
+    """
+    size = math.prod(shape) * dtype.itemsize
+    if size >= LARGE_BYTES:
+        return _memory.array(size).view(dtype).reshape(shape)
+    buffer = np.empty(size + ALIGNMENT - 1, np.uint8)
+    begin = -buffer.__array_interface__["data"][0] % ALIGNMENT
+    return buffer[begin : begin + size].view(dtype).reshape(shape)

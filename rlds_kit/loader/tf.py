@@ -13,8 +13,8 @@ import numpy as np
 from rlds_kit.base.errors import SpecError
 from rlds_kit.base.extras import needs
 from rlds_kit.base.rlds_types import STEPS
-from rlds_kit.loader.aligned import is_little_lent
 from rlds_kit.loader.columns import Column, plain_batch, without_lists
+from rlds_kit.loader.memory import is_little_lent
 from rlds_kit.loader.nests import map_arrays
 from rlds_kit.loader.read_ahead import Batch
 from rlds_kit.loader.step_arrays import StepArrays

@@ -11,12 +11,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from rlds_kit.remote.address import Address
 from rlds_kit.remote.errors import RemoteChangedError, RemoteError
+from rlds_kit.remote.http import store_of
 from rlds_kit.remote.memory_cache import MEMORY_CACHE_BYTES, MemoryCache
 from rlds_kit.remote.range_map import Piece, RangeMap, joined
 from rlds_kit.remote.ranges import Range, coalesced
 from rlds_kit.remote.retry import retried
 from rlds_kit.remote.store import MANIFESTS, Info, Listed, Store
-from rlds_kit.remote.stores import store_of
 
 REQUESTS: Final = 16
 """Concurrent requests of each thread that reads."""

@@ -11,7 +11,6 @@ import hashlib
 import os
 import struct
 import threading
-import time
 import uuid
 import warnings
 from collections.abc import Iterator, Sequence
@@ -37,7 +36,6 @@ _MAGIC: Final = b"RLDSRNG1"
 _HEAD: Final = struct.Struct("<8sQ")  # magic, number of ranges
 _RANGE: Final = struct.Struct("<QQQ")  # begin, length, XXH3-64
 _HASH: Final = struct.Struct("<Q")  # hash of everything before
-_WAIT_SECONDS: Final = 0.05
 
 
 def limit_of(given: int | None) -> int:
@@ -143,7 +141,7 @@ class DiskCache:
     def _write(self, entry: Path, head: bytes, cut: Sequence[tuple[int, bytes]], size: int) -> None:
         entry.parent.mkdir(parents=True, exist_ok=True)
         partial = entry.with_suffix(".partial")
-        with self._exclusive():  # so that no two processes take the same free bytes
+        with lock.exclusive(self._directory / ".lock"):  # so that no two processes take the same free bytes
             self._evict_for(size)
             try:
                 with partial.open("wb") as file:
@@ -203,17 +201,6 @@ class DiskCache:
             with contextlib.suppress(OSError):
                 os.unlink(path)  # noqa: PTH108  a Path for each of thousands takes longer than removing it
             total, count = total - each_size, count - 1
-
-    @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        with (self._directory / ".lock").open("ab") as file:
-            while True:
-                try:
-                    lock.acquire(file.fileno())
-                    break
-                except OSError:  # Windows does not wait
-                    time.sleep(_WAIT_SECONDS)
-            yield
 
     def _warn(self, error: OSError) -> None:
         if not self._has_warned:

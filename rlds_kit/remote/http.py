@@ -9,17 +9,17 @@ RFC 9110, sections 13 to 15: https://www.rfc-editor.org/rfc/rfc9110
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
-from rlds_kit.remote.address import Address
+from rlds_kit.remote.address import HTTP, Address
 from rlds_kit.remote.checksums import CHECKSUMS, listed_checksums
 from rlds_kit.remote.errors import RemoteError, TransientError
-from rlds_kit.remote.store import Info, Listed, Naming
+from rlds_kit.remote.store import FsspecStore, Info, Listed, Naming, Store
 
 FIRST_BYTES: Final = 8 << 10
 """Bytes that are requested to find out size and version of a file; for a shard they contain its header."""
@@ -155,3 +155,13 @@ def _timestamp(text: str) -> float:
         return parsedate_to_datetime(text).timestamp()
     except ValueError:
         return 0.0
+
+
+def store_of(address: Address, options: Mapping[str, Any]) -> Store:
+    """Returns the reader of the directory at an address."""
+    make: Callable[[Address, Mapping[str, Any]], Store] = FsspecStore
+    if address.url.startswith(HTTP):
+        from rlds_kit.remote.http import HttpStore  # imports asyncio
+
+        make = HttpStore
+    return make(address, options)

@@ -10,9 +10,9 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import IO, BinaryIO, Self
+from typing import IO, BinaryIO
 
+from rlds_kit.closing import Closing
 from rlds_kit.riegeli import simple, transposed
 from rlds_kit.riegeli.chunk import METADATA, SIMPLE, TRANSPOSED
 from rlds_kit.riegeli.chunk_reader import Chunk, Truncation, read_chunk
@@ -40,7 +40,7 @@ def decode_records(chunk: Chunk, *, max_decoded_size: int = MAX_DECODED_SIZE) ->
     return []
 
 
-class RecordReader:
+class RecordReader(Closing):
     """Iterates over the records of a file as bytes.
 
     `source` is a path, or a seekable binary file object, which stays open when the reader is closed.
@@ -90,14 +90,6 @@ class RecordReader:
         self._ended = False
         self._truncated: Truncation | None = None
         self._warned_at = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __iter__(self) -> Iterator[bytes]:
         return self

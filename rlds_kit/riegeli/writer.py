@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Protocol, Self
+from typing import IO, Protocol
 
+from rlds_kit.closing import Closing
 from rlds_kit.riegeli import blocks, simple, transposed_encode
 from rlds_kit.riegeli.buffer import Buffer
 from rlds_kit.riegeli.chunk import METADATA, PADDING, SIGNATURE, SIMPLE, TRANSPOSED, ChunkHeader, frame_chunk
@@ -33,7 +33,7 @@ class Destination(Protocol):
         """Hand on what was buffered."""
 
 
-class RecordWriter:
+class RecordWriter(Closing):
     """Writes records to a file; what is written is complete after `flush` or `close`.
 
     `dest` is a path or a binary file object; of the latter only `write` and `flush` are used, and it
@@ -74,14 +74,6 @@ class RecordWriter:
             self._owned = _open(dest, position)
         self._dest: Destination = self._owned or dest  # type: ignore[assignment]  # not a path: a file
         self._begin(metadata)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def position(self) -> int:

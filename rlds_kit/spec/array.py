@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from rlds_kit.base.errors import SpecError
 from rlds_kit.spec import dtypes, limits
-from rlds_kit.spec.names import utf8
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -103,3 +102,18 @@ def _dimension(length: int | None, label: str) -> int | None:
     if operator.index(length) < 0:
         raise SpecError(f"{label}: expected lengths of 0 or more, or None for unknown, got {length} in the shape")
     return operator.index(length)
+
+
+def utf8(text: str, what: str) -> str:
+    """`text`, which must be a string that UTF-8 can hold.
+
+    Raises:
+      SpecError: it is not; `what` describes its purpose.
+    """
+    if not isinstance(text, str):
+        raise SpecError(f"expected a string as {what}, got {text!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise SpecError(f"expected a {what} without lone surrogates, got {text!r}") from error
+    return text

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 
-from rlds_kit.spec.array import Array
-from rlds_kit.spec.names import utf8
+from rlds_kit.spec.array import Array, utf8
 
 __all__ = [
     "NONE",

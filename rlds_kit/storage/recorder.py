@@ -4,11 +4,11 @@ import os
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from rlds_kit import spec as specs
 from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.closing import Closing
 from rlds_kit.spec import value
 from rlds_kit.spec.message import to_message
 from rlds_kit.storage import directory as directories
@@ -25,7 +25,7 @@ MEMORY_LIMIT: Final = 256 << 20
 MAX_SHARD_BYTES: Final = 1 << 30
 
 
-class Recorder:
+class Recorder(Closing):
     """Writes shards of one writer into one directory. Episodes may be recorded from several threads.
 
     Args:
@@ -148,11 +148,3 @@ class Recorder:
 
     def __reduce__(self) -> str:
         raise TypeError("a recorder cannot be copied or pickled: it writes to a file; copy the environment beneath it")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()

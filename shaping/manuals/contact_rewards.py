@@ -67,10 +67,10 @@ class ContactRewards:
         """Begins an episode.
 
         Args:
-          ram: `[128]` uint8, the memory at its first observation; contacts there are not rewarded.
+          ram: `[128]` uint8, the memory at its first observation; contacts there are not rewarded, and those of the last
+            episode are forgotten.
         """
         self.extractor.reset()
-        self._detector.reset()
         self._detector.update(self.extractor.objects(ram))
 
     def step(self, frames: NDArray[np.uint8]) -> ContactReward:

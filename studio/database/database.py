@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from rlds_kit.base.extras import needs
+from rlds_kit.closing import AsyncClosing
 from rlds_kit.studio.database.engine import make_engine, sqlite_file
 from rlds_kit.studio.database.errors import DatabaseError, DatabaseGoneError
 from rlds_kit.studio.database.schema import upgrade
@@ -20,7 +20,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Database:
+class Database(AsyncClosing):
     """A database whose tables are of this version. Made by `open`."""
 
     def __init__(self, engine: Engine, thread: ThreadPoolExecutor) -> None:
@@ -78,14 +78,6 @@ class Database:
         """Waits for what is being done, and lets go of the database."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._engine.dispose)
         self._thread.shutdown()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 def _opened(url: str | URL) -> Engine:

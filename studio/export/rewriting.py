@@ -31,9 +31,9 @@ from rlds_kit.studio.export.plan import Plan
 from rlds_kit.studio.export.rules import RLDS_KIT, TAG, Planned
 from rlds_kit.studio.export.sources import Sources
 from rlds_kit.studio.replay.profile import episode_return
-from rlds_kit.tools.edit.acted import acted_fields_of
 from rlds_kit.tools.edit.output import Output
 from rlds_kit.tools.edit.rewrite import Rewrite, write_changed
+from rlds_kit.tools.edit.trim import acted_fields_of
 from rlds_kit.tools.upkeep.source import SourceEpisode
 
 ORIGIN: Final = "episodes of a studio"

@@ -44,11 +44,10 @@ from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.guard import account_of
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.roles import Role
-from rlds_kit.studio.export.choosing import filtered, picked
+from rlds_kit.studio.export.choosing import NewExport, filtered, picked
 from rlds_kit.studio.export.exports import Exports
 from rlds_kit.studio.export.job import Job, State
 from rlds_kit.studio.export.plan import together
-from rlds_kit.studio.export.request import NewExport
 from rlds_kit.studio.export.rules import Chosen
 
 with needs("studio"):

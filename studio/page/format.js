@@ -49,9 +49,9 @@ export function date(moment) {
   return moment ? new Date(moment).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }) : "–";
 }
 
-/** @param {number} number @param {string} noun */
-export function count(number, noun) {
-  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+/** @param {number} number @param {string} noun @param {string} plural */
+export function count(number, noun, plural = `${noun}s`) {
+  return `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
 }
 
 function isFloat(type) {

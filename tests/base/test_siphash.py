@@ -2,8 +2,8 @@
 
 import doctest
 
-from rlds_kit.base import siphash as module
-from rlds_kit.base.siphash import siphash
+from rlds_kit.base import split as module
+from rlds_kit.base.split import siphash
 
 
 def test_examples_of_docstrings() -> None:

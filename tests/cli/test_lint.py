@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from rlds_kit.cli import main
 from rlds_kit.lint import RULES
-from rlds_kit.lint.page import page
+from rlds_kit.lint.catalogue import page
 from tests.lint.datasets import Course, courses, write
 
 

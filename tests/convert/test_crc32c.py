@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.convert.tfds.crc32c import crc32c, in_numpy
+from rlds_kit.convert.tfds.tf_record import crc32c, in_numpy
 
 
 def by_definition(data: bytes) -> int:

@@ -26,10 +26,9 @@ from rlds_kit.base.errors import FormatError, RldsKitError, SpecError
 from rlds_kit.convert import formats
 from rlds_kit.convert.crowdplay import trajectories
 from rlds_kit.convert.image_size import MOST_PIXELS, announced_size, require_size
-from rlds_kit.convert.tfds.crc32c import crc32c
 from rlds_kit.convert.tfds.directory import INFO
 from rlds_kit.convert.tfds.features import FILE
-from rlds_kit.convert.tfds.tf_record import masked, records
+from rlds_kit.convert.tfds.tf_record import crc32c, masked, records
 from rlds_kit.riegeli.array_record import read_footer, write_footer
 from tests.convert.crowdplay_sample import SESSIONS, make_sample
 from tests.convert.mutated import mutated, read_mutations

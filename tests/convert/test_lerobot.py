@@ -15,11 +15,9 @@ import pytest
 import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit import spec as specs
-from rlds_kit.convert import rlds_kit_dataset
 from rlds_kit.convert.conversion import convert
 from rlds_kit.convert.episode_content import content_of
 from rlds_kit.convert.lerobot import files as lerobot_files
-from rlds_kit.convert.lerobot.format import FORMAT
 from rlds_kit.convert.lerobot.reader import LeRobotReader
 from rlds_kit.convert.protocol import ConversionError
 from rlds_kit.logger import EpisodeWriter
@@ -246,15 +244,6 @@ def test_a_dataset_without_episodes_has_its_files(tmp_path: Path) -> None:
     frames = pq.read_table(tmp_path / "there/data/chunk-000/file-000.parquet")
     assert (len(frames), {"index", "next.done"} <= {*frames.column_names}) == (0, True)
     assert convert(tmp_path / "there", tmp_path / "again").episodes == 0
-
-
-@pytest.mark.parametrize("capability", ["other_fields", "discount", "episode_metadata", "seeds", "end"])
-def test_capabilities_say_what_is_kept(capability: str) -> None:
-    """All of it is in the dataset of `test_ours_goes_there_and_back`."""
-    assert getattr(FORMAT.capabilities, capability)
-    assert getattr(rlds_kit_dataset.FORMAT.capabilities, capability)
-    assert not FORMAT.capabilities.changing_fields
-    assert not FORMAT.capabilities.gaps
 
 
 @pytest.mark.parametrize("is_nested", [False, True])

@@ -22,9 +22,9 @@ from PIL import Image
 from rlds_kit.base.errors import FormatError
 from rlds_kit.convert import formats
 from rlds_kit.convert.episode_content import content_of
+from rlds_kit.convert.formats import FORMATS
 from rlds_kit.convert.lerobot import extra as lerobot_extra
 from rlds_kit.convert.lerobot import video_frames
-from rlds_kit.convert.lerobot.format import FORMAT
 from rlds_kit.convert.lerobot.info import read_info
 from rlds_kit.convert.lerobot.reader import LeRobotReader
 from rlds_kit.convert.lerobot.video_frames import VideoFrames
@@ -99,7 +99,7 @@ def test_absurd_infos_are_refused(changes: dict[str, Any], arm: Path) -> None:
 
 def test_older_versions_are_refused_with_what_to_do(arm: Path) -> None:
     samples.edit_info(arm, codebase_version="v2.1")
-    assert FORMAT.recognises(arm)
+    assert FORMATS["lerobot"].recognises(arm)
     with pytest.raises(FormatError, match="convert_dataset_v21_to_v30"):
         formats.recognised(arm).open(arm)
 

@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-MODULES = ["bounded", "catalogue", "dynamics", "nests", "page", "report", "time_limit"]
+MODULES = ["catalogue", "dynamics", "nests", "report", "rules.out_of_bounds", "time_limit"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rlds_kit.lint import RULES
-from rlds_kit.lint.page import HEADINGS, page
+from rlds_kit.lint.catalogue import HEADINGS, page
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
@@ -25,3 +25,12 @@ def test_page_has_all_parts() -> None:
     text = page(RULES["RK101"])
     assert [heading for heading in HEADINGS if f"## {heading}\n" not in text] == []
     assert "--ignore RK101" in text
+
+
+def test_names_are_those_of_the_classes_in_words() -> None:
+    """What pages, tables and reports call a rule: they stay, like the ids."""
+    assert [RULES[each].name for each in ("RK001", "RK302", "RK504")] == [
+        "unreadable",
+        "not-a-number-elsewhere",
+        "reused-seed",
+    ]

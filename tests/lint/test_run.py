@@ -21,8 +21,8 @@ from rlds_kit.lint import RULES, chosen, lint
 from rlds_kit.lint import run as running
 from rlds_kit.lint.dynamics import numbers_to_probe
 from rlds_kit.lint.foreign_subject import ReadEpisode
-from rlds_kit.lint.leaf import Leaf
 from rlds_kit.lint.nests import columns_between, leaves_of
+from rlds_kit.lint.subject import Leaf
 from tests.convert.lerobot_samples import record
 from tests.lint.datasets import Course, courses, write
 

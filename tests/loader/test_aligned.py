@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import rlds_kit
 from rlds_kit import spec as specs
-from rlds_kit.loader.aligned import ALIGNMENT, aligned
 from rlds_kit.loader.episodes import WholeEpisodes, equal_stretches
-from rlds_kit.loader.memory import ReusableMemory
+from rlds_kit.loader.memory import ALIGNMENT, ReusableMemory, aligned
 from rlds_kit.loader.step_arrays import StepArrays
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.storage.policy import FlushPolicy
@@ -89,7 +88,7 @@ def test_stretches_cover_an_episode(sizes: list[int], missing: int, count: int) 
 def test_views_and_copies_are_the_same_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int) -> None:
     """Whether little memory is lent, or more than may be."""
     dataset = _frames(tmp_path, lengths=(70, 1, 33), side=128)
-    monkeypatch.setattr("rlds_kit.loader.aligned.LENT_BYTES", lent)
+    monkeypatch.setattr("rlds_kit.loader.memory.LENT_BYTES", lent)
     monkeypatch.setattr("rlds_kit.loader.episodes.STRETCH_BYTES", 1 << 18)
     for are_small in (False, True):  # as if they were
         monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
@@ -105,8 +104,8 @@ def test_step_that_is_kept_does_not_keep_its_episode(
 ) -> None:
     """What a shuffle holds is what its steps weigh, however large the episodes are, and for large frames a bit more."""
     memory = ReusableMemory(0)
-    monkeypatch.setattr("rlds_kit.loader.aligned._memory", memory)
-    monkeypatch.setattr("rlds_kit.loader.aligned.LENT_BYTES", most)
+    monkeypatch.setattr("rlds_kit.loader.memory._memory", memory)
+    monkeypatch.setattr("rlds_kit.loader.memory.LENT_BYTES", most)
     episodes = _frames(tmp_path, lengths=(1 << 20 >> 2 * (side.bit_length() - 1),) * 16, side=side).as_tf_dataset()
     kept = [step["observation"] for episode in episodes for step in episode["steps"].take(1)]
     gc.collect()
@@ -127,8 +126,8 @@ def test_episodes_that_are_kept_keep_a_stretch_each_while_little_is_lent(
 ) -> None:
     """A shuffle of episodes, large or small, holds about half of what may be lent; the steps are the same."""
     memory = ReusableMemory(0)
-    monkeypatch.setattr("rlds_kit.loader.aligned._memory", memory)
-    monkeypatch.setattr("rlds_kit.loader.aligned.LENT_BYTES", lent)
+    monkeypatch.setattr("rlds_kit.loader.memory._memory", memory)
+    monkeypatch.setattr("rlds_kit.loader.memory.LENT_BYTES", lent)
     monkeypatch.setattr("rlds_kit.loader.episodes.STRETCH_BYTES", 1 << 20)
     monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
     kept = list(rlds_kit.open(sixteen).as_tf_dataset())
@@ -144,7 +143,7 @@ def test_iteration_goes_on_from_a_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lent: int, are_small: bool
 ) -> None:
     """In the middle of a stretch, be its steps views or copies; two iterators do not disturb each other."""
-    monkeypatch.setattr("rlds_kit.loader.aligned.LENT_BYTES", lent)
+    monkeypatch.setattr("rlds_kit.loader.memory.LENT_BYTES", lent)
     monkeypatch.setattr("rlds_kit.loader.episodes.STRETCH_BYTES", 1 << 20)
     monkeypatch.setattr(WholeEpisodes, "are_small", are_small)
     dataset = _frames(tmp_path / "data", lengths=(150, 70, 150), side=128)

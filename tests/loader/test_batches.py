@@ -18,6 +18,7 @@ from rlds_kit import Dataset
 from rlds_kit.loader import batches as batches_module
 from rlds_kit.loader.plan import RUN_STEPS, Options
 from rlds_kit.loader.pool import Pool
+from rlds_kit.loader.read_ahead import GatherAhead
 from rlds_kit.loader.samples import Samples
 from tests.loader.recording import numbered, plain, plans, recorded, select_all
 from tests.loader.truth import flat, numbers_of, same_batches
@@ -304,3 +305,21 @@ def test_heavy_batches_of_a_cache_have_half_of_the_threads(dataset: Dataset, mon
         assert numbers_of(dataset.windows(3).batches(8, shuffle="global", threads=threads)) == expected
     assert numbers_of(dataset.windows(3).batches(8, shuffle="blocks"))
     assert made == [4, 2, 3, 4]
+
+
+def test_of_heavy_batches_one_is_read_ahead(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are new memory; of light ones two are read ahead by each thread."""
+    ahead: list[int] = []
+
+    class Noting(GatherAhead):
+        def __init__(self, *arguments: Any) -> None:
+            ahead.append(arguments[-1])
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(batches_module, "GatherAhead", Noting)
+    monkeypatch.setattr(Options, "workers", property(lambda _: 4))
+    monkeypatch.setattr(batches_module, "LIGHT_ROW", 1)
+    expected = numbers_of(dataset.windows(3).batches(8, shuffle="global"))
+    monkeypatch.setattr(batches_module, "HEAVY_BATCH", 1)
+    assert numbers_of(dataset.windows(3).batches(8, shuffle="global")) == expected
+    assert ahead == [8, 1]

@@ -213,7 +213,7 @@ def test_a_light_episode_is_read_when_its_steps_are_while_much_memory_is_in_use(
     counted: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So episodes that are kept, in a shuffle, hold no steps; the number of steps is known before they are read."""
-    monkeypatch.setattr("rlds_kit.loader.aligned.LENT_BYTES", 0)
+    monkeypatch.setattr("rlds_kit.loader.memory.LENT_BYTES", 0)
     reads = _reads(monkeypatch)
     episodes = list(counted.as_tf_dataset())
     assert [len(episode["steps"]) for episode in episodes] == [17, 1, 40, 8, 23, 2]

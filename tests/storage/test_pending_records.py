@@ -16,6 +16,7 @@ from rlds_kit.base.errors import RecordingError
 from rlds_kit.storage import shard_writer
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.episode_messages import start_message
+from rlds_kit.storage.jobs import Start
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 
@@ -87,6 +88,17 @@ def test_records_that_come_together_are_written_at_once(
     episodes = rlds_kit.open(tmp_path).episodes
     assert sorted(episode.metadata["lane"] for episode in episodes) == [*range(LANES)]
     assert {len(episode) for episode in episodes} == {ROWS}
+
+
+def test_nothing_is_pending_after_a_cut(tmp_path: Path, disk: tuple[list[int], list[int]]) -> None:
+    """Without a sync, too: what a killed process has cut is in the file."""
+    sizes, _ = disk
+    with Recorder(tmp_path, policy=FlushPolicy.manual()) as recorder:
+        shards = recorder._intake._shards  # the thread that uses them waits for a job
+        with shards.at_once():
+            shards.start(Start(start_message(metadata={"lane": 1})))
+            before = sum(sizes)
+        assert sum(sizes) > before
 
 
 def test_a_full_disk_takes_what_fits(tmp_path: Path, disk: tuple[list[int], list[int]]) -> None:

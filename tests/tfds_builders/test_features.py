@@ -11,8 +11,8 @@ import rlds_kit
 from rlds_kit import SpecError
 from rlds_kit import spec as specs
 from rlds_kit.logger import EpisodeWriter
+from rlds_kit.tfds_builders.example import spec_of
 from rlds_kit.tfds_builders.features import array_feature, episode_features, without_tuples
-from rlds_kit.tfds_builders.spec_from_features import spec_of
 from tests.tfds_builders.every_dtype import DTYPES, IMAGES, REFUSED, SHAPES, record
 
 

@@ -15,7 +15,7 @@ from rlds_kit.base.errors import NotADatasetError, SpecError
 from rlds_kit.convert.envlogger.recording import open_recording
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.tfds_builders import DatasetSource, EpisodesBuilder, EpisodesConfig, beam_examples
-from rlds_kit.tfds_builders.example_limit import require_size
+from rlds_kit.tfds_builders.beam_examples import require_size
 from tests.tfds_builders.recordings import record
 
 GOLDEN = Path(__file__).parent.parent / "data" / "envlogger"

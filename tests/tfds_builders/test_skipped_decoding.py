@@ -201,7 +201,7 @@ def test_the_command_compresses_and_names_strings(tmp_path: Path) -> None:
 
 def test_spec_of_many_negative_integers_is_not_taken_for_small(tmp_path: Path) -> None:
     """A negative int8 takes ten bytes in TFDS's own encoding, so an episode may be larger than its values."""
-    from rlds_kit.tfds_builders.example_limit import require_size
+    from rlds_kit.tfds_builders.beam_examples import require_size
 
     spec = specs.Dict({"observation": specs.Array((1000,), np.int8), "action": specs.Array((), np.int64)})
     with EpisodeWriter(tmp_path, spec, record_time=False) as writer, writer.episode() as episode:

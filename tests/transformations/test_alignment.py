@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.transformations.alignment import to_alignment
-from rlds_kit.transformations.alignment_type import AlignmentType
+from rlds_kit.transformations.alignment import AlignmentType, to_alignment
 from tests.transformations.episodes import (
     MODES,
     Steps,

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rlds_kit.transformations.field_paths import leaves, paths_of, with_leaves
+from rlds_kit.transformations.fields import leaves, paths_of, with_leaves
 
 
 class Pair(NamedTuple):

@@ -6,7 +6,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.transformations.gather_rows import gather_rows, latest_true, spread, zero_unless
+from rlds_kit.transformations.fields import gather_rows, latest_true, spread, zero_unless
 from tests.transformations.episodes import assert_same, to_numpy
 
 

@@ -8,8 +8,7 @@ import pytest
 import tensorflow as tf
 
 from rlds_kit.transformations.absorbing import add_absorbing_states
-from rlds_kit.transformations.alignment import to_alignment
-from rlds_kit.transformations.alignment_type import AlignmentType
+from rlds_kit.transformations.alignment import AlignmentType, to_alignment
 from rlds_kit.transformations.relabel import relabel
 from rlds_kit.transformations.returns import returns, returns_to_go
 from rlds_kit.transformations.transitions import transitions

@@ -7,12 +7,7 @@ from typing import Final
 
 HERE: Final = Path(__file__).parent
 ROWS: Final = {f"g{number}" for number in range(1, 32)}
-OPEN: Final = {
-    "g27": "trials in the browser, from their setup on",
-    "g28": "an example of each way of working with people",
-    "g31": "a share of trials with people",
-    "g30": "a page for several seats",
-}
+OPEN: Final[dict[str, str]] = {}
 
 
 def _rows(test: str) -> set[str]:

@@ -5,11 +5,17 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+import tensorflow_datasets as tfds
+
 from rlds_kit.base.executor import Run
+from rlds_kit.loader.last_step import TEXTS
+from rlds_kit.storage import directory as directories
 from rlds_kit.storage.manifest import PATTERN as MANIFESTS
 from rlds_kit.storage.whole_directory import put
 from rlds_kit.tfds_builders.shards.errors import BuildError
+from rlds_kit.tfds_builders.shards.examples import features_of
 from rlds_kit.tfds_builders.shards.finished_shard import info_path, remove_temporary
+from rlds_kit.tfds_builders.shards.plan import SPLIT
 from rlds_kit.tfds_builders.shards.source_shards import SourceShards
 from rlds_kit.tfds_builders.shards.spec import ShardInfo, ShardSpec
 from rlds_kit.tfds_builders.shards.work import check
@@ -79,7 +85,7 @@ def _describe(specs: Sequence[ShardSpec], infos: Sequence[ShardInfo], version: s
     if specs[0].format == "riegeli":
         _describe_ours(specs)
         return
-    from rlds_kit.tfds_builders.shards.tfds_metadata import write_metadata
+    from rlds_kit.tfds_builders.shards.finish import write_metadata
 
     write_metadata(specs, infos, version)
 
@@ -111,3 +117,37 @@ def require_own(specs: Sequence[ShardSpec]) -> None:
 def move(building: Path, destination: Path) -> None:
     """Renames the finished directory, durably."""
     put(building, destination)
+
+
+def write_metadata(specs: Sequence[ShardSpec], infos: Sequence[ShardInfo], version: str) -> None:
+    """Writes the metadata; description, citation and licence are those in the source's dataset.json.
+
+    Args:
+      specs: the plan.
+      infos: what was written, in the same order.
+      version: of the dataset.
+    """
+    first = specs[0]
+    about = directories.description(first.source)
+    template = tfds.core.ShardedFileTemplate(
+        data_dir=first.directory,
+        dataset_name=first.file.partition(f"-{SPLIT}.")[0],
+        split=SPLIT,
+        filetype_suffix=first.format,
+    )
+    split = tfds.core.SplitInfo(
+        name=SPLIT,
+        shard_lengths=[len(info.episodes) for info in infos],
+        num_bytes=sum(info.size for info in infos),
+        filename_template=template,
+    )
+    tfds.folder_dataset.write_metadata(
+        data_dir=first.directory,
+        features=features_of(first),
+        split_infos=[split],
+        version=version,
+        check_data=False,  # every episode was read back before this
+        description=f"{about.get('description') or f'Episodes of {first.source.name}.'}\n\n{TEXTS[first.last_step]}",
+        citation=about.get("citation") or None,
+        license=about.get("licence") or None,
+    )

@@ -1,6 +1,7 @@
 """Plans the content of every shard of a build; workers decide nothing."""
 
 import hashlib
+import heapq
 import json
 import os
 import time
@@ -10,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import xxhash
 
 from rlds_kit._version import __version__
 from rlds_kit.base.step import FLAGS
 from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.loader.last_step import LastStep, with_last_step
-from rlds_kit.tfds_builders.shards.balance import apportion, cut
 from rlds_kit.tfds_builders.shards.errors import BuildError
 from rlds_kit.tfds_builders.shards.located_episodes import Located, decoded_step_bytes, located
 from rlds_kit.tfds_builders.shards.spec import FORMATS, EpisodeRef, Format, ShardSpec
@@ -162,3 +163,48 @@ def _file_name(spec: ShardSpec, name: str, whole: str) -> str:
     seconds, nanoseconds = divmod(spec.created_unix_ns, 10**9)
     began = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(seconds))}{nanoseconds // 1000:06d}Z"
     return f"episodes-{began}-{whole[:12]}-{spec.number:05d}.riegeli"
+
+
+def cut(weights: Sequence[int], parts: int) -> list[range]:
+    """Cuts a sequence into so many parts of about equal weight, none of them empty.
+
+    Args:
+      weights: of the items, in order.
+      parts: at least 1, at most as many as there are items.
+
+    >>> cut([1, 1, 1, 1, 4], 2)
+    [range(0, 4), range(4, 5)]
+    >>> cut([9, 1, 1], 3)
+    [range(0, 1), range(1, 2), range(2, 3)]
+    """
+    count = len(weights)
+    middles = np.cumsum(np.array(weights, np.float64)) - np.array(weights) / 2
+    wanted = np.arange(1, parts) * (float(sum(weights)) / parts)
+    bounds = [0]
+    for part, bound in enumerate(np.searchsorted(middles, wanted).tolist(), 1):
+        bounds.append(min(max(bound, bounds[-1] + 1), count - parts + part))
+    return [range(*pair) for pair in zip(bounds, [*bounds[1:], count], strict=True)]
+
+
+def apportion(weights: Sequence[int], limits: Sequence[int], parts: int) -> list[int]:
+    """Gives each group a number of parts in proportion to its weight: at least 1, at most its limit.
+
+    Args:
+      weights: of the groups.
+      limits: at least 1 each.
+      parts: in all; there are more if there are more groups, and fewer if the limits allow no more.
+
+    >>> apportion([10, 30, 1], [9, 9, 9], 5)
+    [1, 3, 1]
+    """
+    given = [1] * len(weights)
+    heap = [(-weight / 2, group) for group, weight in enumerate(weights) if limits[group] > 1]
+    heapq.heapify(heap)
+    left = parts - len(weights)
+    while left > 0 and heap:
+        _, group = heapq.heappop(heap)
+        given[group] += 1
+        left -= 1
+        if given[group] < limits[group]:  # the weight of its parts, if it is given one more
+            heapq.heappush(heap, (-weights[group] / (given[group] + 1), group))
+    return given

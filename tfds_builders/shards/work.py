@@ -59,17 +59,17 @@ def check(spec: ShardSpec) -> ShardInfo:
 def _written(spec: ShardSpec, path: Path) -> tuple[EpisodeInfo, ...]:
     if spec.format == "riegeli":
         return copy_blocks.write(spec, path)
-    from rlds_kit.tfds_builders.shards import write_examples  # TensorFlow is slow to import and large
+    from rlds_kit.tfds_builders.shards import examples  # TensorFlow is slow to import and large
 
-    return write_examples.write(spec, path)
+    return examples.write(spec, path)
 
 
 def _read_back(spec: ShardSpec) -> Iterator[EpisodeInfo]:
     if spec.format == "riegeli":
         return copy_blocks.read_back(spec)
-    from rlds_kit.tfds_builders.shards import read_examples
+    from rlds_kit.tfds_builders.shards import examples
 
-    return read_examples.read_back(spec)
+    return examples.read_back(spec)
 
 
 def _compare(spec: ShardSpec, written: tuple[EpisodeInfo, ...]) -> None:

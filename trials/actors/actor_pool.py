@@ -5,9 +5,9 @@ import itertools
 import os
 import pickle
 from collections import defaultdict
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
+from rlds_kit.closing import AsyncClosing
 from rlds_kit.trials.actors.actor_process import ACTORS
 from rlds_kit.trials.actors.contract import ActorInfo, Text
 from rlds_kit.trials.actors.hosted_actors import HostedActors
@@ -153,7 +153,7 @@ class SeatedActor:
         return answer
 
 
-class ActorPool:
+class ActorPool(AsyncClosing):
     """Actors for trials. Asynchronous; all calls come from one event loop.
 
     Each actor has a process of its own while its trial goes on, so that a slow one delays nobody else; actors that act
@@ -265,14 +265,6 @@ class ActorPool:
         """Ends all processes."""
         homes, self._homes = self._homes, []
         await asyncio.gather(*(home.place.close(CLOSE_SECONDS) for home in homes))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 def _nothing(reason: str) -> None:

@@ -14,7 +14,7 @@ from rlds_kit.trials.wire.reading import MOST_BYTES, TO_PROGRAM, read_any, write
 from rlds_kit.trials.wire.values import decode, encode
 
 with needs("trials"):
-    from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+    from websockets.exceptions import ConnectionClosed, ConnectionClosedOK, InvalidHandshake, InvalidURI
     from websockets.sync.client import connect
 
 PATH: Final = "/v1/seat"
@@ -113,6 +113,8 @@ class Seat:
         act = Act(step=self._acts, action=encode(action), messages=tuple(messages), rewards=tuple(rewards))
         try:
             self._socket.send(write(act).decode())
+        except ConnectionClosedOK:
+            return  # the trial is over, as the next message says
         except ConnectionClosed as error:
             raise ServiceError(f"the connection to the service is lost: {error}") from error
 

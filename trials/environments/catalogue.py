@@ -3,12 +3,12 @@
 import contextlib
 import functools
 import importlib
-from collections.abc import Iterable
-from typing import Final
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
+import dm_env
 import gymnasium
-
-from rlds_kit.trials.environments.makers import makers
 
 _OF_OTHERS: Final = frozenset({"GymV21Environment-v0", "GymV26Environment-v0"})
 """They make what an argument names, and import its module: the maker of a study could name any."""
@@ -73,3 +73,37 @@ def _registered_by(module: str) -> frozenset[str]:
     before = set(gymnasium.registry)
     importlib.import_module(module)
     return frozenset(gymnasium.registry.keys() - before)
+
+
+def makers(module: str) -> dict[str, Callable[..., Any]]:
+    """The functions of a module that say that they make environments, by "module:function".
+
+    Only public functions of the module itself that are annotated as returning a `dm_env.Environment`:
+    the maker of a study can call them, with any arguments, and nothing else.
+
+    Args:
+      module: is imported.
+
+    Raises:
+      ImportError: it is not there.
+
+    >>> makers("rlds_kit.trials.environments.catalogue")
+    {}
+    """
+    functions = inspect.getmembers(importlib.import_module(module), inspect.isfunction)
+    own = {name: each for name, each in functions if each.__module__ == module and not name.startswith("_")}
+    return {f"{module}:{name}": each for name, each in own.items() if _makes_environments(each)}
+
+
+def maker(environment: str) -> Callable[..., Any] | None:
+    """The function of a "module:function"; None, if it is none that makes environments of dm_env."""
+    module, _, _ = environment.rpartition(":")
+    return makers(module).get(environment) if module else None
+
+
+def _makes_environments(function: Callable[..., Any]) -> bool:
+    try:
+        made = inspect.signature(function, eval_str=True).return_annotation
+    except Exception:  # noqa: BLE001  names may mean nothing here, and evaluating them may do anything
+        return False
+    return isinstance(made, type) and issubclass(made, dm_env.Environment)

@@ -13,7 +13,6 @@ from rlds_kit.logger.gymnasium_logger import declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls, controls_of
-from rlds_kit.trials.environments.mujoco_cameras import mujoco_views
 from rlds_kit.trials.environments.playable import SEAT, EnvironmentSpec, Outcome
 from rlds_kit.trials.environments.policies import policy
 from rlds_kit.trials.environments.views import View, views_of
@@ -121,3 +120,36 @@ def _modes(name: str) -> list[str]:
     entry = gymnasium.spec(name).entry_point
     made = creator(entry) if isinstance(entry, str) else entry
     return list(getattr(made, "metadata", {}).get("render_modes", ()))
+
+
+def mujoco_views(env: Any) -> dict[str, View]:  # any environment; those of MuJoCo have these attributes
+    """Views from the cameras of a model by name; none, if there is no model.
+
+    Which camera draws changes nothing of the simulation, and afterwards it is again the one that was chosen when the
+    environment was made (`camera_name`, `camera_id`).
+
+    Args:
+      env: of Gymnasium.
+
+    >>> import gymnasium
+    >>> mujoco_views(gymnasium.make("CartPole-v1"))
+    {}
+    """
+    renderer = getattr(env.unwrapped, "mujoco_renderer", None)
+    if renderer is None:
+        return {}
+    names = [renderer.model.camera(number).name or str(number) for number in range(renderer.model.ncam)]
+    return {f"camera {name}": _Camera(env, renderer, number) for number, name in enumerate(names)}
+
+
+class _Camera:
+    def __init__(self, env: Any, renderer: Any, number: int) -> None:
+        self._env, self._renderer, self._number = env, renderer, number
+
+    def __call__(self) -> Picture:
+        chosen, self._renderer.camera_id = self._renderer.camera_id, self._number
+        try:
+            picture: Picture = self._env.render()
+        finally:
+            self._renderer.camera_id = chosen
+        return picture

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import gymnasium
 
-from rlds_kit.trials.environments.catalogue import registered
-from rlds_kit.trials.environments.makers import maker
+from rlds_kit.trials.environments.catalogue import maker, registered
 
 RESERVED: Final = frozenset({"id", "render_mode"})
 """What the studio sets itself."""

@@ -9,7 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from rlds_kit.trials.frames.native import native
+from rlds_kit.extension import extension
+
+native: Final = extension("rlds_kit.trials.frames")
+
 
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _COLOR: Final = {2: 0, 3: 2}

@@ -1,6 +1,7 @@
 """Runs trials for a training loop, which gets each as soon as it is over."""
 
 import asyncio
+import contextlib
 import dataclasses
 import os
 import queue
@@ -144,6 +145,6 @@ def run_trials(
     finally:
         started.wait()
         for loop, task in loops:
-            if thread.is_alive():
+            with contextlib.suppress(RuntimeError):  # it is closed already
                 loop.call_soon_threadsafe(task.cancel)
         thread.join()

@@ -9,9 +9,9 @@ import secrets
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
+from rlds_kit.closing import AsyncClosing
 from rlds_kit.trials.actors.actor_pool import START_SECONDS, ActorPool
 from rlds_kit.trials.actors.contract import Judgement
 from rlds_kit.trials.engine import events, messages
@@ -62,7 +62,7 @@ class _Run:
     is_over: bool = False
 
 
-class TrialHost:
+class TrialHost(AsyncClosing):
     """Runs trials: environments and actors in processes of their own, every step recorded before anybody sees it.
 
     Use it in an `async with` statement; leaving it ends what still runs.
@@ -426,14 +426,6 @@ class TrialHost:
         await self._actors.close()
         for watcher in self._watchers:
             watcher.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 def _phase(run: _Run) -> Phase:

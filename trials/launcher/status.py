@@ -92,6 +92,8 @@ def _without_launcher(status: ProcessStatus) -> ProcessStatus:
 
 
 def _is_alive(pid: int) -> bool:
+    if os.name == "nt":  # signal 0 is Ctrl-C there
+        return True
     with contextlib.suppress(PermissionError):
         try:
             os.kill(pid, 0)

@@ -142,7 +142,7 @@ def running(settings: ServiceSettings, *, port: int = 0) -> Iterator[str]:
         yield url_of(listening)
     finally:
         for loop, stop in started:
-            if thread.is_alive():
+            with contextlib.suppress(RuntimeError):  # it is closed already
                 loop.call_soon_threadsafe(stop.set)
         thread.join()
         listening.close()

@@ -5,9 +5,9 @@ import contextlib
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
+from rlds_kit.closing import AsyncClosing
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.backend import EndIdle, Processes, WorkerBackend
 from rlds_kit.trials.workers.channel import ProcessLostError
@@ -31,7 +31,7 @@ class PoolFullError(RequestFailedError):
     """There are as many environments as there may be."""
 
 
-class WorkerPool:
+class WorkerPool(AsyncClosing):
     """Workers for environments. Asynchronous; all calls come from one event loop.
 
     Args:
@@ -145,14 +145,6 @@ class WorkerPool:
         """Ends open episodes as INTERRUPTED, and all processes."""
         await asyncio.gather(*(worker.close() for worker in self._workers), *self._ending)
         self._workers = []
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 class Environment:

@@ -10,62 +10,30 @@ from rlds_kit.compat.rlds.transformations import (
     pattern,
     shape_ops,
 )
-from rlds_kit.transformations import (
-    BATCH_AUTO_TUNE,
-    AlignmentType,
-    add_alignment_to_step,
-    apply_nested_steps,
-    batch,
-    concat_if_terminal,
-    concatenate,
-    episode_length,
-    final_step,
-    map_nested_steps,
-    map_steps,
-    mean_and_std,
-    pattern_map,
-    pattern_map_from_transform,
-    sar_fields_mask,
-    shift_keys,
-    step_spec,
-    sum_dataset,
-    sum_nested_steps,
-    truncate_after_condition,
-    uniform_from_spec,
-    zero_dataset_like,
-    zeros_from_spec,
-)
+from rlds_kit.compat.rlds.transformations.alignment import *
+from rlds_kit.compat.rlds.transformations.dataset_concat import *
+from rlds_kit.compat.rlds.transformations.dataset_stats import *
+from rlds_kit.compat.rlds.transformations.dataset_truncate import *
+from rlds_kit.compat.rlds.transformations.flexible_batch import *
+from rlds_kit.compat.rlds.transformations.nested_ops import *
+from rlds_kit.compat.rlds.transformations.pattern import *
+from rlds_kit.compat.rlds.transformations.shape_ops import *
 
 __all__ = [
-    "BATCH_AUTO_TUNE",
-    "AlignmentType",
-    "add_alignment_to_step",
     "alignment",
-    "apply_nested_steps",
-    "batch",
-    "concat_if_terminal",
-    "concatenate",
     "dataset_concat",
     "dataset_stats",
     "dataset_truncate",
-    "episode_length",
-    "final_step",
     "flexible_batch",
-    "map_nested_steps",
-    "map_steps",
-    "mean_and_std",
     "nested_ops",
     "pattern",
-    "pattern_map",
-    "pattern_map_from_transform",
-    "sar_fields_mask",
     "shape_ops",
-    "shift_keys",
-    "step_spec",
-    "sum_dataset",
-    "sum_nested_steps",
-    "truncate_after_condition",
-    "uniform_from_spec",
-    "zero_dataset_like",
-    "zeros_from_spec",
 ]
+__all__ += alignment.__all__
+__all__ += dataset_concat.__all__
+__all__ += dataset_stats.__all__
+__all__ += dataset_truncate.__all__
+__all__ += flexible_batch.__all__
+__all__ += nested_ops.__all__
+__all__ += pattern.__all__
+__all__ += shape_ops.__all__

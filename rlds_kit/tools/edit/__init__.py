@@ -7,7 +7,7 @@ compares what it wrote with what was meant. `dataset.json` records how it was ma
 from rlds_kit.tools.edit.delete import delete
 from rlds_kit.tools.edit.filter import filter  # noqa: A004  it is used as `edit.filter`
 from rlds_kit.tools.edit.merge import merge
-from rlds_kit.tools.edit.report import Report
+from rlds_kit.tools.edit.new_dataset import Report
 from rlds_kit.tools.edit.split import split
 from rlds_kit.tools.edit.trim import trim
 

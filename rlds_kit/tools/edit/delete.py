@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from rlds_kit.base.progress import Progress
-from rlds_kit.tools.edit.new_dataset import new_dataset
-from rlds_kit.tools.edit.report import Report
-from rlds_kit.tools.edit.unique import unique
+from rlds_kit.tools.edit.new_dataset import Report, new_dataset, unique
 from rlds_kit.tools.upkeep.lineage import lineage
 from rlds_kit.tools.upkeep.source import read_source
 

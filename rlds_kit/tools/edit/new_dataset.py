@@ -1,21 +1,55 @@
 """The common part of `merge`, `filter`, `split` and `delete`: copies whole episodes into a new dataset."""
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rlds_kit import spec as specs
+from rlds_kit.base.errors import FormatError
 from rlds_kit.base.progress import Meter, Progress
 from rlds_kit.layers.carry import carry
 from rlds_kit.storage.whole_directory import new_directory
 from rlds_kit.tools.edit.one_spec import one_spec
 from rlds_kit.tools.edit.output import Output
-from rlds_kit.tools.edit.report import Report
 from rlds_kit.tools.upkeep.closing import note_closed
+from rlds_kit.tools.upkeep.episode_blocks import content_digest
 from rlds_kit.tools.upkeep.lineage import describe
 from rlds_kit.tools.upkeep.source import Source, SourceEpisode
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report of an edit: what the new dataset contains, and what was left out.
+
+    Attributes:
+      destination: the new dataset.
+      episodes: in it.
+      steps: in it.
+      bytes: of its shards.
+      digest: its content digest, in hexadecimal.
+      duplicates: episodes that several sources had, and that it has once.
+      removed: episodes of the sources that it does not have.
+      cut: episodes that are shorter in it and so have another id.
+      left_out: episodes that are being recorded; they are not in it.
+      annotations: of its layers, those that were retracted and retractions included.
+      annotations_left_out: of its episodes, but of steps that it does not have, or of the return of episodes that it
+        has parts of.
+    """
+
+    destination: Path
+    episodes: int
+    steps: int
+    bytes: int
+    digest: str
+    duplicates: int = 0
+    removed: int = 0
+    cut: int = 0
+    left_out: tuple[uuid.UUID | None, ...] = ()
+    annotations: int = 0
+    annotations_left_out: int = 0
 
 
 def new_dataset(
@@ -74,3 +108,36 @@ def finished(
         annotations=carried.annotations,
         annotations_left_out=carried.left_out,
     )
+
+
+def unique(sources: Iterable[Source]) -> tuple[list[SourceEpisode], int]:
+    """The episodes of all sources, each id once, in their order; and how many came again.
+
+    Raises:
+      FormatError: two episodes of one id have different content.
+      DamagedError: an episode that came again and has no stored digest is damaged.
+    """
+    found: dict[bytes, SourceEpisode] = {}
+    duplicates = 0
+    for episode in (episode for source in sources for episode in source.episodes):
+        first = found.setdefault(episode.entry.episode_id, episode)
+        if first is not episode:
+            _require_same(first, episode)
+            duplicates += 1
+    return list(found.values()), duplicates
+
+
+def _require_same(first: SourceEpisode, second: SourceEpisode) -> None:
+    one, other = _content(first), _content(second)
+    if one != other:
+        raise FormatError(
+            f"episode {first.id} is in {first.shard.path} and in {second.shard.path}, with the content digests "
+            f"{one.hex()} and {other.hex()}; expected one id to mean one content: `rlds-kit delete` the wrong one first"
+        )
+
+
+def _content(episode: SourceEpisode) -> bytes:
+    """The content digest; an INCOMPLETE episode has none stored, so it is read."""
+    if episode.entry.content_digest:
+        return episode.entry.content_digest
+    return content_digest(episode.shard.file(), episode.entry)

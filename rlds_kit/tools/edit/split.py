@@ -8,11 +8,9 @@ from pathlib import Path
 from rlds_kit.base.progress import Meter, Progress
 from rlds_kit.base.split import ends_of, key_of, part_of
 from rlds_kit.storage.whole_directory import new_directory
-from rlds_kit.tools.edit.new_dataset import finished
+from rlds_kit.tools.edit.new_dataset import Report, finished, unique
 from rlds_kit.tools.edit.one_spec import one_spec
 from rlds_kit.tools.edit.output import Output
-from rlds_kit.tools.edit.report import Report
-from rlds_kit.tools.edit.unique import unique
 from rlds_kit.tools.upkeep.lineage import lineage
 from rlds_kit.tools.upkeep.source import read_source
 

@@ -1,24 +1,27 @@
 """The episodes of a dataset, each cut to some of its steps."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.progress import Meter, Progress
+from rlds_kit.base.step import ACTED_FIELDS, OBSERVATION
 from rlds_kit.layers.annotation import Kind
+from rlds_kit.storage import restore
+from rlds_kit.storage.column import Column
 from rlds_kit.storage.filter_choice import FilterChoice
-from rlds_kit.storage.leaf import field_of
+from rlds_kit.storage.leaf import escape, field_of
 from rlds_kit.storage.whole_directory import new_directory
-from rlds_kit.tools.edit.acted import acted_fields_of
 from rlds_kit.tools.edit.cut import Cut, write_cut
-from rlds_kit.tools.edit.first_set import first_set, has_field
-from rlds_kit.tools.edit.new_dataset import finished
+from rlds_kit.tools.edit.new_dataset import Report, finished, unique
 from rlds_kit.tools.edit.one_spec import one_spec
 from rlds_kit.tools.edit.output import Output
-from rlds_kit.tools.edit.report import Report
-from rlds_kit.tools.edit.unique import unique
+from rlds_kit.tools.upkeep.episode_blocks import columns_of, headers_of
 from rlds_kit.tools.upkeep.lineage import lineage
 from rlds_kit.tools.upkeep.source import SourceEpisode, read_source
 
@@ -115,3 +118,75 @@ def _tagged(episode: SourceEpisode, tag: str) -> list[range]:
 def _require_field(episodes: Sequence[SourceEpisode], at: str) -> None:
     if episodes and not any(has_field(episode, at) for episode in episodes):
         raise ValueError(f"no episode has the field {at!r}; `rlds-kit info` shows which there are")
+
+
+def has_field(episode: SourceEpisode, field: str) -> bool:
+    """Whether some step has a value for a field.
+
+    Raises:
+      DamagedError: the field is damaged.
+    """
+    return any(True for _ in _columns(episode, field))
+
+
+def first_set(episode: SourceEpisode, field: str, begin: int, end: int) -> int | None:
+    """The first of the steps `[begin, end)` in which a field is true; None if it is in none. Nothing else is read.
+
+    Args:
+      episode: of a source.
+      field: name, or path into a nest: "info/success".
+      begin: first step to search.
+      end: one past the last.
+
+    Raises:
+      ValueError: it is not one bool a step.
+      DamagedError: it is damaged.
+    """
+    found = []
+    for column in _columns(episode, field):
+        if column.key.kind == pb.NONE:
+            continue  # not known in these steps
+        _require_bool(column, episode, field)
+        rows = column.rows[column.values.reshape(-1).astype(np.bool_)]
+        found += rows[(rows >= begin) & (rows < end)].tolist()
+    return min(found, default=None)
+
+
+def _columns(episode: SourceEpisode, field: str) -> list[Column]:
+    paths = {field, escape(field)}
+    return [
+        column
+        for path in sorted(paths)
+        for column in columns_of(episode.shard.file(), episode.entry, path)
+        if column.key.path in paths
+    ]
+
+
+def _require_bool(column: Column, episode: SourceEpisode, field: str) -> None:
+    numeric, dtype = column.key.kind in restore.NUMERIC, column.values.dtype
+    if column.shapes is not None or not numeric or dtype != np.bool_ or column.values[:1].size != 1:
+        what = f"{dtype} {column.values.shape[1:]}" if numeric else pb.Kind.Name(column.key.kind)
+        raise ValueError(f"{field}: expected one bool a step, got {what} in episode {episode.id}")
+
+
+def acted_fields_of(episodes: Iterable[SourceEpisode]) -> set[str]:
+    """Finds them by the headers of the blocks: what was done in a step stands in the block of the next observation.
+
+    So a field that begins before its block is one of them, and one that always stops one step before the observation.
+
+    Raises:
+      DamagedError: a header is damaged.
+    """
+    early, short, others = set(ACTED_FIELDS), set[str](), set[str]()
+    for episode in episodes:
+        for _, __, block in headers_of(episode.shard.file(), episode.entry):
+            ends: dict[str, int] = {}
+            for column in block.columns:
+                name = field_of(column.path)
+                ends[name] = max(ends.get(name, 0), column.first_row + column.count)
+                if column.first_row < block.first_row:
+                    early.add(name)
+            has_last = ends.get(OBSERVATION) == block.end_row  # data may lack the final observation, and all beside it
+            for name, end in ends.items():
+                (short if has_last and end == block.end_row - 1 else others).add(name)
+    return early | (short - others)

@@ -4,8 +4,7 @@
 """
 
 from rlds_kit.tools.plot.counting import BINS, MAX_BINS, MIN_BINS, count
-from rlds_kit.tools.plot.errors import PlotError
-from rlds_kit.tools.plot.figure import draw, histograms, require_drawable, save
+from rlds_kit.tools.plot.figure import PlotError, draw, histograms, require_drawable, save
 from rlds_kit.tools.plot.histogram import Counts, Histogram, Histograms, Size, TextHistogram
 
 __all__ = [

@@ -5,11 +5,11 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final
 
+from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.extras import needs
 from rlds_kit.base.progress import Progress
 from rlds_kit.dataset.dataset import Dataset
 from rlds_kit.tools.plot.counting import BINS, count
-from rlds_kit.tools.plot.errors import PlotError
 from rlds_kit.tools.plot.histogram import Histograms, TextHistogram
 from rlds_kit.tools.plot.panel import draw_numbers, draw_texts, shorten, style
 
@@ -140,3 +140,7 @@ def _draw_note(figure: "Figure", found: Histograms) -> None:
 
 def _number_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+class PlotError(RldsKitError, ValueError):
+    """Raised if there is nothing to plot, or more than one figure can show."""

@@ -4,8 +4,8 @@ import functools
 import itertools
 import math
 from array import array
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -25,7 +25,39 @@ from rlds_kit.storage.episode_reader import fields
 from rlds_kit.storage.leaf import elements as elements_of
 from rlds_kit.storage.stacking import spec_at
 from rlds_kit.tools.plot.tally import Tally
-from rlds_kit.tools.plot.text_tally import TextTally
+
+DISTINCT: Final = 10_000
+"""The number of texts that are counted separately; later ones count as others."""
+PREFIX: Final = 80
+"""Texts that begin with the same characters, this many, count as one."""
+
+
+class TextTally:
+    """Counts how often each text occurs, in bounded memory.
+
+    Attributes:
+      counts: by text, or by its beginning.
+      others: the count of later texts.
+
+    >>> tally = TextTally()
+    >>> tally.add(["left", "right", "left"])
+    >>> tally.counts["left"], tally.others
+    (2, 0)
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.others = 0
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Counts texts."""
+        for text in texts:
+            beginning = text if len(text) <= PREFIX else text[: PREFIX - 1] + "…"
+            if beginning in self.counts or len(self.counts) < DISTINCT:
+                self.counts[beginning] += 1
+            else:
+                self.others += 1
+
 
 ELEMENTS: Final = 16
 """Number of elements of an array that are counted each by itself."""

@@ -15,9 +15,8 @@ from rlds_kit.storage import directory as directories
 from rlds_kit.storage.manifest import read_manifests
 from rlds_kit.storage.shard_file import ShardFile
 from rlds_kit.tools.upkeep.check_episode import check_episode
-from rlds_kit.tools.upkeep.check_layers import layer_problems
-from rlds_kit.tools.upkeep.check_manifests import accept, manifest_finding, manifest_losses
 from rlds_kit.tools.upkeep.check_shard import amended_fields, declared_fields, shard_notes, shard_problems
+from rlds_kit.tools.upkeep.checks import accept, layer_problems, manifest_finding, manifest_losses
 from rlds_kit.tools.upkeep.finding import Finding, require_dataset, uuid_of
 from rlds_kit.tools.upkeep.survey import Survey, survey
 

@@ -2,14 +2,28 @@
 import { request } from "../api.js";
 
 const KEY = "rlds-kit-session-";
+const READY = "rlds-kit-ready-";
 
 /** @typedef {{session: string, token: string}} Admission */
 
 /** @param {string} study @param {string} environment @returns {Promise<Admission>} */
 export async function openSession(study, environment) {
   const { session, token } = await request("sessions", { method: "POST", body: { study, environment } });
-  sessionStorage.setItem(KEY + session.id, token);
+  remember(session.id, token);
   return { session: session.id, token };
+}
+
+/** @param {string} session @param {string} token @param {{isReady?: boolean}} options `isReady`: the person has waited for this */
+export function remember(session, token, { isReady = false } = {}) {
+  sessionStorage.setItem(KEY + session, token);
+  if (isReady) sessionStorage.setItem(READY + session, "yes");
+}
+
+/** Whether the person need not say that they are ready; once. @param {string} session */
+export function isReadyFor(session) {
+  const isReady = sessionStorage.getItem(READY + session) !== null;
+  sessionStorage.removeItem(READY + session);
+  return isReady;
 }
 
 /** The session that this tab played before. @param {string} session @returns {Admission | null} */

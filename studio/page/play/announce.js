@@ -13,7 +13,6 @@ export function announce(player) {
     if (detail.type === "notice" && !HARMLESS.has(detail.code)) toast(detail.message, "warning");
     if (detail.type === "error" && player.known.welcome && !isTooLate(detail)) toast(detail.message, "error");
     if (detail.type === "gamepad") toast(detail.name ? `Gamepad: ${detail.name}` : "The gamepad is gone.");
-    if (detail.type === "said") toast(`${detail.sender}: ${detail.content}`);
   };
   player.addEventListener("message", show);
   return () => player.removeEventListener("message", show);

@@ -29,11 +29,11 @@ export function ControlBar({ player, commands, focusStage }) {
     <div class="control-bar" role="toolbar" aria-label="Controls" onPointerDown=${() => (byPointer.current = true)}
       onKeyDown=${() => (byPointer.current = false)} onChange=${done} onClick=${(event) => event.target.closest("button") && done()}>
       ${player.isSeated && html`
-        <button disabled=${!isUnderWay || isPaused} title=${hint("Pause, and go on")} onClick=${() => player.send("pause")}>
+        <button disabled=${!isUnderWay || isPaused || welcome.rules.pause === "nobody"} title=${hint("Pause, and go on")} onClick=${() => player.send("pause")}>
           <${Icon} name="pause" />Pause</button>
-        <button disabled=${!isUnderWay} title=${hint("End the episode")} onClick=${() => player.send("cancel")}>End episode</button>
+        <button disabled=${!isUnderWay || welcome.rules.cancel === "nobody"} title=${hint("End the episode")} onClick=${() => player.send("cancel")}>End episode</button>
         <${Rate} player=${player} />
-        ${welcome.policies.includes(welcome.seat) && html`<${HandOver} player=${player} isUnderWay=${isUnderWay} />`}
+        ${programOf(welcome) && html`<${HandOver} player=${player} isUnderWay=${isUnderWay} program=${programOf(welcome)} />`}
         <label class="inline">Quality
           <select onChange=${(event) => player.send("quality", { level: event.target.value })}>
             ${QUALITIES.map((each) => html`<option value=${each} selected=${each === welcome.quality}>${each}</option>`)}
@@ -47,10 +47,16 @@ export function ControlBar({ player, commands, focusStage }) {
   `;
 }
 
+/** What one can hand over to: a policy beside the environment, or the program of the seat. */
+function programOf({ seat, policies, actors }) {
+  if (policies.includes(seat)) return "policy";
+  return actors.includes(seat) ? "actor" : null;
+}
+
 /** A program acts, and the person again. */
-function HandOver({ player, isUnderWay }) {
+function HandOver({ player, isUnderWay, program }) {
   const isAway = player.driver !== "human";
-  return html`<button disabled=${!isUnderWay} aria-pressed=${isAway} onClick=${() => player.send("drive", { driver: isAway ? "human" : "policy" })}>
+  return html`<button disabled=${!isUnderWay} aria-pressed=${isAway} onClick=${() => player.send("drive", { driver: isAway ? "human" : program })}>
     ${isAway ? "Take over" : "Hand over"}</button>`;
 }
 

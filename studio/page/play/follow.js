@@ -2,12 +2,14 @@
 
 /**
  * @typedef {{link: string, reason: string, welcome: any, state: any, ask: any, saved: any[], drivers: Record<string, string>,
- *   judged: any}} Known `judged`: the latest reward that somebody gave
+ *   judged: any, company: {seat: string, state: string, program: string}[] | null,
+ *   texts: {sender: string, content: string}[], votes: Record<string, any>}} Known `judged`: the latest reward that somebody gave
  */
 
 /** @type {Known} */
-export const NOTHING_KNOWN = { link: "connecting", reason: "", welcome: null, state: null, ask: null, saved: [], drivers: {}, judged: null };
+export const NOTHING_KNOWN = { link: "connecting", reason: "", welcome: null, state: null, ask: null, saved: [], drivers: {}, judged: null, company: null, texts: [], votes: {} };
 const MOST_SAVED = 50;
+const MOST_TEXTS = 200;
 
 /** @param {Known} known @param {any} message @returns {Known} */
 export function follow(known, message) {
@@ -30,6 +32,12 @@ export function follow(known, message) {
       return { ...known, ask: null, saved: [message, ...known.saved].slice(0, MOST_SAVED) };
     case "driver":
       return { ...known, drivers: { ...known.drivers, [message.seat]: message.driver } };
+    case "participants":
+      return { ...known, company: message.seats };
+    case "votes":
+      return { ...known, votes: { ...known.votes, [message.about]: message } };
+    case "said":
+      return { ...known, texts: [...known.texts, message].slice(-MOST_TEXTS) };
     case "amended":
       return { ...known, judged: message };
     case "notice":

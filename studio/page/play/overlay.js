@@ -32,9 +32,10 @@ function ForPlayer({ player, state, last }) {
       return html`<${Card} title="Preparing the episode…" isBusy />`;
     case "waiting": {
       const isNext = last !== undefined;
+      if (player.started === state.episode) return html`<${Card} title="Waiting for the others" text=${state.reason} isBusy />`;
       const text = welcome.turn === "clock" ? "Time runs as soon as you start." : "Each step waits for you.";
       return html`<${Card} title=${isNext ? "Ready for the next one?" : "Ready?"} text=${text}>
-        <${FocusedButton} onClick=${() => player.send("start")}>${isNext ? `Start episode ${state.episode + 1}` : "Start"}<//>
+        <${FocusedButton} onClick=${() => player.start()}>${isNext ? `Start episode ${state.episode + 1}` : "Start"}<//>
       <//>`;
     }
     case "countdown":

@@ -4,7 +4,7 @@ import { request } from "../api.js";
 import { html } from "../html.js";
 import { toastError } from "../parts/toasts.js";
 import { link, replace } from "../router.js";
-import { knownSession, openSession } from "./admission.js";
+import { isReadyFor, knownSession, openSession } from "./admission.js";
 import { PlayerView } from "./player_view.js";
 import { usePlayer } from "./use_player.js";
 
@@ -28,9 +28,11 @@ export function PlayView({ params }) {
       const found = known ?? (await openSession(study, environment));
       if (mine !== requested.current) return;
       replace(link("play", { study, environment, session: found.session }));
-      setAdmission(found);
+      setAdmission({ ...found, isReady: isReadyFor(found.session) });
     } catch (error) {
-      if (mine === requested.current) setProblem(error.message);
+      if (mine !== requested.current) return;
+      if (error.code === "lobby") location.hash = link("lobby", { study, environment });
+      else setProblem(error.message);
     }
   };
   useEffect(() => {

@@ -14,9 +14,11 @@ const JUDGED_IN = new Set(["running", "paused", "confirming"]);
  * Events: "known" (an episode stands elsewhere), "paint" (another picture), "held" (keys), "message" (with `detail`, a message).
  */
 export class Player extends EventTarget {
-  /** @param {{session: string, token: string}} admission */
-  constructor({ session, token }) {
+  /** @param {{session: string, token: string, isReady?: boolean}} admission `isReady`: the first episode begins without a click */
+  constructor({ session, token, isReady = false }) {
     super();
+    this._isReady = isReady;
+    this.started = -1; // the number of the episode that the person wants to begin
     this.known = NOTHING_KNOWN;
     this.measure = new Measure();
     this.shown = { step: 0, total: 0, reward: 0, sequence: /** @type {number | null} */ (null) };
@@ -99,9 +101,31 @@ export class Player extends EventTarget {
     else if (this.phase === "paused") this.send("resume");
   }
 
+  /** Whether others play, too: then nothing waits for one who looks elsewhere. */
+  get isTogether() {
+    return (this.known.company ?? []).filter(({ state }) => !["program", "nobody"].includes(state)).length > 1;
+  }
+
+  /** The person wants the episode to begin. */
+  start() {
+    this.started = this.known.state.episode;
+    this.send("start");
+    this.dispatchEvent(new Event("known"));
+  }
+
+  /** Sends the others a message; false where there is no connection. @param {string} content */
+  say(content) {
+    if (this.known.link !== "open") return false;
+    this.send("say", { content });
+    this.known = follow(this.known, { type: "said", sender: this.known.welcome.seat, content });
+    this.dispatchEvent(new Event("known"));
+    return true;
+  }
+
   /** Pauses because the page is hidden. Where every step is a key, time stands still anyway. */
   pauseAlone() {
     this.held.clear();
+    if (this.isTogether) return;
     if (this.isPlaying && this.phase === "running" && this.known.welcome.turn === "clock") this.send("pause");
   }
 
@@ -118,6 +142,10 @@ export class Player extends EventTarget {
       if (this.isSeated) this.held.repeat();
     }
     if (message.type === "state" && message.phase !== "running") this.measure.forget();
+    if (this._isReady && this.isSeated && this.phase === "waiting") {
+      this._isReady = false;
+      this.start();
+    }
     this.dispatchEvent(new CustomEvent("message", { detail: message }));
     this.dispatchEvent(new Event("known"));
   }

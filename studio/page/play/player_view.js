@@ -5,6 +5,7 @@ import { confirmed } from "../parts/dialog.js";
 import { link } from "../router.js";
 import { announce } from "./announce.js";
 import { codesOf } from "./codes.js";
+import { SeatChip } from "./company.js";
 import { commandsOf } from "./commands.js";
 import { ControlBar } from "./control_bar.js";
 import { listen } from "./keyboard.js";
@@ -50,7 +51,9 @@ export function PlayerView({ player, study, environment, again, rejoin, leave })
     const isUnderWay = player.shown.step > 0 && ["running", "paused"].includes(player.phase);
     const question = {
       title: "Leave in the middle of an episode?",
-      text: "It will be recorded as abandoned. To save it, choose “End episode” first.",
+      text: player.isTogether
+        ? "The others go on without you, or their episode ends."
+        : "It will be recorded as abandoned. To save it, choose “End episode” first.",
       yes: "Leave",
       isDanger: true,
     };
@@ -65,6 +68,7 @@ export function PlayerView({ player, study, environment, again, rejoin, leave })
       <div class="heading">
         ${study && html`<a class="crumb" href=${link("study", { id: study.id })}>← ${study.name}</a>`}
         <h1>${title}</h1>
+        <${SeatChip} welcome=${known.welcome} />
         ${known.welcome && !player.isSeated && html`<span class="chip accent">You are watching</span>`}
         <div class="actions"><button onClick=${end}>${player.isSeated ? "End session" : "Stop watching"}</button></div>
       </div>

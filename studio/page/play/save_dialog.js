@@ -11,7 +11,10 @@ const HASTE_MS = 500; // who is still hammering on keys has not read the questio
 export function SaveDialog({ player, ask }) {
   const [isCompleted, setIsCompleted] = useState(ask.is_completed);
   const [sinceMs] = useState(() => performance.now());
-  const { state } = player.known;
+  const { state, votes, welcome } = player.known;
+  const { agreed = {}, needed = 0 } = votes.confirm ?? {};
+  const others = Object.keys(agreed).filter((seat) => seat !== welcome.seat);
+  const hasAgreed = welcome.seat in agreed && needed > 0;
   const total = Object.values(state?.totals ?? {})[0] ?? player.shown.total;
   const unlessHasty = (answer) => (event) => {
     const isByKey = event.detail === 0;
@@ -31,6 +34,8 @@ export function SaveDialog({ player, ask }) {
         <span>The task was completed</span>
       </label>
       <p class="hint">${ask.is_over ? "Esc rejects the episode." : "Esc goes on playing."} Rejected episodes are left out of exports.</p>
+      ${needed > 0 && others.length > 0 && html`<p class="note" role="status">${others.map((seat) => `${seat}: ${agreed[seat]}`).join(", ")}</p>`}
+      ${hasAgreed && html`<p class="note" role="status">You chose “${agreed[welcome.seat]}”. Waiting for the others.</p>`}
       <div class="actions">
         ${!ask.is_over && html`<button class="quiet" onClick=${playOn}>Play on</button>`}
         <button class="danger" onClick=${unlessHasty(reject)}>Reject</button>

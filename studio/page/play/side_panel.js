@@ -3,8 +3,10 @@ import { count, short } from "../format.js";
 import { html } from "../html.js";
 import { Markdown } from "../parts/markdown.js";
 import { link } from "../router.js";
+import { Company } from "./company.js";
 import { Judge } from "./judge.js";
 import { Legend } from "./legend.js";
+import { TextsBox } from "./texts_box.js";
 
 const KINDS = { completed: "success", cancelled: "warning", rejected: "danger", abandoned: "" };
 
@@ -15,10 +17,12 @@ const KINDS = { completed: "success", cancelled: "warning", rejected: "danger", 
 export function SidePanel({ player, study, environment, commands }) {
   const { welcome, saved } = player.known;
   const own = study?.environments.find((each) => each.id === environment)?.instructions ?? "";
-  const texts = study ? [study.instructions, own] : [welcome?.instructions ?? ""];
+  const seat = study?.environments.find((each) => each.id === environment)?.seats?.find((each) => each.name === welcome?.seat);
+  const texts = study ? [study.instructions, own, seat?.instructions ?? ""] : [welcome?.instructions ?? ""];
   const given = texts.filter(Boolean);
   return html`
     <aside class="side stack">
+      ${welcome && html`<${Company} player=${player} /><${TextsBox} player=${player} />`}
       ${given.length > 0 && html`<section class="card"><h2>Instructions</h2>${given.map((text) => html`<${Markdown} text=${text} />`)}</section>`}
       ${welcome && !player.isSeated && html`<${Judge} player=${player} />`}
       ${welcome && html`<${Legend} player=${player} commands=${commands} />`}

@@ -20,6 +20,12 @@ export const VIEWS = {
     nav: "studies",
     width: "wide-view",
   },
+  lobby: {
+    load: async () => (await import("../play/lobby_view.js")).LobbyView,
+    title: "Lobby",
+    nav: "studies",
+    width: "narrow-view",
+  },
   watch: {
     load: async () => (await import("../play/watch_view.js")).WatchView,
     title: "Watch",

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{key: number, id: string | null, name: string, instructions: string, environment: string,
- *   kwargs: Record<string, any>, turn: string, fps: number, max_steps: number | null,
+ *   interface: string | null, seats: any[], together: Record<string, any>, kwargs: Record<string, any>, turn: string, fps: number, max_steps: number | null,
  *   controls: {actions: {name: string, keys: string[]}[], default: number} | null}} DraftEnvironment
  * @typedef {{name: string, description: string, instructions: string, environments: DraftEnvironment[]}} Draft
  */
@@ -12,7 +12,7 @@ let keys = 0;
 /** @returns {DraftEnvironment} */
 export function newEnvironment() {
   keys += 1;
-  return { key: keys, id: null, name: "", instructions: "", environment: "", kwargs: {}, turn: "clock", fps: 15, max_steps: null, controls: null };
+  return { key: keys, id: null, name: "", instructions: "", environment: "", kwargs: {}, turn: "clock", fps: 15, max_steps: null, controls: null, interface: null, seats: [], together: {} };
 }
 
 /** @returns {Draft} */
@@ -24,7 +24,9 @@ export function newDraft() {
 export function draftOf({ name, description, instructions, environments }) {
   const taken = environments.map((each) => {
     const { id, name: title, instructions: text, environment, kwargs, turn, fps, max_steps: most, controls = null } = each;
-    return { ...newEnvironment(), id, name: title, instructions: text, environment, kwargs, turn, fps, max_steps: most, controls };
+    const { interface: kind = null, seats = [], together = {} } = each;
+    const own = { id, name: title, instructions: text, environment, kwargs, turn, fps, max_steps: most, controls };
+    return { ...newEnvironment(), ...own, interface: kind, seats, together };
   });
   return { name, description, instructions, environments: taken };
 }

@@ -4,16 +4,18 @@ import { EnvironmentSearch } from "./environment_search.js";
 import { KeysEditor } from "./keys_editor.js";
 import { KwargsForm } from "./kwargs_form.js";
 import { PaceEditor } from "./pace_editor.js";
+import { SeatsEditor } from "./seats_editor.js";
 import { Instructions } from "./texts_editor.js";
 
 /**
- * @param {{environment: any, at: number, count: number, ids: string[] | null, before: any, problems: string[],
+ * @param {{environment: any, at: number, count: number, ids: string[] | null, several: {ids: string[], actors: string[]}, before: any, problems: string[],
  *   set: (changes: any) => void, remove: () => void, move: (by: number) => void}} props `before`: as it is saved
  */
-export function EnvironmentEditor({ environment, at, count, ids, before, problems, set, remove, move }) {
+export function EnvironmentEditor({ environment, at, count, ids, several, before, problems, set, remove, move }) {
   const title = environment.name || environment.environment || `Environment ${at + 1}`;
   const isOther = before && (before.environment !== environment.environment || !isEqual(before.kwargs, environment.kwargs));
-  const choose = (id) => id !== environment.environment && set({ environment: id, kwargs: {}, controls: null });
+  const chosen = (id) => ({ environment: id, kwargs: {}, controls: null, seats: [], interface: several.ids.includes(id) ? "pettingzoo" : null });
+  const choose = (id) => id !== environment.environment && set(chosen(id));
   return html`
     <fieldset class="card stack environment-editor" aria-label=${title}>
       <div class="row">
@@ -36,6 +38,7 @@ export function EnvironmentEditor({ environment, at, count, ids, before, problem
         one before.</p>`}
       ${environment.environment && html`<${KwargsForm} key=${environment.environment} id=${environment.environment}
         kwargs=${environment.kwargs} set=${(kwargs) => set({ kwargs })} />`}
+      ${environment.interface === "pettingzoo" && html`<${SeatsEditor} environment=${environment} actors=${several.actors} set=${set} />`}
       ${environment.environment && html`<${KeysEditor} environment=${environment} set=${(controls) => set({ controls })} />`}
       <${PaceEditor} environment=${environment} set=${set} />
       <${Instructions} label="Instructions for this environment" value=${environment.instructions}

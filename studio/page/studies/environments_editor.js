@@ -12,10 +12,14 @@ import { EnvironmentEditor } from "./environment_editor.js";
  */
 export function EnvironmentsEditor({ draft, setDraft, saved, problem }) {
   const [ids, setIds] = useState(/** @type {string[] | null} */ (null));
+  const [several, setSeveral] = useState({ ids: /** @type {string[]} */ ([]), actors: /** @type {string[]} */ ([]) });
   const [found, setFound] = useState(/** @type {any[]} */ ([]));
   const [isChecking, setIsChecking] = useState(false);
   useEffect(() => {
-    request("environments").then((answer) => setIds(answer.environments), toastError);
+    request("environments").then((answer) => {
+      setIds([...answer.environments, ...answer.several]);
+      setSeveral({ ids: answer.several, actors: answer.actors });
+    }, toastError);
   }, []);
   useEffect(() => setFound([]), [draft.environments]);
 
@@ -50,7 +54,7 @@ export function EnvironmentsEditor({ draft, setDraft, saved, problem }) {
         <button type="button" class="push" disabled=${isChecking || !environments.every((each) => each.environment)} onClick=${check}>
           ${isChecking ? "Checking…" : "Check that they fit"}</button></div>
       ${environments.map(
-        (each, at) => html`<${EnvironmentEditor} key=${each.key} environment=${each} at=${at} count=${environments.length} ids=${ids}
+        (each, at) => html`<${EnvironmentEditor} key=${each.key} environment=${each} at=${at} count=${environments.length} ids=${ids} several=${several}
           before=${saved.environments.find((old) => old.id && old.id === each.id)} problems=${problemsOf(at)}
           set=${(changes) => set(each.key, changes)} remove=${() => remove(each.key)} move=${(by) => move(at, by)} />`,
       )}

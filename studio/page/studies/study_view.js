@@ -1,6 +1,7 @@
 // What the permalink of a study opens: what it is about, and what can be played.
 import { useEffect, useState } from "preact/hooks";
 import { request } from "../api.js";
+import { count } from "../format.js";
 import { html } from "../html.js";
 import { CopyButton } from "../parts/copy_button.js";
 import { Markdown } from "../parts/markdown.js";
@@ -61,18 +62,26 @@ export function StudyView({ params }) {
 function Environment({ study, environment }) {
   const { id, name, instructions, turn, fps, max_steps: most } = environment;
   const pace = turnOf(turn);
+  const people = environment.seats.filter((each) => each.is_human).length;
+  const where = people > 1 ? "lobby" : "play";
   return html`<li class="card environment">
     <div>
       <h2>${name}</h2>
       <p class="row small muted">
         ${name !== environment.environment && html`<span class="mono">${environment.environment}</span>`}
         <span class="chip">${pace.title}</span>
+        ${environment.seats.length > 1 && html`<span class="chip accent">${togetherText(people, environment.seats.length - people)}</span>`}
         ${pace.hasRate && html`<span>${fps} steps a second</span>`}
         ${most && html`<span>at most ${most.toLocaleString("en")} steps</span>`}
       </p>
       ${instructions && html`<${Markdown} text=${instructions} />`}
     </div>
     ${study.can_play &&
-    html`<a class="button primary large" href=${link("play", { study: study.id, environment: id })} aria-label=${`Play ${name}`}>Play</a>`}
+    html`<a class="button primary large" href=${link(where, { study: study.id, environment: id })} aria-label=${`Play ${name}`}>Play</a>`}
   </li>`;
+}
+
+function togetherText(people, programs) {
+  const parts = [people > 0 && count(people, "person", "people"), programs > 0 && count(programs, "program")];
+  return parts.filter(Boolean).join(" and ");
 }

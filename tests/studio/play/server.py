@@ -319,11 +319,16 @@ class Client:
 
 @asynccontextmanager
 async def entered(
-    url: str, person: str = "s:ann", *, acknowledges: bool = True, **options: Any
+    url: str,
+    person: str = "s:ann",
+    *,
+    acknowledges: bool = True,
+    kind: type[Client] = Client,
+    **options: Any,
 ) -> AsyncIterator[Client]:
     """A window that has said hello; `options` are of the connection."""
     async with connect(url, compression=None, max_size=None, open_timeout=PATIENCE, **options) as connection:
-        client = Client(connection, acknowledges=acknowledges)
+        client = kind(connection, acknowledges=acknowledges)
         try:
             await client.send("hello", token=person)
             yield client

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlds_kit.tfds_builders.shards.balance import apportion, cut
+from rlds_kit.tfds_builders.shards.plan import apportion, cut
 
 WEIGHTS = st.lists(st.integers(0, 10**12), min_size=1, max_size=60)
 

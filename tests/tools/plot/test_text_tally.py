@@ -1,6 +1,6 @@
 """`TextTally`: the most frequent texts, in bounded memory."""
 
-from rlds_kit.tools.plot.text_tally import DISTINCT, PREFIX, TextTally
+from rlds_kit.tools.plot.gather import DISTINCT, PREFIX, TextTally
 
 
 def test_texts_are_counted() -> None:

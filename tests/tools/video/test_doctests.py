@@ -6,7 +6,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["tools.video.captions", "tools.video.pictures", "base.frame_rate"])
+@pytest.mark.parametrize("name", ["tools.video.episode_frames", "tools.video.pictures", "base.frame_rate"])
 def test_examples_of_docstrings(name: str) -> None:
     """Every example gives what its docstring says."""
     result = doctest.testmod(importlib.import_module(f"rlds_kit.{name}"))

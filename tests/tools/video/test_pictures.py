@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlds_kit import spec as specs
-from rlds_kit.tools.video.captions import Captions
+from rlds_kit.tools.video.episode_frames import Captions
 from rlds_kit.tools.video.errors import VideoError
 from rlds_kit.tools.video.pictures import chosen_field, image_fields, picture
 

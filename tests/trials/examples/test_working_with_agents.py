@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rlds_kit.trials import EnvironmentSpec, PeopleShare, TrialSetup, run_trials
@@ -70,6 +70,7 @@ def test_g28_g31_a_share_of_trials_has_people(tmp_path: Path) -> None:
     assert found["with a person"] > found["without"]
 
 
+@example(0.5, [False, True, False, True])
 @given(st.floats(0, 1), st.lists(st.booleans(), max_size=50))
 def test_g31_the_share_is_honoured_at_any_time(share: float, available: list[bool]) -> None:
     """Of the trials that began while people were there, give or take one, for every beginning of the row."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from rlds_kit.trials.frames import png
-from rlds_kit.trials.frames.native import native
+from rlds_kit.trials.frames.png import native
 
 IMPLEMENTATIONS = [pytest.param(None, id="pure"), pytest.param(native, id="native")]
 only_native = pytest.mark.parametrize("implementation", IMPLEMENTATIONS[1:], indirect=True)

@@ -106,12 +106,11 @@ def test_a_program_that_does_not_exist_is_named(tmp_path: Path) -> None:
         Launcher(read_plan(path)).run()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signal that does nothing")
 def test_a_launcher_that_was_killed_leaves_programs_lost(tmp_path: Path) -> None:
     path = _write(tmp_path, a={"command": ENDS})
     with pytest.raises(PlanError, match="never started"):
         read_status(path)
-    done = subprocess.run(ENDS, check=True)
-    assert done.returncode == 0
     gone = subprocess.Popen(ENDS)
     gone.wait()
     status = {"launcher": gone.pid, "processes": [{"name": "a", "state": "running", "pid": 1}]}

@@ -136,17 +136,14 @@ def test_actors_fail_or_act_together_as_in_processes(cluster: RayCluster, tmp_pa
     default = odd("Outside", is_required=False, default_action=0)
     file = tmp_path / "batches.txt"
     together = [corridor(odd("Together", config={"file": str(file), "action": action})) for action in (1, 0)]
-    failing = [corridor(odd("Raising")), corridor(odd("Outside")), corridor(odd("Missing")), corridor(default)]
-    setups = [*together, *failing, corridor(odd("Silent"), answer_seconds=1.0)]
+    failing = [corridor(odd("Raising")), corridor(default), corridor(odd("Silent"), answer_seconds=1.0)]
+    setups = [*together, *failing]
     found = sorted(run_trials(setups, parallel=2, backend=cluster), key=lambda each: each.number)
     assert [each.totals["player"] for each in found[:2]] == [6.0, -6.0]
     assert len({line.split()[0] for line in file.read_text("utf-8").splitlines()}) == 1
-    ended = [Status.ABANDONED, Status.ABANDONED, Status.ABANDONED, Status.COMPLETED, Status.ABANDONED]
-    assert [each.status for each in found[2:]] == ended
-    reasons = ("RuntimeError: it stumbled", "expected an action in Discrete(2), got 99", "has no attribute 'Missing'")
-    for each, reason in zip(found[2:], reasons, strict=False):
-        assert reason in each.reason
-    assert found[6].reason == "player gave no action in time"
+    assert [each.status for each in found[2:]] == [Status.ABANDONED, Status.COMPLETED, Status.ABANDONED]
+    assert "RuntimeError: it stumbled" in found[2].reason
+    assert found[4].reason == "player gave no action in time"
 
 
 @pytest.mark.thorough
@@ -183,10 +180,10 @@ def test_a_worker_that_dies_while_it_is_idle_is_noticed(cluster: RayCluster) -> 
             assert len(workers) == 2  # they are used again
             for each in workers:
                 os.kill(each.pid, signal.SIGKILL)
-            assert (await host.result(await host.start(corridor()))).status is Status.COMPLETED
-            assert not {each.pid for each in workers} & {each.pid for each in _workers(host)}
             while any(each.is_alive for each in workers):  # noqa: ASYNC110  Ray has no events for it
                 await asyncio.sleep(0.05)
+            assert (await host.result(await host.start(corridor()))).status is Status.COMPLETED
+            assert not {each.pid for each in workers} & {each.pid for each in _workers(host)}
 
     run(test)
 

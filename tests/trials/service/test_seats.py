@@ -140,3 +140,17 @@ def test_seats_are_refused_with_a_reason() -> None:
             watcher.join()
         with pytest.raises(ServiceError, match="secret of this service"):
             Client(client._url, "forged.token").join()
+
+
+def test_an_action_after_the_end_is_no_error() -> None:
+    """A program may be about to act when its trial ends; its loop ends then."""
+    with serving() as client:
+        trial = client.start(corridor("remote"))
+        with client.join(trial, wait=60) as seat:
+            turns = iter(seat)
+            next(turns)
+            client.end(trial, is_hard=True)
+            assert ended(client, trial).reason == "it was ended"
+            for _ in range(50):
+                seat.act(1)
+            assert list(turns) == []
