@@ -9,6 +9,8 @@ from urllib.parse import quote
 SOURCES: Final = ("prolific", "mturk", "email", "social", "laboratory", "test")
 """Ways of recruitment, as the parameter `f` of a link names them."""
 _PERSON: Final = {"prolific": "PROLIFIC_PID", "mturk": "workerId", "laboratory": "participant", "test": "participant"}
+_APPENDED: Final = {"prolific": "PROLIFIC_PID", "mturk": "assignmentId"}
+"""What a platform always appends: a preview at Mechanical Turk has no workerId."""
 _MORE: Final = {"prolific": ("STUDY_ID", "SESSION_ID"), "mturk": ("assignmentId", "hitId", "turkSubmitTo")}
 _IDS: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SUBMIT: Final = ("https://www.mturk.com", "https://workersandbox.mturk.com")
@@ -85,7 +87,7 @@ def source_of(parameters: Mapping[str, str], allowed: tuple[str, ...] = SOURCES)
 
 
 def _recognised(parameters: Mapping[str, str]) -> str | None:
-    return next((kind for kind in ("prolific", "mturk") if _PERSON[kind] in parameters), None)
+    return next((kind for kind, name in _APPENDED.items() if name in parameters), None)
 
 
 def _id(parameters: Mapping[str, str], name: str) -> str:

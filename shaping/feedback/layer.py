@@ -122,7 +122,7 @@ def read_feedback(dataset: Dataset, episode: Episode | uuid.UUID, *, layer: str 
     Raises:
       KeyError: the dataset has no such layer.
       DamagedError: the layer is damaged.
-      ValueError: the feedback is of a later version.
+      ValueError: the feedback is of a later version, or two hosts wrote a clock.
     """
     events: list[FeedbackEvent] = []
     marks: list[Mark] = []
@@ -131,4 +131,11 @@ def read_feedback(dataset: Dataset, episode: Episode | uuid.UUID, *, layer: str 
             found = from_columns(each.user_data)
             events.extend(found[0])
             marks.extend(found[1])
-    return FeedbackStream(events, StepClock(marks))
+    try:
+        return FeedbackStream(events, StepClock(marks))
+    except ValueError as error:
+        name = episode if isinstance(episode, uuid.UUID) else episode.id
+        raise ValueError(
+            f"episode {name}: expected feedback with one clock in the layer {layer!r}: {error}; if two hosts wrote it, "
+            "retract the annotations of one"
+        ) from error

@@ -41,7 +41,7 @@ def fit_linear_probe(rams: ArrayLike, boxes: dict[str, ArrayLike], *, ridge: flo
       ridge: the weight of small coefficients, for fewer frames than bytes.
 
     Raises:
-      ValueError: shapes do not fit.
+      ValueError: shapes do not fit, there is no frame, or a number is not finite.
 
     >>> rams = np.random.default_rng(0).integers(0, 256, (300, 128), np.uint8)
     >>> xywh = np.stack([rams[:, 7] * 0.5, rams[:, 9] - 3.0, np.full(300, 2), np.full(300, 4)], axis=1)
@@ -50,8 +50,8 @@ def fit_linear_probe(rams: ArrayLike, boxes: dict[str, ArrayLike], *, ridge: flo
     True
     """
     memory = np.asarray(rams)
-    if memory.ndim != 2 or memory.shape[1] != RAM_BYTES:
-        raise ValueError(f"expected rams [n, {RAM_BYTES}], got {memory.shape}")
+    if memory.ndim != 2 or memory.shape[1] != RAM_BYTES or not len(memory):
+        raise ValueError(f"expected rams [n, {RAM_BYTES}], n above 0, got {memory.shape}")
     features = np.column_stack([memory.astype(np.float64), np.ones(len(memory))])
     gram = features.T @ features + ridge * np.eye(RAM_BYTES + 1)
     weights: dict[str, NDArray[np.float64]] = {}
@@ -59,5 +59,7 @@ def fit_linear_probe(rams: ArrayLike, boxes: dict[str, ArrayLike], *, ridge: flo
         targets = np.asarray(labelled, np.float64)
         if targets.shape != (len(memory), 4):
             raise ValueError(f"expected boxes of {name} [{len(memory)}, 4], got {targets.shape}")
+        if not np.isfinite(targets).all():
+            raise ValueError(f"expected finite boxes of {name}, got others; leave out frames without the object")
         weights[name] = np.asarray(np.linalg.solve(gram, features.T @ targets), np.float64)
     return LinearProbe(weights)

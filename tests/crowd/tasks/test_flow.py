@@ -226,3 +226,8 @@ def test_c38_two_people_never_have_one_seat() -> None:
 
 def test_codes_are_quoted_in_links() -> None:
     assert completion_address(PROLIFIC, "C1&x=y").endswith("cc=C1%26x%3Dy")
+
+
+def test_c29_a_preview_is_recognised_without_a_worker() -> None:
+    found = source_of({"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": "h1"})
+    assert (found.kind, found.is_preview, found.person) == ("mturk", True, "")

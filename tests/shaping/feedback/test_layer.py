@@ -133,3 +133,13 @@ def test_people_judge_an_episode_one_after_another(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a device counts its events"):
         write_feedback(dataset, episode, FeedbackStream([press(0, 350, -1.0)], regular_clock(4)), "host")
     assert read_feedback(dataset.refresh(), episode) == both
+
+
+def test_two_clocks_are_an_error_that_names_the_episode(tmp_path: Path) -> None:
+    dataset = recorded(tmp_path, 4)
+    episode = dataset.episodes[0].id
+    for host in ("one", "two"):
+        with FeedbackWriter(dataset, host) as writer:
+            writer.add(episode, *regular_clock(4).marks)
+    with pytest.raises(ValueError, match=rf"episode {episode}: expected feedback with one clock .* retract"):
+        read_feedback(dataset.refresh(), episode)

@@ -156,3 +156,8 @@ def test_important_words_are_the_paper_s_candidates() -> None:
     words = important_words(manuals.shipped_manual("MsPacman").text)
     assert len(words) == 10
     assert {"fruit", "ghost"} <= set(words)
+
+
+def test_a_text_of_questions_is_judged_as_fast_as_another() -> None:
+    """900,000 characters: a pattern would take hours."""
+    assert WordReasoner().judge("Hit the tree. " + "Question:" * 100_000, "tree").verdict == "abstain"

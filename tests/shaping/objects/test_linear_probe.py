@@ -27,3 +27,11 @@ def test_it_recovers_places_on_other_frames() -> None:
 def test_shapes_are_checked(rams: tuple[int, ...], boxes: tuple[int, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fit_linear_probe(np.zeros(rams, np.uint8), {"Ball": np.zeros(boxes)})
+
+
+def test_frames_without_the_object_are_left_out() -> None:
+    rams = np.zeros((2, 128), np.uint8)
+    with pytest.raises(ValueError, match="leave out frames without the object"):
+        fit_linear_probe(rams, {"Ball": np.full((2, 4), np.nan)})
+    with pytest.raises(ValueError, match="n above 0"):
+        fit_linear_probe(rams[:0], {"Ball": np.zeros((0, 4))})
