@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rlds_kit.base.arguments import integer
 from rlds_kit.crowd.incentives.bonus import Bonus
 from rlds_kit.crowd.incentives.requirement import Requirement, completion
 
@@ -31,8 +32,8 @@ class Treatment:
 
     def __post_init__(self) -> None:
         for name, number in (("base_cents", self.base_cents), ("tickets", self.tickets)):
-            if not isinstance(number, int) or number < 0:
-                raise ValueError(f"the treatment {self.name}, {name}: expected a whole number from 0 on, got {number}")
+            if integer(f"{name} of the treatment {self.name}", number) < 0:
+                raise ValueError(f"the treatment {self.name}, {name}: expected 0 or more, got {number}")
 
     @property
     def collectors(self) -> tuple[str, ...]:
