@@ -180,7 +180,8 @@ def amount(cents: int) -> str:
     >>> amount(205)
     '2.05'
     """
-    if not isinstance(cents, int) or cents < 0:
+    given: object = cents
+    if not isinstance(given, int) or given < 0:
         raise ValueError(f"expected a whole number of cents from 0 on, got {cents!r}")
     return f"{cents // 100}.{cents % 100:02}"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rlds_kit.crowd.incentives.bonus import Bonus
 from rlds_kit.crowd.incentives.requirement import Requirement, completion
@@ -30,7 +30,8 @@ class Treatment:
     tickets: int = 0
 
     def __post_init__(self) -> None:
-        for name, number in (("base_cents", self.base_cents), ("tickets", self.tickets)):
+        numbers: dict[str, Any] = {"base_cents": self.base_cents, "tickets": self.tickets}
+        for name, number in numbers.items():
             if not isinstance(number, int) or number < 0:
                 raise ValueError(f"the treatment {self.name}, {name}: expected a whole number from 0 on, got {number}")
 

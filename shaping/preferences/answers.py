@@ -58,8 +58,9 @@ class Ranking:
     ranks: tuple[int | None, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ranks", tuple(self.ranks))
-        if any(rank is not None and not (isinstance(rank, int | np.integer) and rank >= 1) for rank in self.ranks):
+        ranks: tuple[Any, ...] = tuple(self.ranks)
+        object.__setattr__(self, "ranks", ranks)
+        if any(rank is not None and not (isinstance(rank, int | np.integer) and rank >= 1) for rank in ranks):
             raise ValueError(f"ranking: expected ranks from 1 on, or None for segments without one, got {self.ranks}")
 
     def fits(self, segments: int) -> bool:
