@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rlds_kit.base.arguments import integer
 from rlds_kit.base.step import ACTION, REWARD
 from rlds_kit.crowd.collectors.collector import Collector
 from rlds_kit.crowd.collectors.moment import Moment, moments
@@ -176,14 +175,14 @@ def amount(cents: int) -> str:
     """Cents as an amount.
 
     Raises:
-      TypeError: they are no whole number.
-      ValueError: they are negative.
+      ValueError: they are no whole number from 0 on.
 
     >>> amount(205)
     '2.05'
     """
-    if integer("cents", cents) < 0:
-        raise ValueError(f"expected cents from 0 on, got {cents}")
+    given: object = cents
+    if not isinstance(given, int) or given < 0:
+        raise ValueError(f"expected a whole number of cents from 0 on, got {cents!r}")
     return f"{cents // 100}.{cents % 100:02}"
 
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from rlds_kit.base.arguments import integer
 from rlds_kit.crowd.incentives.bonus import Bonus
 from rlds_kit.crowd.incentives.requirement import Requirement, completion
 
@@ -31,9 +30,10 @@ class Treatment:
     tickets: int = 0
 
     def __post_init__(self) -> None:
-        for name, number in (("base_cents", self.base_cents), ("tickets", self.tickets)):
-            if integer(f"{name} of the treatment {self.name}", number) < 0:
-                raise ValueError(f"the treatment {self.name}, {name}: expected 0 or more, got {number}")
+        numbers: dict[str, Any] = {"base_cents": self.base_cents, "tickets": self.tickets}
+        for name, number in numbers.items():
+            if not isinstance(number, int) or number < 0:
+                raise ValueError(f"the treatment {self.name}, {name}: expected a whole number from 0 on, got {number}")
 
     @property
     def collectors(self) -> tuple[str, ...]:

@@ -95,9 +95,9 @@ class FeedbackEvent:
             object.__setattr__(self, name, whole(name, getattr(self, name)))
         for name in ("value", "confidence"):
             object.__setattr__(self, name, float(getattr(self, name)))
-        for name in ("annotator", "key"):
-            if not isinstance(getattr(self, name), str):
-                raise TypeError(f"expected {name} to be text, got {getattr(self, name)!r}")
+        texts: tuple[object, ...] = (self.annotator, self.key)
+        if not all(isinstance(each, str) for each in texts):
+            raise TypeError(f"expected annotator and key to be text, got {self.annotator!r} and {self.key!r}")
         if not math.isfinite(self.value):
             raise ValueError(f"value of {self.identity}: expected a finite number, got {self.value!r}")
         if not 0 <= self.confidence <= 1:

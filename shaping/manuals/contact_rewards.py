@@ -67,8 +67,7 @@ class ContactRewards:
         """Begins an episode.
 
         Args:
-          ram: `[128]` uint8, the memory at its first observation; contacts there are not rewarded, and those of the last
-            episode are forgotten.
+          ram: `[128]` uint8, the memory at its first observation; contacts there are not rewarded.
         """
         self.extractor.reset()
         self._detector.update(self.extractor.objects(ram))

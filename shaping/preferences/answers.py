@@ -58,8 +58,9 @@ class Ranking:
     ranks: tuple[int | None, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ranks", tuple(self.ranks))
-        if not all(_is_rank(each) for each in self.ranks):
+        ranks: tuple[Any, ...] = tuple(self.ranks)
+        object.__setattr__(self, "ranks", ranks)
+        if any(rank is not None and not (isinstance(rank, int | np.integer) and rank >= 1) for rank in ranks):
             raise ValueError(f"ranking: expected ranks from 1 on, or None for segments without one, got {self.ranks}")
 
     def fits(self, segments: int) -> bool:
@@ -291,10 +292,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, FeatureMark | PlaceMark):
         return {each.name: getattr(value, each.name) for each in fields(value)}
     return value
-
-
-def _is_rank(rank: object) -> bool:
-    return rank is None or (isinstance(rank, int | np.integer) and bool(rank >= 1))
 
 
 def _bits(array: np.ndarray[Any, Any] | None) -> tuple[str, tuple[int, ...], bytes] | None:

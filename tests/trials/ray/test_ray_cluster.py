@@ -168,7 +168,7 @@ def test_an_environment_that_is_silent_is_killed(cluster: RayCluster) -> None:
     run(test)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow  # it waits until Ray notices
 def test_a_worker_that_dies_while_it_is_idle_is_noticed(cluster: RayCluster) -> None:
     """The next trial has another one, for its environment and for its actor."""
 
@@ -188,7 +188,7 @@ def test_a_worker_that_dies_while_it_is_idle_is_noticed(cluster: RayCluster) -> 
     run(test)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow  # it waits until Ray notices
 def test_what_is_idle_makes_room_for_what_is_wanted(cluster: RayCluster, tmp_path: Path) -> None:
     """A cluster of two CPUs plays one trial after another whose environment and actor take one each."""
     file = tmp_path / "resources.json"
