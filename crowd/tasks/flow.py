@@ -1,6 +1,7 @@
 """The way of a person through a crowd: each function takes their row, and returns the next one, or refuses."""
 
 import dataclasses
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -38,7 +39,8 @@ def arrive(crowd: Crowd, book: Book, source: Source, group: str, key: str, perso
       now: seconds since 1970.
 
     Raises:
-      RefusedError: there is no such group, or they took part before and may not again.
+      RefusedError: there is no such group; they took part before and may not again; or they are new, and the crowd is
+        not open, takes nobody from there, or they only look at a preview. Test users may begin at any time.
     """
     if group not in crowd.groups:
         raise RefusedError(f"the link: expected one of the groups {', '.join(crowd.groups)}, got {group!r}")
@@ -50,10 +52,25 @@ def arrive(crowd: Crowd, book: Book, source: Source, group: str, key: str, perso
             raise RefusedError("You took part already.")
         if last.stage is not Stage.DONE and last.stage is not Stage.SENT_AWAY:
             return come_back(crowd, book, last, now) if last.stage is Stage.DROPPED else last
+    _require_open(crowd, source, now)
     fresh = Person(person, group, source.kind, key, Stage.CONSENT, now, now)
     if not source.is_test and is_full(crowd, book, group):
         return dataclasses.replace(fresh, stage=Stage.SENT_AWAY, reason=FULL)
     return _skip(crowd, fresh, now)
+
+
+def _require_open(crowd: Crowd, source: Source, now: float) -> None:
+    """Whether somebody new may begin.
+
+    Raises:
+      RefusedError: they may not.
+    """
+    if source.kind not in crowd.recruitment:
+        raise RefusedError(f"the link: expected to come from {', '.join(crowd.recruitment)}, got {source.kind!r}")
+    if source.is_preview:
+        raise RefusedError("This is a preview: accept the task first.")
+    if not source.is_test and not crowd.is_open(dt.datetime.fromtimestamp(now, dt.UTC)):
+        raise RefusedError("This study is not open now.")
 
 
 def consent(crowd: Crowd, person: Person, accepted: str, now: float) -> Person:

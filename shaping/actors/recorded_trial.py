@@ -3,7 +3,7 @@
 from typing import Any
 
 from rlds_kit.episode.episode import Episode
-from rlds_kit.shaping.feedback.text import from_text
+from rlds_kit.shaping.feedback.text import received
 from rlds_kit.shaping.learners.tamer import Tamer
 
 
@@ -22,7 +22,7 @@ def learn_from_trial(tamer: Tamer, episode: Episode, *, seat: str = "player") ->
         if number < len(steps) - 1:  # texts of the last step came too late for an action
             for text in step["play"].get("said", ()):
                 if seat in text["to"]:
-                    for item in from_text(text["content"]) or ():
+                    for item in received(text["content"]):
                         tamer.take(item)
     tamer.finish()
 

@@ -10,7 +10,7 @@ from rlds_kit import __version__
 from rlds_kit.shaping.actors.learning_thread import LearningThread
 from rlds_kit.shaping.feedback.event import FeedbackEvent
 from rlds_kit.shaping.feedback.step_clock import Mark
-from rlds_kit.shaping.feedback.text import from_text
+from rlds_kit.shaping.feedback.text import received
 from rlds_kit.shaping.learners.saved_state import load_state, save_state
 from rlds_kit.shaping.learners.tamer import Tamer
 from rlds_kit.trials.actors.contract import ActorInfo, Experience, Reply, Text
@@ -66,7 +66,7 @@ class TamerActor:
         """The action with the best prediction of the weights that are learned by now."""
         del reward
         for each in messages:
-            self._take(from_text(each.content))
+            self._take(received(each.content))
         if self._waits:
             self._thread.wait()
         action = self._tamer.act(observation)
@@ -83,8 +83,8 @@ class TamerActor:
             if self._state is not None:
                 save_state(self._tamer, self._state)
 
-    def _take(self, items: list[Mark | FeedbackEvent] | None) -> None:
-        for each in items or ():
+    def _take(self, items: list[Mark | FeedbackEvent]) -> None:
+        for each in items:
             self._thread.put(functools.partial(self._tamer.take, each))
 
 

@@ -2,12 +2,14 @@
 
 import base64
 import json
+import logging
 from collections.abc import Iterable
 from typing import Any, Final
 
 from rlds_kit.shaping.feedback.event import Device, FeedbackEvent, whole
 from rlds_kit.shaping.feedback.step_clock import Mark, MarkKind
 
+log = logging.getLogger(__name__)
 _KEY: Final = "feedback"
 _SHOWN: Final = 200
 _FIELDS: Final = (
@@ -40,6 +42,21 @@ def from_text(text: str) -> list[Mark | FeedbackEvent] | None:
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         got = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         raise ValueError(f"expected marks and events of feedback as `to_text` writes them, got {got!r}") from error
+
+
+def received(text: str) -> list[Mark | FeedbackEvent]:
+    """The marks and events of a text that another seat sent: none if it is for people, or malformed.
+
+    A malformed one is logged as a warning; another seat cannot end the trial of a learner by sending it.
+
+    >>> received('{"feedback": [["STEP", 5]]}'), received("Well done!"), received('{"feedback": 7}')
+    ([Mark(kind=<MarkKind.STEP: 0>, time_ns=5)], [], [])
+    """
+    try:
+        return from_text(text) or []
+    except (TypeError, ValueError) as error:
+        log.warning("malformed feedback is ignored: %s", error)
+        return []
 
 
 def _listed(item: Mark | FeedbackEvent) -> list[Any] | dict[str, Any]:

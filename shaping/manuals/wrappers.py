@@ -89,8 +89,16 @@ class ManualReward(gymnasium.Wrapper[Observation, Action, Observation, Action]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Resets; there was no action yet, so the reward is 0."""
+        """Resets; there was no action yet, so the reward is 0.
+
+        Raises:
+          ValueError: infos have no memory of frames.
+        """
         observation, info = self.env.reset(seed=seed, options=options)
+        if RAM_FRAMES not in info:
+            raise ValueError(
+                f"expected {RAM_FRAMES!r} in infos, got {sorted(info)}: wrap the environment in EveryFrame"
+            )
         self._rewards.reset(info[RAM_FRAMES][-1])
         return observation, {**info, MANUAL_REWARD: np.float32(0), MANUAL_CONFIDENCE: 1.0}
 
@@ -117,7 +125,7 @@ class MixedReward(gymnasium.Wrapper[Observation, Action, Observation, Action]):
         self,
         env: gymnasium.Env[Observation, Action],
         weights: Mapping[str, float],
-        clip: tuple[float, float] | None = (-1.0, 1.0),
+        clip: tuple[float, float] | None = None,
     ) -> None:
         super().__init__(env)
         self._weights, self._clip = dict(weights), clip

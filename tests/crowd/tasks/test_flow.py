@@ -3,6 +3,7 @@
 import dataclasses
 import datetime as dt
 import random
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,30 @@ def seated(book: Book, key: str, group: str = "main", now: float = 6.0) -> Perso
     person = _flow.place(CROWD, book, in_lobby(arrived(book, key, group)), f"g{key}", random.Random(0).randrange, now)
     book.put(person)
     return person
+
+
+@pytest.mark.parametrize(
+    ("change", "source", "now", "message"),
+    [
+        ({"recruitment": ("mturk",)}, PROLIFIC, 0.0, "expected to come from mturk, got 'prolific'"),
+        ({}, Source("mturk", "", {}, is_preview=True), 0.0, "accept the task first"),
+        ({"opens": dt.datetime.fromtimestamp(10, dt.UTC)}, PROLIFIC, 9.0, "not open now"),
+        ({"closes": dt.datetime.fromtimestamp(10, dt.UTC)}, PROLIFIC, 10.0, "not open now"),
+    ],
+)
+def test_new_people_come_in_time_and_from_where_they_may(
+    change: dict[str, Any], source: Source, now: float, message: str
+) -> None:
+    """Test users may begin at any time; who is under way when it closes goes on."""
+    changed = dataclasses.replace(CROWD, **change)
+    with pytest.raises(RefusedError, match=message):
+        _flow.arrive(changed, Book(), source, "main", "k", "k0", now)
+    assert _flow.arrive(CROWD, Book(), PROLIFIC, "main", "k", "k0", now).stage is Stage.CONSENT
+    if {"opens", "closes"} & change.keys():
+        assert _flow.arrive(changed, Book(), Source("test", "", {}), "main", "", "t", now).stage is Stage.CONSENT
+        book = Book()
+        under_way = arrived(book)
+        assert _flow.arrive(changed, book, PROLIFIC, "main", "k", "again", now) == under_way
 
 
 def test_c32_consent_has_a_hash_and_a_time() -> None:

@@ -139,6 +139,17 @@ def test_texts_of_people_are_no_feedback() -> None:
     actor.learn(_experience(is_last=True))
 
 
+def test_a_malformed_text_does_not_end_the_trial(caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged; what follows it is learned."""
+    actor = TamerActor()
+    actor.reset(_info(learner=mountain_car_tamer))
+    malformed = Text("teacher", '{"feedback": [{"value": "high"}]}')
+    reply = actor.act(np.zeros(2, np.float32), None, (malformed, _step(0)))
+    assert reply.action == 0
+    assert "malformed feedback is ignored" in caplog.text
+    actor.learn(_experience(is_last=True))
+
+
 def test_what_learning_raises_is_raised_in_the_game() -> None:
     """Two steps with one time before the other: the actor fails, as one that raises an error itself."""
     actor = TamerActor()

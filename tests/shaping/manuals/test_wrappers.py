@@ -83,14 +83,20 @@ def test_the_reward_by_a_manual_is_reported_and_the_environment_s_is_not_changed
     assert [step[4]["manual_reward"].item() for step in steps] == [0, 5, 0]
 
 
+def test_without_every_frame_the_error_names_it() -> None:
+    env = ManualReward(gymnasium.make("CartPole-v1"), ContactRewards(table(), Scripted()))
+    with pytest.raises(ValueError, match="wrap the environment in EveryFrame"):
+        env.reset(seed=0)
+
+
 @pytest.mark.parametrize("size", [2.0, 5.0, 50.0])
 def test_clipped_rewards_do_not_depend_on_the_size_of_auxiliary_ones(size: float) -> None:
     """Section A.1 of the paper: 2, 5 and 50 give the same training."""
     env = ManualReward(Walk([50, 10, 50, 50], [0.0, 1.0, 0.0]), ContactRewards(table(), Scripted()))
-    mixed = MixedReward(env, {"reward": 1.0, "manual_reward": size / 5})
+    mixed = MixedReward(env, {"reward": 1.0, "manual_reward": size / 5}, clip=(-1.0, 1.0))
     mixed.reset()
     assert [mixed.step(0)[1] for _ in range(3)] == [1.0, 1.0, 0.0]
-    unclipped = MixedReward(env, {"reward": 1.0, "manual_reward": size / 5}, clip=None)
+    unclipped = MixedReward(env, {"reward": 1.0, "manual_reward": size / 5})
     unclipped.reset()
     assert [unclipped.step(0)[1] for _ in range(3)] == [size, 1.0, 0.0]
 
