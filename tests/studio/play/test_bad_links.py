@@ -95,6 +95,7 @@ class Person:
                 while page.closed is None and len(saved) < episodes:
                     await self._answer(page, started, confirmed)
                     saved |= {each["episode"] for each in page.said if each["type"] == "saved"}
+                    saved |= {*range(page.episode)}  # the message may be lost with its connection
                     await asyncio.sleep(0.05)
             finally:
                 self._note(page)
