@@ -1,6 +1,7 @@
 """Whole episodes, or stretches of them, as nests of arrays with known dtypes and shapes."""
 
 import functools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self, TypeAlias
@@ -128,7 +129,7 @@ class WholeEpisodes:
         for leaf in self.layouts.get(DISCOUNT, ()):
             values, defined = stretch[leaf]
             if np.count_nonzero(defined) < len(defined):
-                values[~defined & functools.reduce(np.logical_or, acted, np.False_)] = 1
+                values[~defined & functools.reduce(operator.or_, acted, np.zeros_like(defined))] = 1
         return stretch
 
     def flags(self, number: int, rows: range) -> dict[str, np.ndarray]:
