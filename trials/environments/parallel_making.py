@@ -60,14 +60,15 @@ def _roms(name: str) -> Mapping[str, str]:
 
 def _at_once(env: Any, name: str) -> Any:
     """The environment, converted if it is one of turns."""
+    made: Any = env
     with needs("pettingzoo"):
         from pettingzoo import AECEnv
-        from pettingzoo.utils import aec_to_parallel
+        from pettingzoo.utils.conversions import aec_to_parallel
     if not isinstance(env, AECEnv):
         return env
     if not env.metadata.get("is_parallelizable", False):
         with contextlib.suppress(Exception):  # it was not reset
-            env.close()
+            made.close()
         raise ValueError(
             f"expected an environment whose agents act at once, got {name}, whose agents act in turns; "
             "a parallel_env, or an AEC environment that is_parallelizable, can be used"

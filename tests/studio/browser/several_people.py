@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -80,7 +81,7 @@ def _roms(game: str) -> dict[str, str]:
         return {}
     from ale_py import roms
 
-    return {"auto_rom_install_path": str(roms.get_rom_path("pong").parent)}
+    return {"auto_rom_install_path": str(Path(roms.__file__).parent)}
 
 
 ZOMBIES: Final = Game(

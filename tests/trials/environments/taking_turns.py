@@ -42,7 +42,7 @@ class Rounds(AECEnv[str, int, int]):
         """One turn."""
         agent = self.agent_selection
         if self.terminations[agent]:
-            self._was_dead_step(action)
+            self._was_dead_step(None)  # type: ignore[arg-type]  # it takes no other action
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()

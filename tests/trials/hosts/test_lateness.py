@@ -115,12 +115,12 @@ async def _suffer(directory: Path, failing: type[Paced]) -> list[Status | None]:
     """Three trials of so many steps, and beside them one that fails after another."""
     async with TrialHost(directory, parallel=OTHERS + 1, is_here=True) as host:
         others = [await host.start(_setup(Paced, trial_id=f"other-{each}", max_steps=STEPS)) for each in range(OTHERS)]
-        running = asyncio.gather(*map(host.result, others))
+        running: asyncio.Future[Any] = asyncio.gather(*map(host.result, others))
         found: list[Status | None] = []
         while not running.done():
             trial = await host.start(_setup(failing, answer_seconds=1.0, max_steps=20))
-            done = asyncio.ensure_future(host.result(trial))
-            await asyncio.wait({running, done}, return_when=asyncio.FIRST_COMPLETED)
+            done: asyncio.Future[Any] = asyncio.ensure_future(host.result(trial))
+            await asyncio.wait([running, done], return_when=asyncio.FIRST_COMPLETED)
             found += [done.result().status] if done.done() else []
         assert [each.steps for each in await running] == [STEPS] * OTHERS
         return found
