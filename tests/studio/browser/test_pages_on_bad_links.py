@@ -68,7 +68,8 @@ def test_g27_what_pages_showed_is_what_was_recorded(
     with bad_link(port, GOOD, seed=7) as link:
         persons = [_through(link, arcade.person("participant", name)) for name in ("ann", "bob")]
         pages = [open_page(lobby(study), person=each, prepare=note_acknowledged) for each in persons]
-        for page in pages:
+        for page, seat in zip(pages, game.seats, strict=False):
+            expect(page.get_by_text(f"You are {seat}")).to_be_visible()
             expect(page.locator(".overlay")).to_have_count(0)
         pages[0].get_by_label("Quality").select_option("exact")
         link.quality = BAD

@@ -103,7 +103,8 @@ def test_g27_c34_the_bell_rings_and_people_decide_together(pennies: StudioProces
     expect(odd.get_by_role("region", name="Lobby")).to_contain_text("1 of 2 people is here")
     odd.get_by_role("heading", name="Waiting for others").click()
     even = entered("bob")
-    for page in (odd, even):
+    for page, seat in ((odd, "odd"), (even, "even")):
+        expect(page.get_by_text(f"You are {seat}")).to_be_visible()
         expect(page.locator(".overlay")).to_have_count(0)
     assert odd.evaluate("tones.map((tone) => tone.frequency.value)") == [660, 880]
     assert even.evaluate("tones.length") == 0
