@@ -39,9 +39,8 @@ def _through(link: BadLink, person: Api) -> Api:
     return Api(f"http://127.0.0.1:{link.port}", person.token, person.cookie)
 
 
-def _play(pages: list[Page], studio: StudioProcess, study: str, episodes: int) -> None:
+def _play(pages: list[Page], studio: StudioProcess, study: str, episodes: int, chance: random.Random) -> None:
     """Presses keys at random until so many episodes are saved."""
-    chance = random.Random(5)
     keys = [*PONG.actions.values()]
     end = time.monotonic() + 120 + 60 * episodes
     while len(studio.designer.episodes(study=study, status="completed")) < episodes:
@@ -56,16 +55,18 @@ def _play(pages: list[Page], studio: StudioProcess, study: str, episodes: int) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("episodes", "frames"), [(2, 90), (50, 450)])
+@pytest.mark.parametrize(
+    ("episodes", "frames", "seed"), [(2, 90, 7), *((10, 450, seed) for seed in range(5))]
+)  # fifty episodes, and a short run
 def test_g27_what_pages_showed_is_what_was_recorded(
-    arcade: StudioProcess, open_page: Open, console: Console, episodes: int, frames: int
+    arcade: StudioProcess, open_page: Open, console: Console, episodes: int, frames: int, seed: int
 ) -> None:
     """100 ms in each direction, 15 % of the segments stalled, connections cut at random; two programs are partners."""
     console.expect("WebSocket connection to|net::ERR|CLOSING or CLOSED state")  # of links that are cut
     game = dataclasses.replace(PONG, kwargs={**PONG.kwargs, "max_cycles": frames})
     study = game.study(arcade.designer, people=2, countdown_seconds=0.0)
     port = int(arcade.url.rpartition(":")[2])
-    with bad_link(port, GOOD, seed=7) as link:
+    with bad_link(port, GOOD, seed=seed) as link:
         persons = [_through(link, arcade.person("participant", name)) for name in ("ann", "bob")]
         pages = [open_page(lobby(study), person=each, prepare=note_acknowledged) for each in persons]
         for page, seat in zip(pages, game.seats, strict=False):
@@ -73,7 +74,7 @@ def test_g27_what_pages_showed_is_what_was_recorded(
             expect(page.locator(".overlay")).to_have_count(0)
         pages[0].get_by_label("Quality").select_option("exact")
         link.quality = BAD
-        _play(pages, arcade, study["id"], episodes)
+        _play(pages, arcade, study["id"], episodes, random.Random(seed))
         assert (link.stalls > 0, link.cuts > 0) == (True, True)
         shown = [{(each.episode, each.step): each for each in acknowledged(page)} for page in pages]
         assert link.connections > len(pages)
