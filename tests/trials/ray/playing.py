@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import rlds_kit
-from rlds_kit.trials import FinishedTrial, Placement, Status, TrialHost, TrialSetup
+from rlds_kit.trials import FinishedTrial, Phase, Placement, Status, TrialHost, TrialSetup
 from tests.trials.hosts.running import ODD, PENNIES, odd
 
 LENGTH = 12
@@ -42,6 +42,7 @@ async def reached(host: TrialHost, trial: str, step: int) -> None:
     async for state in host.watch():
         if state.id == trial and state.step >= step:
             return
+        assert state.id != trial or state.phase is not Phase.ENDED, await host.result(trial)
 
 
 async def play(directory: Path, where: Placements = NOWHERE, **options: Any) -> FinishedTrial:
