@@ -156,7 +156,7 @@ class Desk:
         platform did before: only who brings the platform's id of that participation, too, is the same person.
 
         Args:
-          parameters: of the link.
+          parameters: of the link; none: of a browser that is logged in.
           group: of the link.
           account: that is logged in.
           again: whether a person who is done wants to play again.
@@ -165,7 +165,9 @@ class Desk:
           RecruitmentError: the link does not have what its platform appends.
           RefusedError: they may not take part, or not now.
         """
-        source = source_of(parameters, self.crowd.recruitment)
+        own = None if account is None else self.of_user(account.id)
+        is_known = own is not None and not parameters
+        source = Source(own.person.kind, "", {}) if is_known and own else source_of(parameters, self.crowd.recruitment)
         async with self._one_at_a_time:
             own = None if account is None else self.of_user(account.id)
             if own is not None and self._is_of(own, source):
@@ -265,7 +267,7 @@ class Desk:
             return (await self._store([dataclasses.replace(visit, person=started)]))[0]
 
     async def seat(self, session: Session) -> None:
-        """A lobby has put people together, who play in a session: they have its seats.
+        """A lobby has put people together, and counts down: they have the seats of a session.
 
         Raises:
           NotAdmittedError: one of them is not in the lobby any more.
@@ -280,22 +282,22 @@ class Desk:
                 if visit is None or visit.person.stage is not Stage.LOBBY:
                     raise NotAdmittedError("stage", "one of those who wait is elsewhere now; wait again")
                 place = Place(task.task.name, session.id, task.seats.index(seat))
-                person = dataclasses.replace(visit.person, place=place, stage=Stage.PLAY, changed=self.now())
+                person = dataclasses.replace(visit.person, place=place)
                 moved.append(dataclasses.replace(visit, person=person, session_id=session.id))
             await self._store(moved)
+
+    async def begin(self, session: str) -> None:
+        """The countdown is over: they play."""
+        async with self._one_at_a_time:
+            there = [each for each in self.of_session(session) if each.person.stage is Stage.LOBBY]
+            started = {each.id: each for each in flow.start(self.book, session, self.now())}
+            await self._store(dataclasses.replace(each, person=started[each.person.id]) for each in there)
 
     async def unseat(self, session: str) -> None:
         """Somebody left before it began: the others wait again."""
         async with self._one_at_a_time:
-            back = [each for each in self.of_session(session) if each.person.stage is Stage.PLAY]
-            await self._store(
-                dataclasses.replace(
-                    each,
-                    session_id=None,
-                    person=dataclasses.replace(each.person, stage=Stage.LOBBY, changed=self.now()),
-                )
-                for each in back
-            )
+            back = [each for each in self.of_session(session) if each.person.stage is Stage.LOBBY]
+            await self._store(dataclasses.replace(each, session_id=None) for each in back)
 
     async def moved(self, visits: Iterable[Visit], session: str) -> None:
         """These people play in another session from now on: the one before is over."""

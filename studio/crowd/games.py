@@ -138,7 +138,6 @@ def _seats(task: Task, controls: Mapping[str, Mapping[str, Any] | None]) -> tupl
             name=name,
             is_human=number < task.seats,
             actor=task.partner,
-            is_required=not task.partner or number >= task.seats,
             controls=controls[name],
             instructions=task.instructions.get(name, ""),
         )

@@ -15,6 +15,7 @@ from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.guard import account_of, address_of
 from rlds_kit.studio.crowd import bodies
 from rlds_kit.studio.crowd.desk import Sent
+from rlds_kit.studio.crowd.leaderboard import Leaderboard
 from rlds_kit.studio.crowd.playing import Playing
 from rlds_kit.studio.crowd.shown import values_as_json, visit_as_json
 from rlds_kit.studio.database import crowds
@@ -58,6 +59,7 @@ class PersonRoutes:
 
     def __init__(self, playing: Playing) -> None:
         self._playing, self._desk = playing, playing.desk
+        self._leaderboard = Leaderboard(playing.desk, playing.recordings)
 
     def routes(self) -> Sequence[Route]:
         """All of them."""
@@ -77,6 +79,7 @@ class PersonRoutes:
             Route(ARRIVALS, refusals(self.arrive), methods=["POST"]),
             Route("/api/crowd/me", self.me, methods=["GET"]),
             Route("/api/crowd/me/values", self.values, methods=["GET"]),
+            Route("/api/crowd/me/standings", self.standings, methods=["GET"]),
             *(Route(f"/api/crowd/me/{name}", refusals(each), methods=["POST"]) for name, each in changes.items()),
         ]
 
@@ -175,6 +178,10 @@ class PersonRoutes:
             return answer({"items": [], "earned": None, "is_paid": False})
         found = await self._playing.values(visit)
         return answer(values_as_json(game, found, reward(game.task.treatment, found), self._desk.crowd))
+
+    async def standings(self, request: Request) -> Response:
+        """Where one stands among all who played the same task; of others it says sums only."""
+        return answer({"standings": await self._leaderboard.of(self._mine(request))})
 
     async def finish(self, request: Request) -> Response:
         """One's game is over; what it is worth is counted from the recording."""

@@ -1,6 +1,6 @@
 """What somebody's play is worth, counted from the recordings: what a browser says is never read."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -45,15 +45,18 @@ def values(directory: Path, assignment: str, names: Iterable[str], fps: float | 
     return session_values(played, [collector(name) for name in wanted], fps=fps)
 
 
-def best(directory: Path, assignment: str, name: str, fps: float | None) -> list[float]:
-    """What a collector counts in each episode of an assignment."""
-    dataset = _read(directory, (name,))
+def by_episode(
+    directory: Path, assignments: Collection[str], names: Collection[str], fps: float | None
+) -> dict[str, list[dict[str, float]]]:
+    """What collectors count in each episode of assignments, of those who played any."""
+    dataset = _read(directory, names)
     if dataset is None:
-        return []
-    return [
-        session_values([each], [collector(name)], fps=fps)[name]
-        for each in episodes_of(dataset, {assignment})[assignment]
-    ]
+        return {}
+    counted = [collector(name) for name in names]
+    return {
+        assignment: [session_values([each], counted, fps=fps) for each in played]
+        for assignment, played in episodes_of(dataset, assignments).items()
+    }
 
 
 def _read(directory: Path, names: Iterable[str]) -> Dataset | None:

@@ -53,6 +53,9 @@ class Seating(Protocol):
           NotAdmittedError: they cannot play.
         """
 
+    async def begin(self, session: str) -> None:
+        """They play from now on."""
+
     async def unseat(self, session: str) -> None:
         """They do not play after all."""
 
@@ -115,6 +118,11 @@ class _Made:
     def token(self, seat: str) -> Matched:
         """For the person in a seat."""
         return Matched(self.session.id, play_token(self.maker.signer, self.session, seat), seat)
+
+    async def begin(self) -> None:
+        """The countdown is over."""
+        if self.maker.seating is not None:
+            await self.maker.seating.begin(self.session.id)
 
     async def cancel(self, reason: str) -> None:
         """Gives the environment back."""

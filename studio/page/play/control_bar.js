@@ -32,7 +32,7 @@ export function ControlBar({ player, commands, focusStage }) {
         <button disabled=${!isUnderWay || isPaused || welcome.rules.pause === "nobody"} title=${hint("Pause, and go on")} onClick=${() => player.send("pause")}>
           <${Icon} name="pause" />Pause</button>
         <button disabled=${!isUnderWay || welcome.rules.cancel === "nobody"} title=${hint("End the episode")} onClick=${() => player.send("cancel")}>End episode</button>
-        <${Rate} player=${player} />
+        ${welcome.rules.rate !== "nobody" && html`<${Rate} player=${player} />`}
         ${programOf(welcome) && html`<${HandOver} player=${player} isUnderWay=${isUnderWay} program=${programOf(welcome)} />`}
         <label class="inline">Quality
           <select onChange=${(event) => player.send("quality", { level: event.target.value })}>
