@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +68,9 @@ play_again = true
 GOOD = {"width": 1200, "height": 800, "has_keyboard": True, "latency_ms": 20.0}
 
 
-def arriving(group: str = "main", *, again: bool = False, **parameters: str) -> dict[str, Any]:
+def arriving(group: str = "main", **parameters: str) -> dict[str, Any]:
     """What a page sends first."""
-    return {"group": group, "parameters": parameters or {"f": "social"}, "again": again}
+    return {"group": group, "parameters": parameters or {"f": "social"}}
 
 
 @dataclass
@@ -78,22 +78,28 @@ class Visitor:
     """Somebody with a browser of their own.
 
     Attributes:
-      studio: that they visit.
+      client: of the studio that they visit.
+      origin: of its pages.
       cookies: of the browser.
     """
 
-    studio: Studio
-    cookies: dict[str, str]
+    client: Any
+    origin: str = ORIGIN
+    cookies: dict[str, str] = field(default_factory=dict)
 
     def ask(self, method: str, path: str, body: Any = None) -> Response:
         """Sends a request, as a page of the studio does."""
-        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        headers = {"Origin": ORIGIN, **({"Cookie": cookie} if cookie else {})}
-        self.studio.client.cookies.clear()
-        found: Response = self.studio.client.request(method, f"/api/crowd/{path}", headers=headers, json=body)
+        self.client.cookies.clear()
+        found: Response = self.client.request(method, f"/api/crowd/{path}", headers=self.headers, json=body)
         self.cookies |= dict(found.cookies)
-        self.studio.client.cookies.clear()
+        self.client.cookies.clear()
         return found
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What their browser sends."""
+        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        return {"Origin": self.origin, **({"Cookie": cookie} if cookie else {})}
 
     def come(self, group: str = "main", **parameters: str) -> dict[str, Any]:
         """Opens the link."""
@@ -129,10 +135,8 @@ class Visitor:
     def playing(self) -> Iterator[Window]:
         """A window in which they play."""
         token = self.enter()
-        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
-        headers = {"Origin": ORIGIN, "Cookie": cookie}
         socket: WebSocketTestSession
-        with self.studio.client.websocket_connect(URL, headers=headers) as socket:
+        with self.client.websocket_connect(URL, headers=self.headers) as socket:
             window = Window(socket)
             window.say("hello", token=token)
             yield window
@@ -155,7 +159,7 @@ def a_crowd(directory: Path, text: str = FILE, **settings: Any) -> Iterator[Stud
 
 def visitor(studio: Studio) -> Visitor:
     """Somebody with a new browser."""
-    return Visitor(studio, {})
+    return Visitor(studio.client)
 
 
 def experimenter(studio: Studio) -> Person:

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import WebSocketTestSession
 
 import rlds_kit
-from tests.studio.api.studio import MODULES, ORIGIN, Studio, ok
+from tests.studio.api.studio import MODULES, Studio, ok
 from tests.studio.api.window import Window
 from tests.studio.crowd.crowds import Visitor, a_crowd, experimenter, visitor
 from tests.studio.studio_process import wait_for
@@ -45,9 +45,7 @@ def pennies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 @contextmanager
 def connected(person: Visitor, path: str) -> Iterator[WebSocketTestSession]:
     """A socket of a person, which is closed at the end without a word."""
-    cookie = "; ".join(f"{name}={value}" for name, value in person.cookies.items())
-    headers = {"Origin": ORIGIN, "Cookie": cookie}
-    socket: WebSocketTestSession = person.studio.client.websocket_connect(f"ws://127.0.0.1/ws/{path}", headers=headers)
+    socket: WebSocketTestSession = person.client.websocket_connect(f"ws://127.0.0.1/ws/{path}", headers=person.headers)
     socket.__enter__()
     try:
         yield socket
