@@ -31,6 +31,7 @@ class Action(Enum):
     ENVIRONMENTS_SEE = "see which environments there are"
     ENVIRONMENTS_TRY = "try environments"
     INVITE = "invite people"
+    CROWD_RUN = "run this crowd"
 
 
 class ForbiddenError(RldsKitError):
@@ -64,6 +65,7 @@ ALLOWED: Final[Mapping[Action, Mapping[Role, frozenset[Relation]]]] = {
         Action.ENVIRONMENTS_SEE: (_OWN, _NONE, _NONE),
         Action.ENVIRONMENTS_TRY: (_OWN, _NONE, _NONE),
         Action.INVITE: (_OWN, _NONE, _NONE),
+        Action.CROWD_RUN: (_OWN, _NONE, _NONE),
     }.items()
 }
 """By action and role, the relations to a row that are enough. What has no row is one's own."""

@@ -14,8 +14,9 @@ with needs("studio"):
 
 async def about(request: Request) -> Response:
     """What serves the page; no login is needed."""
-    del request
-    return answer({"mode": "studio", "version": rlds_kit.__version__})
+    crowd = request.app.state.settings.crowd
+    found = {} if crowd is None else {"crowd": crowd.name}
+    return answer({"mode": "studio", "version": rlds_kit.__version__, **found})
 
 
 ROUTES: Final = [Route("/api/about", about, methods=["GET"])]

@@ -40,6 +40,16 @@ export const VIEWS = {
     width: "wide-view",
   },
   export: { load: async () => (await import("../export/export_view.js")).ExportView, title: "Export", nav: "export" },
+  crowd: {
+    load: async () => (await import("../crowd/experimenter_view.js")).ExperimenterView,
+    title: "Crowd",
+    nav: "crowd",
+  },
+  participate: {
+    load: async () => (await import("../crowd/participant_view.js")).ParticipantView,
+    title: "Study",
+    width: "wide-view",
+  },
   invite: {
     load: async () => (await import("../login/invite_view.js")).InviteView,
     title: "Invite",
@@ -50,8 +60,13 @@ export const VIEWS = {
 
 /** @typedef {{id: string, role: "designer" | "participant" | "reviewer", name: string, is_local: boolean}} Account */
 
-/** The links of the navigation. @param {"view" | "studio"} mode @param {Account | null} me */
-export function navigation(mode, me) {
+/** Whether the address is the link of participants of a crowd, who see nothing else. */
+export function isParticipating() {
+  return location.pathname.startsWith("/crowd/");
+}
+
+/** The links of the navigation. @param {"view" | "studio"} mode @param {Account | null} me @param {boolean} hasCrowd */
+export function navigation(mode, me, hasCrowd = false) {
   if (mode === "view") return [{ name: "episodes", title: "Episodes" }];
   if (!me) return [];
   const found = [
@@ -59,6 +74,7 @@ export function navigation(mode, me) {
     { name: "episodes", title: me.role === "participant" ? "My episodes" : "Episodes" },
   ];
   if (me.role !== "participant") found.push({ name: "export", title: "Export" });
+  if (me.role === "designer" && hasCrowd) found.push({ name: "crowd", title: "Crowd" });
   if (me.role === "designer") found.push({ name: "invite", title: "Invite" });
   return found;
 }

@@ -30,6 +30,7 @@ EXPECTED = {
     Action.ENVIRONMENTS_SEE: ("o", "", ""),
     Action.ENVIRONMENTS_TRY: ("o", "", ""),
     Action.INVITE: ("o", "", ""),
+    Action.CROWD_RUN: ("o", "", ""),
 }
 TOGETHER = {"left": Seated("me", "a"), "right": Seated("you", "b")}
 ROLES = (Role.DESIGNER, Role.PARTICIPANT, Role.REVIEWER)
