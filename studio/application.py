@@ -3,8 +3,8 @@
 `app.state` has, from start to end: `settings`; `secret`, and `signer` made of it; `database` (`database.Database`);
 `pool` (`workers.pool.WorkerPool`); `actors` (`trials.actors.actor_pool.ActorPool`); `live_sessions`
 (`play.live_sessions.LiveSessions`), which people play; `lobbies` (`lobby.lobbies.Lobbies`), where they wait for others;
-`inspector` (`api.inspection.Inspector`), returning what a worker is to make for a study; and `logins`, the rate limit
-of these.
+`tasks` (`tasks.Task`); `inspector` (`api.inspection.Inspector`), returning what a worker is to make for a study; and
+`logins`, the rate limit of these.
 """
 
 import asyncio
@@ -52,6 +52,7 @@ from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.review import Review
 from rlds_kit.studio.replay.routes import replay_routes
 from rlds_kit.studio.settings import Settings
+from rlds_kit.studio.tasks import opened
 from rlds_kit.trials.actors.actor_pool import ActorPool
 from rlds_kit.trials.actors.registry import known_implementations
 from rlds_kit.trials.workers.pool import WorkerPool
@@ -78,13 +79,18 @@ def create_application(settings: Settings) -> Starlette:
     Args:
       settings: of the studio; its directory is made if it is not there.
     """
+    tasks = opened(settings)
     app = Starlette(
-        routes=[*page_routes(), *ROUTES],
+        routes=[
+            *page_routes({each.name: each.page for each in tasks}),
+            *ROUTES,
+            *(route for each in tasks for route in each.routes),
+        ],
         middleware=[Middleware(Guard, settings=settings)],
         exception_handlers=dict(HANDLERS),
         lifespan=_life,
     )
-    app.state.settings = settings
+    app.state.settings, app.state.tasks = settings, tasks
     return app
 
 
@@ -128,6 +134,8 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
             guests=settings.guests,
         )
         stack.push_async_callback(_end, app, host)
+        for each in state.tasks:
+            stack.push_async_callback(each.close)
         maker = SessionMaker(state.database, state.signer, state.live_sessions, settings.name)
         state.lobbies = await stack.enter_async_context(Lobbies(maker.of))
         recordings, review = Recordings(settings.recordings, state.database), Review()

@@ -14,8 +14,8 @@ with needs("studio"):
 
 async def about(request: Request) -> Response:
     """What serves the page; no login is needed."""
-    del request
-    return answer({"mode": "studio", "version": rlds_kit.__version__})
+    tasks = [{"name": each.name, "title": each.title} for each in request.app.state.tasks]
+    return answer({"mode": "studio", "version": rlds_kit.__version__, "tasks": tasks})
 
 
 ROUTES: Final = [Route("/api/about", about, methods=["GET"])]

@@ -1,0 +1,1 @@
+"""Tasks for the studio: people train agents."""
