@@ -240,6 +240,9 @@ setup(
             "view = rlds_kit.studio.command:view",
         ],
         "rlds_kit.openers": ["tfds = rlds_kit.convert.tfds_opener"],
-        "rlds_kit.studio_tasks": ["train = rlds_kit.shaping.tasks.train:open_task"],
+        "rlds_kit.studio_tasks": [
+            "judge = rlds_kit.shaping.tasks.judge:open_task",
+            "train = rlds_kit.shaping.tasks.train:open_task",
+        ],
     },
 )

@@ -39,6 +39,7 @@ from rlds_kit.studio.directory_lock import locked
 from rlds_kit.studio.export.choosing import deleted
 from rlds_kit.studio.export.exports import Exports
 from rlds_kit.studio.export.routes import export_routes
+from rlds_kit.studio.given_datasets import WithDatasets
 from rlds_kit.studio.hosting import DatabaseHost
 from rlds_kit.studio.lobby.gathering import SessionMaker
 from rlds_kit.studio.lobby.lobbies import Lobbies
@@ -140,6 +141,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
         state.lobbies = await stack.enter_async_context(Lobbies(maker.of))
         recordings, review = Recordings(settings.recordings, state.database), Review()
         stack.push_async_callback(recordings.close)
+        library = WithDatasets(recordings, [path for each in state.tasks for path in each.datasets])
         stack.push_async_callback(review.close)
         drawings = Drawings(settings.modules)
         stack.push_async_callback(asyncio.to_thread, drawings.close)
@@ -149,7 +151,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
         app.router.routes += [
             lobby_route,
             play_route(state.live_sessions, host, origins=settings.origins),
-            *replay_routes(recordings, review, drawings),
+            *replay_routes(library, review, drawings),
             *export_routes(exports, state.database, settings.recordings),
         ]
         yield

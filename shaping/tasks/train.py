@@ -19,9 +19,10 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.shaping.tasks.host import Host, body_of
 from rlds_kit.shaping.tasks.results import Shown, mine, results
 from rlds_kit.shaping.trainings.process import Order, train
 from rlds_kit.shaping.trainings.training import PRESETS, Training, training_of
@@ -30,7 +31,7 @@ from rlds_kit.trials.workers.process import start
 with needs("studio"):
     from starlette.concurrency import run_in_threadpool
     from starlette.exceptions import HTTPException
-    from starlette.requests import HTTPConnection, Request
+    from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import BaseRoute, Route, WebSocketRoute
     from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -41,33 +42,6 @@ END_SECONDS: Final = 30.0
 """For a process to write what it has and end; then it is killed."""
 REFUSED: Final = 4403
 _GROUP: Final = re.compile(r"[\w .-]{0,40}")
-
-
-class Person(Protocol):
-    """Who trains, as the studio knows them."""
-
-    @property
-    def id(self) -> str:
-        """A pseudonym."""
-
-    @property
-    def is_designer(self) -> bool:
-        """Whether they see the results of all."""
-
-
-class Host(Protocol):
-    """What the studio gives."""
-
-    @property
-    def directory(self) -> Path:
-        """Where recordings go."""
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """That register environments."""
-
-    def person(self, connection: HTTPConnection, /) -> Person:
-        """Who sends a request."""
 
 
 def open_task(host: Host, arguments: Sequence[str]) -> "TrainTask":
@@ -132,10 +106,7 @@ class TrainTask:
     async def _show(self, request: Request) -> Response:
         if not self._host.person(request).is_designer:
             raise HTTPException(403, "only designers decide when results are shown")
-        try:
-            given = json.loads(await request.body())["are_shown"]
-        except (ValueError, KeyError, TypeError):
-            given = None
+        given = (await body_of(request)).get("are_shown")
         if not isinstance(given, bool):
             raise HTTPException(400, 'expected {"are_shown": true or false}')
         self._shown.show(are_shown=given)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 
 import rlds_kit
 from rlds_kit.cli import main
@@ -18,7 +19,7 @@ def _open(studio: StudioProcess, who: Api) -> ClientConnection:
     address = studio.url.replace("http", "ws", 1)
     headers = {"Cookie": f"{who.cookie}={who.token}"}
     url = f"{address}/ws/tasks/train?training=CartPole-v1"
-    return connect(url, origin=studio.url, additional_headers=headers, max_size=None, proxy=None)  # type: ignore[arg-type]
+    return connect(url, origin=Origin(studio.url), additional_headers=headers, max_size=None, proxy=None)
 
 
 def _until(socket: ClientConnection, name: str, **wanted: Any) -> dict[str, Any]:
