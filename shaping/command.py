@@ -1,4 +1,4 @@
-"""`rlds-kit manual`: reads manuals of games to tables of interactions, and rewards recordings by them."""
+"""`rlds-kit manual` reads manuals of games to tables, and rewards by them; `rlds-kit relearn` repeats trainings."""
 
 from pathlib import Path
 from typing import cast
@@ -102,6 +102,46 @@ def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> N
         rewards = ContactRewards(loaded, extractor, mode=cast("Mode", mode), margin=margin)
         count = annotate_manual_rewards(rlds_kit.open(dataset), rewards, layer=layer)
     click.echo(f"Annotated {count} episodes in the layer {layer}.", err=True)
+
+
+@click.command()
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), help="Write each last agent here, as NumPy files."
+)
+def relearn(directory: Path, *, out: Path | None) -> None:
+    """Learn the agents that people trained in a studio again, from their recording, and compare every weight.
+
+    DIRECTORY is that of a training, such as rlds-studio/tasks/train/tetris.
+
+    \b
+    rlds-kit relearn rlds-studio/tasks/train/tetris
+    rlds-kit relearn rlds-studio/tasks/train/tetris --out agents
+
+    Exit codes: 0 all weights that were noted are the same, bit for bit; 1 some differ, or there is no training.
+    """  # noqa: D301  the backspace disables wrapping
+    from rlds_kit.shaping.learners.saved_state import save_state
+    from rlds_kit.shaping.trainings.process import online_digests
+    from rlds_kit.shaping.trainings.relearned import games, relearned, trainings
+    from rlds_kit.shaping.trainings.training import training_of
+
+    dataset, n_different = rlds_kit.open(directory, include_open=True), 0
+    for training in trainings(dataset):
+        what = training_of(games(dataset, training)[0].metadata["trains"])
+        env, noted = what.environment(), online_digests(directory, training)
+        for each in relearned(dataset, training, lambda what=what, env=env: what.learner(env)):  # type: ignore[misc]
+            online = noted.get((each.agent, each.sequence))
+            said = "not noted" if online is None else "same bits" if online == each.digest else "DIFFERENT"
+            n_different += said == "DIFFERENT"
+            _echo(f"{training} agent {each.agent} game {each.sequence}: {each.digest[:16]} {said}")
+            if out is not None:
+                out.mkdir(parents=True, exist_ok=True)
+                save_state(each.tamer, out / f"{training.replace(':', '.')}.{each.agent}.npz")
+        env.close()
+    if n_different or not trainings(dataset):
+        raise click.ClickException(
+            f"{directory}: expected trainings with the weights of then, got {n_different} others"
+        )
 
 
 def _require_unreviewed(path: Path) -> None:

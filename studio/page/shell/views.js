@@ -58,6 +58,23 @@ export const VIEWS = {
   },
 };
 
+/** @type {{name: string, title: string}[]} */
+const tasks = [];
+
+/**
+ * Views of what this server has besides: each brings a module of its own.
+ * @param {{name: string, title: string}[]} given
+ */
+export function addTasks(given) {
+  for (const { name, title } of given) {
+    const view = `task-${name}`;
+    if (VIEWS[view]) continue;
+    const load = async () => (await import(`../tasks/${name}/view.js`)).View;
+    VIEWS[view] = { load, title, nav: view, width: "wide-view" };
+    tasks.push({ name: view, title });
+  }
+}
+
 /** @typedef {{id: string, role: "designer" | "participant" | "reviewer", name: string, is_local: boolean}} Account */
 
 /** Whether the address is the link of participants of a crowd, who see nothing else. */
@@ -71,6 +88,7 @@ export function navigation(mode, me, hasCrowd = false) {
   if (!me) return [];
   const found = [
     { name: "studies", title: "Studies" },
+    ...tasks,
     { name: "episodes", title: me.role === "participant" ? "My episodes" : "Episodes" },
   ];
   if (me.role !== "participant") found.push({ name: "export", title: "Export" });
