@@ -6,9 +6,11 @@ from typing import cast
 import click
 
 import rlds_kit
+from rlds_kit.shaping.manuals.ablation import ablations, generic_answers
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
 from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
+from rlds_kit.shaping.manuals.questions import GENERIC
 from rlds_kit.shaping.manuals.reading import read_manual
 from rlds_kit.shaping.manuals.reasoning import Verdict
 from rlds_kit.shaping.manuals.table import VERDICTS, InteractionTable, TableError
@@ -27,6 +29,7 @@ def manual() -> None:
     rlds-kit manual show breakout.json
     rlds-kit manual override breakout.json Block no --by anna
     rlds-kit manual annotate data/breakout breakout.json
+    rlds-kit manual ablate Breakout --file wikipedia.txt
 
     Exit codes: 0 done; 1 a manual, table or dataset is invalid, or cannot be written; 2 the command line is wrong.
     """  # noqa: D301  the backspace disables wrapping
@@ -104,6 +107,32 @@ def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> N
     click.echo(f"Annotated {count} episodes in the layer {layer}.", err=True)
 
 
+@manual.command()
+@click.argument("game")
+@click.option(
+    "--file",
+    "files",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Another text about the game; may be repeated.",
+)
+def ablate(game: str, files: tuple[Path, ...]) -> None:
+    """Show what verdicts owe to each question, and to the text (Table 5 of the paper).
+
+    GAME is a name as in ALE/<game>-v5. The manual that comes with rlds_kit, and each FILE, is read with all questions,
+    without each of the four generic ones, without all of them, and with these only.
+    """
+    manuals = [shipped_manual(game), *(Manual.from_file(file, game=game) for file in files)]
+    for question in GENERIC:
+        _echo(question)
+        for each in manuals:
+            _echo(f"  {each.source}: {generic_answers(each)[question] or 'N/A'}")
+    for each in manuals:
+        _echo(f"{each.source}:")
+        for done, table in ablations(each).items():
+            _echo(f"  {done}: {', '.join(f'{found.object} {found.verdict}' for found in table.interactions)}")
+
+
 @click.command()
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
@@ -131,9 +160,9 @@ def relearn(directory: Path, *, out: Path | None) -> None:
         env, noted = what.environment(), online_digests(directory, training)
         for each in relearned(dataset, training, lambda what=what, env=env: what.learner(env)):  # type: ignore[misc]
             online = noted.get((each.agent, each.sequence))
-            said = "not noted" if online is None else "same bits" if online == each.digest else "DIFFERENT"
-            n_different += said == "DIFFERENT"
-            _echo(f"{training} agent {each.agent} game {each.sequence}: {each.digest[:16]} {said}")
+            verdict = "not noted" if online is None else "same bits" if online == each.digest else "DIFFERENT"
+            n_different += verdict == "DIFFERENT"
+            _echo(f"{training} agent {each.agent} game {each.sequence}: {each.digest[:16]} {verdict}")
             if out is not None:
                 out.mkdir(parents=True, exist_ok=True)
                 save_state(each.tamer, out / f"{training.replace(':', '.')}.{each.agent}.npz")
