@@ -1,17 +1,20 @@
 """`rlds-kit manual`: reads manuals of games to tables of interactions, and rewards recordings by them."""
 
+import math
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import click
 
 import rlds_kit
+from rlds_kit.shaping.language.readers import WORDS, Models
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
+from rlds_kit.shaping.manuals.interaction import VERDICTS, TableError
 from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
 from rlds_kit.shaping.manuals.reading import read_manual
 from rlds_kit.shaping.manuals.reasoning import Verdict
-from rlds_kit.shaping.manuals.table import VERDICTS, InteractionTable, TableError
+from rlds_kit.shaping.manuals.table import InteractionTable
 from rlds_kit.shaping.objects.contacts import Mode
 from rlds_kit.shaping.objects.ocatari_objects import OCAtariObjects
 
@@ -24,6 +27,7 @@ def manual() -> None:
 
     \b
     rlds-kit manual read Breakout --out breakout.json
+    rlds-kit manual read Breakout --answerer endpoint:qwen3-4b --reasoner endpoint:qwen3-4b --cache said
     rlds-kit manual show breakout.json
     rlds-kit manual override breakout.json Block no --by anna
     rlds-kit manual annotate data/breakout breakout.json
@@ -41,15 +45,36 @@ def manual() -> None:
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here; without it: print it."
 )
-def read(game: str, file: Path | None, licence: str, out: Path | None) -> None:
+@click.option("--answerer", default=WORDS, show_default=True, help="Finds answers: words, endpoint:MODEL.")
+@click.option("--reasoner", default=WORDS, show_default=True, help="Judges them: words, endpoint:MODEL.")
+@click.option("--endpoint", default=Models.endpoint, show_default=True, help="OpenAI-compatible, on this network.")
+@click.option("--endpoint-key", "key", envvar="RLDS_KIT_ENDPOINT_KEY", default="", help="That the server demands.")
+@click.option("--seed", default=0, show_default=True, help="Of models that draw.")
+@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Store what models say here.")
+@click.option("--offline", "is_offline", is_flag=True, help="Use what is in the cache, and no server.")
+def read(
+    game: str,
+    *,
+    file: Path | None,
+    licence: str,
+    out: Path | None,
+    answerer: str,
+    reasoner: str,
+    **models: Any,  # the attributes of `Models`
+) -> None:
     """Read a manual to a table of interactions, which you should review.
 
     GAME is a name as in ALE/<game>-v5. Without --file the manual that comes with rlds_kit is read.
     """
     text = shipped_manual(game) if file is None else Manual.from_file(file, game=game, licence=licence)
-    table = read_manual(text)
     if out is not None:
         _require_unreviewed(out)
+    try:
+        readers = Models(**models).answerer(answerer), Models(**models).reasoner(reasoner)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    table = read_manual(text, answerer=readers[0], reasoner=readers[1])
+    if out is not None:
         table.save(out)
     _print(table)
 
@@ -123,6 +148,9 @@ def _print(table: InteractionTable, *, context: bool = False) -> None:
         _echo(f"  {each.object:<{width}}  {each.decided:<7}  {each.reward:+.0f}  yes {each.yes:.2f}  {word}{by}")
         if context:
             _echo(f"    {each.context}")
+            for said in each.said:
+                candidates = "".join(f"; {token!r} {math.exp(log):.3f}" for token, log in said.log_probabilities)
+                _echo(f"    {said.model} (seed {said.seed}) said: {said.text!r}{candidates}")
 
 
 def _echo(line: str) -> None:

@@ -4,13 +4,15 @@ A manual is read to a table of interactions, which people review; contacts of th
 rewarded by that table, during recording or afterwards.
 """
 
-from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards, episode_rewards, mixed_rewards
+from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards, episode_rewards, mixed_rewards, stored_tables
 from rlds_kit.shaping.manuals.answering import Answer, QuestionAnswerer, WordAnswerer
 from rlds_kit.shaping.manuals.contact_rewards import ContactReward, ContactRewards
+from rlds_kit.shaping.manuals.interaction import Interaction, TableError
 from rlds_kit.shaping.manuals.manual import Manual, ManualError, shipped_games, shipped_manual
 from rlds_kit.shaping.manuals.reading import objects_of, read_manual
 from rlds_kit.shaping.manuals.reasoning import Judgement, Reasoner, WordReasoner
-from rlds_kit.shaping.manuals.table import Interaction, InteractionTable, TableError
+from rlds_kit.shaping.manuals.said import Said
+from rlds_kit.shaping.manuals.table import InteractionTable
 from rlds_kit.shaping.manuals.wrappers import DelayedReward, EveryFrame, ManualReward, MixedReward, delayed
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "MixedReward",
     "QuestionAnswerer",
     "Reasoner",
+    "Said",
     "TableError",
     "WordAnswerer",
     "WordReasoner",
@@ -39,4 +42,5 @@ __all__ = [
     "read_manual",
     "shipped_games",
     "shipped_manual",
+    "stored_tables",
 ]

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from rlds_kit.shaping.manuals.said import Said
 from rlds_kit.shaping.manuals.sentences import sentences, stem, words
 
 Verdict = Literal["yes", "no", "abstain"]
@@ -16,10 +17,12 @@ class Judgement:
     Attributes:
       yes: the probability of Yes against No, in [0, 1].
       verdict: "abstain" if the text does not say.
+      said: what a language model said; empty if there is none.
     """
 
     yes: float
     verdict: Verdict
+    said: tuple[Said, ...] = ()
 
 
 class Reasoner(Protocol):
