@@ -7,7 +7,7 @@ from typing import Any, cast
 import click
 
 import rlds_kit
-from rlds_kit.shaping.language.readers import WORDS, Models
+from rlds_kit.shaping.language.readers import ANSWERERS, REASONERS, Models
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
 from rlds_kit.shaping.manuals.interaction import VERDICTS, TableError
@@ -45,13 +45,13 @@ def manual() -> None:
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here; without it: print it."
 )
-@click.option("--answerer", default=WORDS, show_default=True, help="Finds answers: words, endpoint:MODEL.")
-@click.option("--reasoner", default=WORDS, show_default=True, help="Judges them: words, endpoint:MODEL.")
+@click.option("--answerer", default=ANSWERERS[0], show_default=True, help=f"{', '.join(ANSWERERS)}.")
+@click.option("--reasoner", default=REASONERS[0], show_default=True, help=f"{', '.join(REASONERS)}.")
 @click.option("--endpoint", default=Models.endpoint, show_default=True, help="OpenAI-compatible, on this network.")
 @click.option("--endpoint-key", "key", envvar="RLDS_KIT_ENDPOINT_KEY", default="", help="That the server demands.")
 @click.option("--seed", default=0, show_default=True, help="Of models that draw.")
 @click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Store what models say here.")
-@click.option("--offline", "is_offline", is_flag=True, help="Use what is in the cache, and no server.")
+@click.option("--offline", "is_offline", is_flag=True, help="Use no server, and download nothing.")
 def read(
     game: str,
     *,

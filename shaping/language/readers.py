@@ -1,19 +1,22 @@
 """Readers of manuals by their names on the command line: "words", "endpoint:qwen3-4b"."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Literal
 
 from rlds_kit.shaping.language.cached_model import CachedModel
 from rlds_kit.shaping.language.endpoint import Endpoint
+from rlds_kit.shaping.language.entailment import EntailmentReasoner
+from rlds_kit.shaping.language.extractive import ExtractiveAnswerer
+from rlds_kit.shaping.language.minilm import MiniLMAnswerer, MiniLMReasoner
 from rlds_kit.shaping.language.model import LanguageModel
 from rlds_kit.shaping.language.model_readers import ModelAnswerer, ModelReasoner
+from rlds_kit.shaping.language.transformers_model import TransformersModel
 from rlds_kit.shaping.manuals.answering import QuestionAnswerer, WordAnswerer
 from rlds_kit.shaping.manuals.reasoning import Reasoner, WordReasoner
 
-WORDS: Final = "words"
-Reader = TypeVar("Reader")
+ANSWERERS: Final = ("words", "minilm", "extractive:MODEL", "causal:MODEL", "seq2seq:MODEL", "endpoint:MODEL")
+REASONERS: Final = ("words", "minilm", "nli:MODEL", "causal:MODEL", "seq2seq:MODEL", "endpoint:MODEL")
 
 
 @dataclass(frozen=True)
@@ -35,49 +38,53 @@ class Models:
     is_offline: bool = False
 
     def answerer(self, name: str) -> QuestionAnswerer:
-        """The answerer "words", or "endpoint:MODEL".
+        """An answerer: a name of `ANSWERERS`; MODEL is a name on the server, a folder, or a name on the hub.
 
         Raises:
           ValueError: there is no such kind, or an offline server has no cache.
-          ModelError: the address is invalid.
+          ModelError: the address is invalid, or a model cannot be loaded.
+          MissingExtraError: a library is not installed.
         """
-        kinds: Mapping[str, Callable[[str], QuestionAnswerer]] = {
-            WORDS: lambda _: WordAnswerer(),
-            "endpoint": lambda model: ModelAnswerer(self._server(model)),
-        }
-        return _chosen(name, kinds)
+        kind, model = _parsed(name, ANSWERERS)
+        match kind:
+            case "words":
+                return WordAnswerer()
+            case "minilm":
+                return MiniLMAnswerer()
+            case "extractive":
+                return ExtractiveAnswerer.load(model, is_offline=self.is_offline)
+            case _:
+                return ModelAnswerer(self._model(kind, model))
 
     def reasoner(self, name: str) -> Reasoner:
-        """The reasoner "words", or "endpoint:MODEL".
+        """A reasoner: a name of `REASONERS`. Arguments and errors as for `answerer`."""
+        kind, model = _parsed(name, REASONERS)
+        match kind:
+            case "words":
+                return WordReasoner()
+            case "minilm":
+                return MiniLMReasoner()
+            case "nli":
+                return EntailmentReasoner.load(model, is_offline=self.is_offline)
+            case _:
+                return ModelReasoner(self._model(kind, model))
 
-        Raises:
-          ValueError: there is no such kind, or an offline server has no cache.
-          ModelError: the address is invalid.
-        """
-        kinds: Mapping[str, Callable[[str], Reasoner]] = {
-            WORDS: lambda _: WordReasoner(),
-            "endpoint": lambda model: ModelReasoner(self._server(model)),
-        }
-        return _chosen(name, kinds)
-
-    def _server(self, model: str) -> LanguageModel:
-        return self._cached(Endpoint(self.endpoint, model, self.seed, self.key))
-
-    def _cached(self, model: LanguageModel) -> LanguageModel:
-        if self.cache is None:
-            if self.is_offline:
-                raise ValueError("--offline needs --cache: expected the directory with what the model said")
-            return model
-        return CachedModel(model, self.cache, self.is_offline)
+    def _model(self, kind: str, name: str) -> LanguageModel:
+        is_server = kind == "endpoint"
+        if is_server and self.is_offline and self.cache is None:
+            raise ValueError("--offline needs --cache: expected the directory with what the model said")
+        model: LanguageModel
+        if is_server:
+            model = Endpoint(self.endpoint, name, self.seed, self.key)
+        else:
+            chosen: Literal["causal", "seq2seq"] = "causal" if kind == "causal" else "seq2seq"
+            model = TransformersModel.load(name, chosen, is_offline=self.is_offline)
+        return model if self.cache is None else CachedModel(model, self.cache, self.is_offline and is_server)
 
 
-def _chosen(name: str, kinds: Mapping[str, Callable[[str], Reader]]) -> Reader:
-    """The reader with a name: a kind, and for kinds with models a colon and the model."""
+def _parsed(name: str, names: tuple[str, ...]) -> tuple[str, str]:
+    """The kind of a reader, and its model."""
     kind, _, model = name.partition(":")
-    if kind not in kinds or (kind in _WITHOUT_MODEL) == bool(model):
-        forms = (each if each in _WITHOUT_MODEL else f"{each}:MODEL" for each in kinds)
-        raise ValueError(f"expected {', '.join(forms)}, got {name!r}")
-    return kinds[kind](model)
-
-
-_WITHOUT_MODEL: Final = frozenset({WORDS})
+    if (f"{kind}:MODEL" if model else name) not in names:
+        raise ValueError(f"expected one of {', '.join(names)}, got {name!r}")
+    return kind, model

@@ -82,14 +82,23 @@ class WordReasoner:
 
     def judge(self, context: str, name: str) -> Judgement:
         """See `Reasoner`."""
-        name_stems = set(words(name))
-        answers = _answers(context)
-        about = {answers[start:end] for start, end in sentences(answers)}
-        balance = math.fsum(_balance(each) for each in sorted(about) if name_stems <= set(words(each)))
+        balance = math.fsum(_balance(each) for each in sentences_about(context, name))
         yes = 1 / (1 + math.exp(-max(-50.0, min(50.0, balance))))
         if abs(yes - 0.5) < self.undecided:
             return Judgement(yes, "abstain")
         return Judgement(yes, "yes" if yes > 0.5 else "no")
+
+
+def sentences_about(context: str, name: str) -> list[str]:
+    """The sentences of the answers that mention an object, each once, sorted.
+
+    >>> sentences_about("Question: What do ghosts do? Answer: Ghosts kill. Eat dots.", "ghost")
+    ['Ghosts kill.']
+    """
+    stems = set(words(name))
+    answers = _answers(context)
+    about = {answers[start:end] for start, end in sentences(answers)}
+    return [each for each in sorted(about) if stems <= set(words(each))]
 
 
 def _answers(context: str) -> str:
