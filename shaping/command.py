@@ -14,6 +14,7 @@ from rlds_kit.shaping.manuals.interaction import VERDICTS, TableError
 from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
 from rlds_kit.shaping.manuals.reading import read_manual
 from rlds_kit.shaping.manuals.reasoning import Verdict
+from rlds_kit.shaping.manuals.reviewing import override_file
 from rlds_kit.shaping.manuals.table import InteractionTable
 from rlds_kit.shaping.objects.contacts import Mode
 from rlds_kit.shaping.objects.ocatari_objects import OCAtariObjects
@@ -100,9 +101,7 @@ def show(table: Path, *, context: bool, as_json: bool) -> None:
 def override(table: Path, object_name: str, verdict: str, by: str) -> None:
     """Override the verdict on an object; "none" removes an override."""
     chosen = None if verdict == "none" else cast("Verdict", verdict)
-    changed = InteractionTable.load(table).override(object_name, chosen, by)
-    changed.save(table)
-    _print(changed)
+    _print(override_file(table, object_name, chosen, by))
 
 
 @manual.command()

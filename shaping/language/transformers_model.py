@@ -1,7 +1,6 @@
 """Models of Hugging Face that continue a text, or answer one with another."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final, Literal, Self
 
 from rlds_kit.base.extras import needs
@@ -47,28 +46,27 @@ class TransformersModel:
         tokenizer, network = self.pretrained.tokenizer, self.pretrained.network
         inputs = self._inputs(system, prompt)
         self._require_length(inputs["input_ids"].shape[1], most_tokens)
-        made = network.generate(
-            **inputs,
-            generation_config=self._greedy,
-            max_new_tokens=most_tokens,
-            output_scores=True,
-            return_dict_in_generate=True,
-        )
+        made = network.generate(**inputs, generation_config=self._greedy(most_tokens))
         first = 1 if self.kind == "seq2seq" else inputs["input_ids"].shape[1]  # behind the start, or the prompt
         text = tokenizer.decode(made.sequences[0, first:], skip_special_tokens=True)
         return Said(self.pretrained.fingerprint, 0, system, prompt, text.strip(), self._candidates(made.scores[0][0]))
 
-    @cached_property
-    def _greedy(self) -> Any:
+    def _greedy(self, most_tokens: int) -> Any:
         """Without what a model's own file says of sampling and penalties."""
         with needs("transformers"):
             import transformers
         own = self.pretrained.network.generation_config
         names = ("bos_token_id", "eos_token_id", "decoder_start_token_id")
-        tokens = {name: getattr(own, name) for name in names}
-        padding = own.pad_token_id if own.pad_token_id is not None else self.pretrained.tokenizer.eos_token_id
         config: Any = transformers.GenerationConfig  # its initializer has no types
-        return config(do_sample=False, num_beams=1, pad_token_id=padding, **tokens)
+        return config(
+            do_sample=False,
+            num_beams=1,
+            max_new_tokens=most_tokens,
+            output_scores=True,
+            return_dict_in_generate=True,
+            pad_token_id=self.pretrained.tokenizer.eos_token_id if own.pad_token_id is None else own.pad_token_id,
+            **{name: getattr(own, name) for name in names},
+        )
 
     def _inputs(self, system: str, prompt: str) -> Any:
         tokenizer = self.pretrained.tokenizer

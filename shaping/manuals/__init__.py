@@ -11,6 +11,7 @@ from rlds_kit.shaping.manuals.interaction import Interaction, TableError
 from rlds_kit.shaping.manuals.manual import Manual, ManualError, shipped_games, shipped_manual
 from rlds_kit.shaping.manuals.reading import objects_of, read_manual
 from rlds_kit.shaping.manuals.reasoning import Judgement, Reasoner, WordReasoner
+from rlds_kit.shaping.manuals.reviewing import StaleTableError, override_file, shipped_table
 from rlds_kit.shaping.manuals.said import Said
 from rlds_kit.shaping.manuals.table import InteractionTable
 from rlds_kit.shaping.manuals.wrappers import DelayedReward, EveryFrame, ManualReward, MixedReward, delayed
@@ -31,6 +32,7 @@ __all__ = [
     "QuestionAnswerer",
     "Reasoner",
     "Said",
+    "StaleTableError",
     "TableError",
     "WordAnswerer",
     "WordReasoner",
@@ -39,8 +41,10 @@ __all__ = [
     "episode_rewards",
     "mixed_rewards",
     "objects_of",
+    "override_file",
     "read_manual",
     "shipped_games",
     "shipped_manual",
+    "shipped_table",
     "stored_tables",
 ]

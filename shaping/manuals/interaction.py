@@ -83,10 +83,16 @@ def said_of(row: object, where: str) -> Said:
     """
     values = checked(Said, row, where)
     try:
-        candidates = tuple((str(token), float(logarithm)) for token, logarithm in values["log_probabilities"])
+        candidates = tuple((_token(token), float(logarithm)) for token, logarithm in values["log_probabilities"])
         return Said(**{**values, "log_probabilities": candidates})
     except (TypeError, ValueError) as error:
         raise TableError(f"expected log-probabilities of {where} as pairs of text and number: {error}") from error
+
+
+def _token(value: object) -> str:
+    if not isinstance(value, str) or not _is_whole(value):
+        raise ValueError(f"expected a token, got {value!r}")
+    return value
 
 
 def list_of(value: object, where: str) -> list[Any]:
@@ -117,5 +123,12 @@ def checked(kind: type, content: object, where: str) -> dict[str, Any]:
         allowed = {str: (str,), float: (int, float), int: (int,)}.get(declared)
         if allowed is not None and not isinstance(content[name], allowed):
             raise TableError(f"expected {name} of {where} to be a {declared.__name__}, got {content[name]!r}")
+        if declared is str and not _is_whole(content[name]):
+            raise TableError(f"expected {name} of {where} to be text, got halves of characters: {content[name]!r}")
     said = {_SAID: _said(content[_SAID], where)} if _SAID in content and _SAID in expected else {}
     return {**content, **said}
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text has no halves of characters, which neither a file nor a page takes."""
+    return not any("\ud800" <= each <= "\udfff" for each in text)

@@ -39,6 +39,8 @@ export const VIEWS = {
     nav: "episodes",
     width: "wide-view",
   },
+  manuals: { load: async () => (await import("../manuals/manuals_view.js")).ManualsView, title: "Manuals", nav: "manuals" },
+  manual: { load: async () => (await import("../manuals/manual_view.js")).ManualView, title: "Manual", nav: "manuals" },
   export: { load: async () => (await import("../export/export_view.js")).ExportView, title: "Export", nav: "export" },
   invite: {
     load: async () => (await import("../login/invite_view.js")).InviteView,
@@ -58,7 +60,7 @@ export function navigation(mode, me) {
     { name: "studies", title: "Studies" },
     { name: "episodes", title: me.role === "participant" ? "My episodes" : "Episodes" },
   ];
-  if (me.role !== "participant") found.push({ name: "export", title: "Export" });
+  if (me.role !== "participant") found.push({ name: "export", title: "Export" }, { name: "manuals", title: "Manuals" });
   if (me.role === "designer") found.push({ name: "invite", title: "Invite" });
   return found;
 }
