@@ -1,19 +1,23 @@
 """`rlds-kit manual` reads manuals of games to tables, and rewards by them; `rlds-kit relearn` repeats trainings."""
 
+import math
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import click
 
 import rlds_kit
+from rlds_kit.shaping.language.readers import ANSWERERS, REASONERS, Models
 from rlds_kit.shaping.manuals.ablation import ablations, generic_answers
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
+from rlds_kit.shaping.manuals.interaction import VERDICTS, TableError
 from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
 from rlds_kit.shaping.manuals.questions import GENERIC
 from rlds_kit.shaping.manuals.reading import read_manual
 from rlds_kit.shaping.manuals.reasoning import Verdict
-from rlds_kit.shaping.manuals.table import VERDICTS, InteractionTable, TableError
+from rlds_kit.shaping.manuals.reviewing import override_file
+from rlds_kit.shaping.manuals.table import InteractionTable
 from rlds_kit.shaping.objects.contacts import Mode
 from rlds_kit.shaping.objects.ocatari_objects import OCAtariObjects
 
@@ -26,6 +30,7 @@ def manual() -> None:
 
     \b
     rlds-kit manual read Breakout --out breakout.json
+    rlds-kit manual read Breakout --answerer endpoint:qwen3-4b --reasoner endpoint:qwen3-4b --cache said
     rlds-kit manual show breakout.json
     rlds-kit manual override breakout.json Block no --by anna
     rlds-kit manual annotate data/breakout breakout.json
@@ -44,15 +49,36 @@ def manual() -> None:
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here; without it: print it."
 )
-def read(game: str, file: Path | None, licence: str, out: Path | None) -> None:
+@click.option("--answerer", default=ANSWERERS[0], show_default=True, help=f"{', '.join(ANSWERERS)}.")
+@click.option("--reasoner", default=REASONERS[0], show_default=True, help=f"{', '.join(REASONERS)}.")
+@click.option("--endpoint", default=Models.endpoint, show_default=True, help="OpenAI-compatible, on this network.")
+@click.option("--endpoint-key", "key", envvar="RLDS_KIT_ENDPOINT_KEY", default="", help="That the server demands.")
+@click.option("--seed", default=0, show_default=True, help="Of models that draw.")
+@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Store what models say here.")
+@click.option("--offline", "is_offline", is_flag=True, help="Use no server, and download nothing.")
+def read(
+    game: str,
+    *,
+    file: Path | None,
+    licence: str,
+    out: Path | None,
+    answerer: str,
+    reasoner: str,
+    **models: Any,  # the attributes of `Models`
+) -> None:
     """Read a manual to a table of interactions, which you should review.
 
     GAME is a name as in ALE/<game>-v5. Without --file the manual that comes with rlds_kit is read.
     """
     text = shipped_manual(game) if file is None else Manual.from_file(file, game=game, licence=licence)
-    table = read_manual(text)
     if out is not None:
         _require_unreviewed(out)
+    try:
+        readers = Models(**models).answerer(answerer), Models(**models).reasoner(reasoner)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    table = read_manual(text, answerer=readers[0], reasoner=readers[1])
+    if out is not None:
         table.save(out)
     _print(table)
 
@@ -78,9 +104,7 @@ def show(table: Path, *, context: bool, as_json: bool) -> None:
 def override(table: Path, object_name: str, verdict: str, by: str) -> None:
     """Override the verdict on an object; "none" removes an override."""
     chosen = None if verdict == "none" else cast("Verdict", verdict)
-    changed = InteractionTable.load(table).override(object_name, chosen, by)
-    changed.save(table)
-    _print(changed)
+    _print(override_file(table, object_name, chosen, by))
 
 
 @manual.command()
@@ -192,6 +216,9 @@ def _print(table: InteractionTable, *, context: bool = False) -> None:
         _echo(f"  {each.object:<{width}}  {each.decided:<7}  {each.reward:+.0f}  yes {each.yes:.2f}  {word}{by}")
         if context:
             _echo(f"    {each.context}")
+            for said in each.said:
+                candidates = "".join(f"; {token!r} {math.exp(log):.3f}" for token, log in said.log_probabilities)
+                _echo(f"    {said.model} (seed {said.seed}) said: {said.text!r}{candidates}")
 
 
 def _echo(line: str) -> None:

@@ -47,6 +47,7 @@ from rlds_kit.studio.hosting import DatabaseHost
 from rlds_kit.studio.lobby.gathering import SessionMaker
 from rlds_kit.studio.lobby.lobbies import Lobbies
 from rlds_kit.studio.lobby.socket import ROUTE as lobby_route  # noqa: N811  as other modules have functions
+from rlds_kit.studio.manuals import routes as manual_routes
 from rlds_kit.studio.page_files import page_routes
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
@@ -76,6 +77,7 @@ ROUTES: Final[tuple[BaseRoute, ...]] = (
     *environment_routes.ROUTES,
     *session_routes.ROUTES,
     *episode_routes.ROUTES,
+    *manual_routes.ROUTES,
 )
 
 

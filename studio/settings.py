@@ -76,6 +76,11 @@ class Settings:
         return self.directory / "recordings"
 
     @property
+    def manuals(self) -> Path:
+        """Where tables of manuals are, besides those that are shipped."""
+        return self.directory / "manuals"
+
+    @property
     def exports(self) -> Path:
         """Where exports are made, and stay until they are deleted, or expire."""
         return self.directory / "exports"

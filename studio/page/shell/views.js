@@ -39,6 +39,8 @@ export const VIEWS = {
     nav: "episodes",
     width: "wide-view",
   },
+  manuals: { load: async () => (await import("../manuals/manuals_view.js")).ManualsView, title: "Manuals", nav: "manuals" },
+  manual: { load: async () => (await import("../manuals/manual_view.js")).ManualView, title: "Manual", nav: "manuals" },
   export: { load: async () => (await import("../export/export_view.js")).ExportView, title: "Export", nav: "export" },
   crowd: {
     load: async () => (await import("../crowd/experimenter_view.js")).ExperimenterView,
@@ -91,7 +93,7 @@ export function navigation(mode, me, hasCrowd = false) {
     ...tasks,
     { name: "episodes", title: me.role === "participant" ? "My episodes" : "Episodes" },
   ];
-  if (me.role !== "participant") found.push({ name: "export", title: "Export" });
+  if (me.role !== "participant") found.push({ name: "export", title: "Export" }, { name: "manuals", title: "Manuals" });
   if (me.role === "designer" && hasCrowd) found.push({ name: "crowd", title: "Crowd" });
   if (me.role === "designer") found.push({ name: "invite", title: "Invite" });
   return found;
