@@ -96,7 +96,7 @@ def test_steps_cannot_be_left_out_repeated_or_taken_back(walks: Studio) -> None:
     eve.is_refused(400, "link", "POST", "arrivals", arriving(f="nowhere"))
 
 
-def test_a_group_without_cards_lets_nobody_choose_and_cards_are_those_of_the_group(walks: Studio) -> None:
+def test_c50_a_group_without_cards_lets_nobody_choose_and_cards_are_those_of_the_group(walks: Studio) -> None:
     """The task follows from the rows."""
     eve, ann = visitor(walks), visitor(walks)
     eve.to_the_lobby()
