@@ -68,6 +68,7 @@ def view(dataset: str, *, port: int, no_browser: bool, layer: str, source: str |
 @click.option("--module", "modules", multiple=True, help="That registers environments; may be given several times.")
 @click.option("--actor", "actors", multiple=True, metavar="MODULE:NAME", help="A program that may take seats.")
 @click.option("--matchmaker", "matchmakers", multiple=True, metavar="MODULE:NAME", help="Puts people together.")
+@click.option("--task", "tasks", multiple=True, metavar="NAME[=ARGUMENT]", help="More to do: train, judge=DATASET, ...")
 @click.option("--record-pictures", is_flag=True, help="Record what there was to see with every step.")
 @click.option("--policy", metavar="NAME", help="That people may hand over to: random, or an installed one.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for environments; without it, one for each core.")
@@ -85,6 +86,7 @@ def studio(  # noqa: PLR0913  one for each option
     modules: tuple[str, ...],
     actors: tuple[str, ...],
     matchmakers: tuple[str, ...],
+    tasks: tuple[str, ...],
     record_pictures: bool,
     policy: str | None,
     workers: int | None,
@@ -100,6 +102,7 @@ def studio(  # noqa: PLR0913  one for each option
     rlds-kit studio --demo
     rlds-kit studio data/studio --module my_environments
     rlds-kit studio data/poles --crowd poles.toml
+    rlds-kit studio data/studio --task train --task train=CartPole-v1
     rlds-kit studio data/studio --host 0.0.0.0 --url https://studio.example.org --database postgresql://db/studio
 
     Exit codes: 0 ended; 1 the directory is in use, the port is taken, or the database cannot be opened.
@@ -116,6 +119,7 @@ def studio(  # noqa: PLR0913  one for each option
     _require_modules((*modules, *(each.partition(":")[0] for each in (*actors, *matchmakers))))
     _require_policy(policy)
     _require_origin(url)
+    _require_tasks(tasks)
     listening = serving.listen(host, port)
     address = (url or serving.url_of(listening)).rstrip("/")
     settings = Settings(
@@ -125,6 +129,7 @@ def studio(  # noqa: PLR0913  one for each option
         modules=modules,
         actors=actors,
         matchmakers=matchmakers,
+        tasks=tasks,
         are_pictures_recorded=record_pictures,
         policy=policy,
         workers=workers,
@@ -293,6 +298,15 @@ def _require_policy(name: str | None) -> None:
             policy(name)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--policy") from error
+
+
+def _require_tasks(given: tuple[str, ...]) -> None:
+    """Refuses tasks that are not installed."""
+    from rlds_kit.studio.tasks import installed, wanted
+
+    if unknown := sorted(wanted(given).keys() - installed().keys()):
+        names = ", ".join(sorted(installed())) or "none is installed"
+        raise click.BadParameter(f"there is no task {unknown[0]!r}; there are: {names}", param_hint="--task")
 
 
 def _user() -> str:

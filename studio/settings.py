@@ -31,6 +31,7 @@ class Settings:
       are_pictures_recorded: whether steps have what there was to see, as it was drawn.
       actors: implementations of programs that studies may name, besides those that are registered or installed.
       matchmakers: functions "module:name" that studies may name to put people together; see `lobby.matchmaking`.
+      tasks: that this studio has besides playing: names of installed ones, with "=" and an argument if they take one.
       policy: that people may hand over to, by name; None: they cannot.
       workers: processes for environments; None: as many as there are cores.
       environments_per_worker: that share a process at most.
@@ -55,6 +56,7 @@ class Settings:
     are_pictures_recorded: bool = False
     actors: tuple[str, ...] = ()
     matchmakers: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
     policy: str | None = None
     workers: int | None = None
     environments_per_worker: int = 16
@@ -72,6 +74,11 @@ class Settings:
     def recordings(self) -> Path:
         """Where recordings are; `Episode.directory` is below it."""
         return self.directory / "recordings"
+
+    @property
+    def manuals(self) -> Path:
+        """Where tables of manuals are, besides those that are shipped."""
+        return self.directory / "manuals"
 
     @property
     def exports(self) -> Path:

@@ -7,7 +7,7 @@ import { Toasts } from "../parts/toasts.js";
 import { parse, useRoute } from "../router.js";
 import { Header } from "./header.js";
 import { Loaded } from "./loaded.js";
-import { home, isParticipating, VIEWS } from "./views.js";
+import { addTasks, home, isParticipating, VIEWS } from "./views.js";
 
 export function Shell() {
   const route = useRoute();
@@ -19,6 +19,7 @@ export function Shell() {
     try {
       const found = await request("about");
       setMe(found.mode === "studio" && !hasLink() && !isParticipating() ? await whoAmI() : null);
+      addTasks(found.tasks ?? []);
       setAbout(found);
       setProblem("");
       forgetToken();
