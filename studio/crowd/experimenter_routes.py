@@ -31,6 +31,8 @@ with needs("studio"):
 
 PAUSED: Final = "the study pauses"
 _SESSIONS: Final = 20
+_LISTED: Final = 500
+"""People in the table of the page, the latest ones."""
 
 
 class ExperimenterRoutes:
@@ -94,7 +96,7 @@ class ExperimenterRoutes:
                 "sessions": await self._database.run(_sessions, [each.session_id for each in desk if each.session_id]),
                 "people": [
                     {**row_as_json(each), "is_connected": self._playing.presence.is_connected(each.person.id)}
-                    for each in desk
+                    for each in list(desk)[-_LISTED:]
                 ],
             }
         )

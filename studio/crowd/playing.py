@@ -136,6 +136,7 @@ class Playing:
             self.live.stop(visit.session_id, "its person was done")
             await self.live.end_of(visit.session_id)
             await self.database.run(sessions.end, visit.session_id, "its person was done")
+        self.live.dismiss(visit.session_id or "", visit.user_id)
         earned = await self.earned(visit, game)
         self._counted.pop(visit.person.id, None)
         now = self.desk.now()
@@ -143,7 +144,9 @@ class Playing:
         def step(person: Person) -> Person:
             return flow.finish(self.desk.crowd, flow.progress(person, earned.completion), now)
 
-        return await self.desk.change(visit.person.id, step, earned=earned)
+        done = await self.desk.change(visit.person.id, step, earned=earned)
+        self.live.dismiss(visit.session_id or "", visit.user_id)  # who came in again meanwhile
+        return done
 
     async def _completion(self, visit: Visit, game: Game) -> float:
         """How much is done, as far as is known while they play; without requirements, anything is all."""

@@ -104,6 +104,7 @@ def test_c33_c36_c37_a_pair_plays_one_is_lost_a_program_acts_and_the_person_come
     """Each is paid for what they did themselves; episodes name the assignment of each seat."""
     ann, bob = pair(pennies)
     assert [each.me()["stage"] for each in (ann, bob)] == ["play", "play"]
+    token = bob.enter()
     with playing(ann) as odd:
         with playing(bob) as even:
             for each in (odd, even):
@@ -119,8 +120,11 @@ def test_c33_c36_c37_a_pair_plays_one_is_lost_a_program_acts_and_the_person_come
         odd.press("ArrowLeft", 2)
         with playing(bob) as even:
             odd.until("driver", seat="even", driver="human")
-            even.say("leave")
-            here = bob.go("finish")
+            here = bob.go("finish")  # the page stays where it is, and is dismissed
+        with connected(bob, "play") as socket:
+            again = Window(socket)
+            again.say("hello", token=token)
+            assert again.until("error")["code"] == "stage"
         odd.press("ArrowLeft", 3)
         odd.say("leave")
     done = ann.go("finish")
