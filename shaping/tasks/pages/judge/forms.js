@@ -1,6 +1,7 @@
 // The forms of answers: one for each kind.
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../html.js";
+import { Correction } from "./correction.js";
 
 /** @typedef {{found: any, query: any, answer: (given: object) => void, isSaving: boolean, place: any}} Props */
 
@@ -71,20 +72,6 @@ function Demonstration({ answer, isSaving }) {
   const [task, setTask] = useState("");
   return html`<div class="row"><input value=${task} aria-label="Task" placeholder="What is shown here" onInput=${(event) => setTask(event.target.value)} />
     <button class="primary" disabled=${isSaving} onClick=${() => answer({ task: task.trim() })}>This shows how to do it</button></div>`;
-}
-
-/** @param {Props} props */
-function Correction({ query, answer, isSaving }) {
-  const [{ first, stop }] = query.segments;
-  const [step, setStep] = useState("1");
-  const [actions, setActions] = useState("");
-  const numbers = actions.split(/[\s,]+/).filter(Boolean).map(Number);
-  const isReady = numbers.length > 0 && numbers.every(Number.isFinite) && Number(step) >= 1 && Number(step) <= stop - first;
-  return html`<div class="row">
-    <label class="inline">From step <input class="narrow" type="number" min="1" max=${stop - first} value=${step} onInput=${(event) => setStep(event.target.value)} /></label>
-    <label class="inline">do <input value=${actions} aria-label="Actions" placeholder="2 2 0" onInput=${(event) => setActions(event.target.value)} /></label>
-    <button class="primary push" disabled=${isSaving || !isReady} onClick=${() => answer({ step: Number(step) - 1, actions: numbers, played: null })}>Save</button></div>
-    <p class="hint">Numbers of actions, one for each step.</p>`;
 }
 
 /** @param {Props} props */
