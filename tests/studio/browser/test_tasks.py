@@ -110,6 +110,7 @@ def test_a_designer_makes_queues_and_a_person_answers_them(
     for kind, name in (("comparison", "Pairs"), ("rating", "Stars"), ("marks", "Places"), ("correction", "Better")):
         _make(page, kind, name)
     assert flaws(page) == {}
+    screenshot(page, "judge_queues", is_whole=True)
     page = open_page("#task-judge", person=task_studio.person("participant", "ann"))
     expect(page.get_by_role("form")).to_have_count(0)
     _begin(page, "Pairs")
@@ -126,6 +127,7 @@ def test_a_designer_makes_queues_and_a_person_answers_them(
     ]
     page.get_by_role("link", name="All queues").click()
     _begin(page, "Stars")
+    screenshot(page, "judge_rating")
     page.get_by_role("button", name="Rate 4").click()
     expect(page.get_by_text("1 of 2 answered")).to_be_visible()
     assert _answers(data, "rating") == [preferences.Rating(4, 1, 5)]
@@ -137,6 +139,8 @@ def test_a_designer_makes_queues_and_a_person_answers_them(
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.up()
+    expect(page.locator(".mark")).to_be_visible()
+    screenshot(page, "judge_marks")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("1 of 2 answered")).to_be_visible()
     (marks,) = _answers(data, "marks")
@@ -151,6 +155,8 @@ def test_a_designer_makes_queues_and_a_person_answers_them(
     page.keyboard.press("0")
     expect(page.get_by_text("2 steps played")).to_be_visible()
     assert flaws(page) == {}
+    page.locator(".playing-on").scroll_into_view_if_needed()
+    screenshot(page, "judge_correction")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("1 of 2 answered")).to_be_visible()
     (better,) = _answers(data, "correction")
@@ -162,7 +168,9 @@ def test_a_designer_makes_queues_and_a_person_answers_them(
     assert flaws(page) == {}
 
 
-def test_agents_of_the_page_are_learned_again_from_the_recording(task_studio: StudioProcess, open_page: Open) -> None:
+def test_agents_of_the_page_are_learned_again_from_the_recording(
+    task_studio: StudioProcess, open_page: Open, screenshot: Save
+) -> None:
     """A little of Mountain Car and a whole game of Tetris; every bit of the weights is the same."""
     page = open_page("#task-train", person=task_studio.person("participant", "tom"))
     trainer.begin(page, "Mountain Car", "training 1")
@@ -170,6 +178,7 @@ def test_agents_of_the_page_are_learned_again_from_the_recording(task_studio: St
     trainer.begin(page, "Tetris", "practice 1")
     trainer.set_speed(page, 75)
     trainer.train_tetris(page, lambda: trainer.counter(page, "Step") > 5)
+    screenshot(page, "train_tetris")
     trainer.set_speed(page, 100)
     wait_for(lambda: trainer.counter(page, "Game") > 1)
     page.goto("/#studies")

@@ -29,7 +29,7 @@ def test_mountain_car_is_trained_in_the_browser(tmp_path: Path, open_page: Open)
     stages = ("training 1", "check 1")
     lengths = {stage: [each.length - 1 for each in games if each.metadata["stage"] == stage] for stage in stages}
     print(n_presses, "presses:", lengths)
-    assert statistics.median(lengths["check 1"][:10]) < 150  # it may get stuck in a game, which the check is for
+    assert statistics.median(lengths["check 1"][:10]) < 200  # it may get stuck in a game, which the check is for
 
 
 def test_a_game_of_tetris_is_trained_in_the_browser(tmp_path: Path, open_page: Open) -> None:

@@ -80,7 +80,7 @@ function Marks({ answer, isSaving, place }) {
   const [label, setLabel] = useState("");
   return html`<div class="row">
     <span>${place ? `${place.width} × ${place.height} pixels of step ${place.step + 1}` : "Draw a rectangle on the picture."}</span>
-    <select value=${weight} aria-label="Good or bad" onChange=${(event) => setWeight(event.target.value)}><option value="1">good</option><option value="-1">bad</option></select>
+    <select class="narrow" value=${weight} aria-label="Good or bad" onChange=${(event) => setWeight(event.target.value)}><option value="1">good</option><option value="-1">bad</option></select>
     <input value=${label} aria-label="What is there" placeholder="What is there" onInput=${(event) => setLabel(event.target.value)} />
     <button class="primary push" disabled=${isSaving || !place}
       onClick=${() => answer({ features: [], places: [{ ...place, weight: Number(weight), label: label.trim() }] })}>Save</button></div>`;
