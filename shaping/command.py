@@ -1,19 +1,23 @@
-"""`rlds-kit manual`: reads manuals of games to tables of interactions, and rewards recordings by them."""
+"""`rlds-kit manual` reads manuals of games to tables, and rewards by them; `rlds-kit relearn` repeats trainings."""
 
+import math
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import click
 
 import rlds_kit
+from rlds_kit.shaping.language.readers import ANSWERERS, REASONERS, Models
 from rlds_kit.shaping.manuals.ablation import ablations, generic_answers
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
+from rlds_kit.shaping.manuals.interaction import VERDICTS, TableError
 from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
 from rlds_kit.shaping.manuals.questions import GENERIC
 from rlds_kit.shaping.manuals.reading import read_manual
 from rlds_kit.shaping.manuals.reasoning import Verdict
-from rlds_kit.shaping.manuals.table import VERDICTS, InteractionTable, TableError
+from rlds_kit.shaping.manuals.reviewing import override_file
+from rlds_kit.shaping.manuals.table import InteractionTable
 from rlds_kit.shaping.objects.contacts import Mode
 from rlds_kit.shaping.objects.ocatari_objects import OCAtariObjects
 
@@ -26,6 +30,7 @@ def manual() -> None:
 
     \b
     rlds-kit manual read Breakout --out breakout.json
+    rlds-kit manual read Breakout --answerer endpoint:qwen3-4b --reasoner endpoint:qwen3-4b --cache said
     rlds-kit manual show breakout.json
     rlds-kit manual override breakout.json Block no --by anna
     rlds-kit manual annotate data/breakout breakout.json
@@ -44,15 +49,36 @@ def manual() -> None:
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here; without it: print it."
 )
-def read(game: str, file: Path | None, licence: str, out: Path | None) -> None:
+@click.option("--answerer", default=ANSWERERS[0], show_default=True, help=f"{', '.join(ANSWERERS)}.")
+@click.option("--reasoner", default=REASONERS[0], show_default=True, help=f"{', '.join(REASONERS)}.")
+@click.option("--endpoint", default=Models.endpoint, show_default=True, help="OpenAI-compatible, on this network.")
+@click.option("--endpoint-key", "key", envvar="RLDS_KIT_ENDPOINT_KEY", default="", help="That the server demands.")
+@click.option("--seed", default=0, show_default=True, help="Of models that draw.")
+@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Store what models say here.")
+@click.option("--offline", "is_offline", is_flag=True, help="Use no server, and download nothing.")
+def read(
+    game: str,
+    *,
+    file: Path | None,
+    licence: str,
+    out: Path | None,
+    answerer: str,
+    reasoner: str,
+    **models: Any,  # the attributes of `Models`
+) -> None:
     """Read a manual to a table of interactions, which you should review.
 
     GAME is a name as in ALE/<game>-v5. Without --file the manual that comes with rlds_kit is read.
     """
     text = shipped_manual(game) if file is None else Manual.from_file(file, game=game, licence=licence)
-    table = read_manual(text)
     if out is not None:
         _require_unreviewed(out)
+    try:
+        readers = Models(**models).answerer(answerer), Models(**models).reasoner(reasoner)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    table = read_manual(text, answerer=readers[0], reasoner=readers[1])
+    if out is not None:
         table.save(out)
     _print(table)
 
@@ -78,9 +104,7 @@ def show(table: Path, *, context: bool, as_json: bool) -> None:
 def override(table: Path, object_name: str, verdict: str, by: str) -> None:
     """Override the verdict on an object; "none" removes an override."""
     chosen = None if verdict == "none" else cast("Verdict", verdict)
-    changed = InteractionTable.load(table).override(object_name, chosen, by)
-    changed.save(table)
-    _print(changed)
+    _print(override_file(table, object_name, chosen, by))
 
 
 @manual.command()
@@ -133,6 +157,46 @@ def ablate(game: str, files: tuple[Path, ...]) -> None:
             _echo(f"  {done}: {', '.join(f'{found.object} {found.verdict}' for found in table.interactions)}")
 
 
+@click.command()
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), help="Write each last agent here, as NumPy files."
+)
+def relearn(directory: Path, *, out: Path | None) -> None:
+    """Learn the agents that people trained in a studio again, from their recording, and compare every weight.
+
+    DIRECTORY is that of a training, such as rlds-studio/tasks/train/tetris.
+
+    \b
+    rlds-kit relearn rlds-studio/tasks/train/tetris
+    rlds-kit relearn rlds-studio/tasks/train/tetris --out agents
+
+    Exit codes: 0 all weights that were noted are the same, bit for bit; 1 some differ, or there is no training.
+    """  # noqa: D301  the backspace disables wrapping
+    from rlds_kit.shaping.learners.saved_state import save_state
+    from rlds_kit.shaping.trainings.process import online_digests
+    from rlds_kit.shaping.trainings.relearned import games, relearned, trainings
+    from rlds_kit.shaping.trainings.training import training_of
+
+    dataset, n_different = rlds_kit.open(directory, include_open=True), 0
+    for training in trainings(dataset):
+        what = training_of(games(dataset, training)[0].metadata["trains"])
+        env, noted = what.environment(), online_digests(directory, training)
+        for each in relearned(dataset, training, lambda what=what, env=env: what.learner(env)):  # type: ignore[misc]
+            online = noted.get((each.agent, each.sequence))
+            verdict = "not noted" if online is None else "same bits" if online == each.digest else "DIFFERENT"
+            n_different += verdict == "DIFFERENT"
+            _echo(f"{training} agent {each.agent} game {each.sequence}: {each.digest[:16]} {verdict}")
+            if out is not None:
+                out.mkdir(parents=True, exist_ok=True)
+                save_state(each.tamer, out / f"{training.replace(':', '.')}.{each.agent}.npz")
+        env.close()
+    if n_different or not trainings(dataset):
+        raise click.ClickException(
+            f"{directory}: expected trainings with the weights of then, got {n_different} others"
+        )
+
+
 def _require_unreviewed(path: Path) -> None:
     """A review is not lost because a manual is read again."""
     found = InteractionTable.load(path).interactions if path.exists() else ()
@@ -152,6 +216,9 @@ def _print(table: InteractionTable, *, context: bool = False) -> None:
         _echo(f"  {each.object:<{width}}  {each.decided:<7}  {each.reward:+.0f}  yes {each.yes:.2f}  {word}{by}")
         if context:
             _echo(f"    {each.context}")
+            for said in each.said:
+                candidates = "".join(f"; {token!r} {math.exp(log):.3f}" for token, log in said.log_probabilities)
+                _echo(f"    {said.model} (seed {said.seed}) said: {said.text!r}{candidates}")
 
 
 def _echo(line: str) -> None:
