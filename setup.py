@@ -65,6 +65,7 @@ native = [
                 for name in ("_cached", "row_by_row", "runs", "shuffle", "sparse_xor", "past_cache", "xxh3")
             ],
         ),
+        ("storage._blocks", ["rlds_kit/storage/_blocks.c", "rlds_kit/storage/xxh3.c"]),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in FILTERS]),
         ("trials.frames._native", ["trials/frames/_native.c"]),
@@ -209,7 +210,11 @@ setup(
     include_package_data=False,
     package_data={
         "": ["py.typed", "*.proto", "*.pyi"],
-        "rlds_kit.shaping": ["manuals/games/*.txt", "manuals/games/*.json"],
+        "rlds_kit.shaping": [
+            "manuals/games/*.txt",
+            "manuals/games/*.json",
+            *(f"tasks/pages/**/*.{end}" for end in ("css", "js")),
+        ],
         "rlds_kit.studio": [f"page/**/*.{end}" for end in ("css", "html", "js", "md", "mjs", "svg", "txt")],
         **{
             f"rlds_kit.tfds_builders.{dataset}": ["*.md", "*.bib", "*.txt", "*.tsv", "checkpoints/*.npz"]
@@ -236,6 +241,7 @@ setup(
             "build = rlds_kit.tfds_builders.command:build",
             "new-builder = rlds_kit.tfds_builders.command:new_builder",
             "manual = rlds_kit.shaping.command:manual",
+            "relearn = rlds_kit.shaping.command:relearn",
             "record = rlds_kit.logger.command:record",
             "studio = rlds_kit.studio.command:studio",
             "studio-users = rlds_kit.studio.command:studio_users",
@@ -243,5 +249,9 @@ setup(
             "view = rlds_kit.studio.command:view",
         ],
         "rlds_kit.openers": ["tfds = rlds_kit.convert.tfds_opener"],
+        "rlds_kit.studio_tasks": [
+            "judge = rlds_kit.shaping.tasks.judge:open_task",
+            "train = rlds_kit.shaping.tasks.train:open_task",
+        ],
     },
 )

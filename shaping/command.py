@@ -1,4 +1,4 @@
-"""`rlds-kit manual`: reads manuals of games to tables of interactions, and rewards recordings by them."""
+"""`rlds-kit manual` reads manuals of games to tables, and rewards by them; `rlds-kit relearn` repeats trainings."""
 
 import math
 from pathlib import Path
@@ -8,11 +8,13 @@ import click
 
 import rlds_kit
 from rlds_kit.shaping.language.readers import ANSWERERS, REASONERS, Models
+from rlds_kit.shaping.manuals.ablation import ablations, generic_answers
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards
 from rlds_kit.shaping.manuals.boxes import annotate_boxes
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
 from rlds_kit.shaping.manuals.interaction import VERDICTS, TableError
 from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
+from rlds_kit.shaping.manuals.questions import GENERIC
 from rlds_kit.shaping.manuals.reading import read_manual
 from rlds_kit.shaping.manuals.reasoning import Verdict
 from rlds_kit.shaping.manuals.reviewing import override_file
@@ -33,6 +35,7 @@ def manual() -> None:
     rlds-kit manual show breakout.json
     rlds-kit manual override breakout.json Block no --by anna
     rlds-kit manual annotate data/breakout breakout.json
+    rlds-kit manual ablate Breakout --file wikipedia.txt
 
     Exit codes: 0 done; 1 a manual, table or dataset is invalid, or cannot be written; 2 the command line is wrong.
     """  # noqa: D301  the backspace disables wrapping
@@ -131,6 +134,72 @@ def annotate(dataset: str, table: Path, *, layer: str, mode: str, margin: int, b
         if boxes:
             annotate_boxes(opened, extractor, layer=layer)
     click.echo(f"Annotated {count} episodes in the layer {layer}.", err=True)
+
+
+@manual.command()
+@click.argument("game")
+@click.option(
+    "--file",
+    "files",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Another text about the game; may be repeated.",
+)
+def ablate(game: str, files: tuple[Path, ...]) -> None:
+    """Show what verdicts owe to each question, and to the text (Table 5 of the paper).
+
+    GAME is a name as in ALE/<game>-v5. The manual that comes with rlds_kit, and each FILE, is read with all questions,
+    without each of the four generic ones, without all of them, and with these only.
+    """
+    manuals = [shipped_manual(game), *(Manual.from_file(file, game=game) for file in files)]
+    for question in GENERIC:
+        _echo(question)
+        for each in manuals:
+            _echo(f"  {each.source}: {generic_answers(each)[question] or 'N/A'}")
+    for each in manuals:
+        _echo(f"{each.source}:")
+        for done, table in ablations(each).items():
+            _echo(f"  {done}: {', '.join(f'{found.object} {found.verdict}' for found in table.interactions)}")
+
+
+@click.command()
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), help="Write each last agent here, as NumPy files."
+)
+def relearn(directory: Path, *, out: Path | None) -> None:
+    """Learn the agents that people trained in a studio again, from their recording, and compare every weight.
+
+    DIRECTORY is that of a training, such as rlds-studio/tasks/train/tetris.
+
+    \b
+    rlds-kit relearn rlds-studio/tasks/train/tetris
+    rlds-kit relearn rlds-studio/tasks/train/tetris --out agents
+
+    Exit codes: 0 all weights that were noted are the same, bit for bit; 1 some differ, or there is no training.
+    """  # noqa: D301  the backspace disables wrapping
+    from rlds_kit.shaping.learners.saved_state import save_state
+    from rlds_kit.shaping.trainings.process import online_digests
+    from rlds_kit.shaping.trainings.relearned import games, relearned, trainings
+    from rlds_kit.shaping.trainings.training import training_of
+
+    dataset, n_different = rlds_kit.open(directory, include_open=True), 0
+    for training in trainings(dataset):
+        what = training_of(games(dataset, training)[0].metadata["trains"])
+        env, noted = what.environment(), online_digests(directory, training)
+        for each in relearned(dataset, training, lambda what=what, env=env: what.learner(env)):  # type: ignore[misc]
+            online = noted.get((each.agent, each.sequence))
+            verdict = "not noted" if online is None else "same bits" if online == each.digest else "DIFFERENT"
+            n_different += verdict == "DIFFERENT"
+            _echo(f"{training} agent {each.agent} game {each.sequence}: {each.digest[:16]} {verdict}")
+            if out is not None:
+                out.mkdir(parents=True, exist_ok=True)
+                save_state(each.tamer, out / f"{training.replace(':', '.')}.{each.agent}.npz")
+        env.close()
+    if n_different or not trainings(dataset):
+        raise click.ClickException(
+            f"{directory}: expected trainings with the weights of then, got {n_different} others"
+        )
 
 
 def _require_unreviewed(path: Path) -> None:

@@ -153,7 +153,7 @@ def payment_csv(entries: Iterable[Entry], *, currency: str = "USD") -> str:
     for each in entries:
         work, earned = each.work, each.reward
         amounts = (earned.base_cents, earned.bonus_cents, earned.total_cents)
-        texts = map(_harmless, (work.participant, work.assignment, work.treatment.name))
+        texts = map(harmless, (work.participant, work.assignment, work.treatment.name))
         writer.writerow([*texts, *map(amount, amounts), currency])
     return file.getvalue()
 
@@ -186,6 +186,6 @@ def amount(cents: int) -> str:
     return f"{cents // 100}.{cents % 100:02}"
 
 
-def _harmless(cell: str) -> str:
+def harmless(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula."""
     return f"'{cell}" if cell[:1] in {"=", "+", "-", "@", "\t", "\r"} else cell

@@ -215,7 +215,8 @@ def decode_into(layout: ColumnLayout, payload: bytes | memoryview, place: object
 
 def _decode_first(layout: ColumnLayout, payload: bytes | memoryview, out: Rows) -> None:
     """Decodes the first rows, or all."""
-    is_large = layout.codec == pb.ZSTD and layout.row_count * layout.row_bytes >= _LARGE_BYTES
+    count = layout.end_row - layout.first_row
+    is_large = layout.codec == pb.ZSTD and count * layout.row_bytes >= _LARGE_BYTES
     if is_large and layout.filter in _FILTERS_IN_PLACE:
         _decompress_into(layout, payload, out)
     elif is_large and layout.filter == pb.PREDICT:
@@ -224,7 +225,7 @@ def _decode_first(layout: ColumnLayout, payload: bytes | memoryview, out: Rows) 
         # The bits of a row are spread over the payload, so all of it is decompressed.
         filters.unpredict_split(_decompress(layout, payload), layout.row_count, layout.shape, out)
     else:
-        part = Part(layout.row_count)
+        part = None if count == len(out) else Part(count)
         filters.undo(layout.filter, _decompress(layout, payload), layout.dtype.itemsize, layout.shape, out, part)
 
 

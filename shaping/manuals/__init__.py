@@ -4,12 +4,14 @@ A manual is read to a table of interactions, which people review; contacts of th
 rewarded by that table, during recording or afterwards.
 """
 
+from rlds_kit.shaping.manuals.ablation import ablations, generic_answers
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards, episode_rewards, mixed_rewards, stored_tables
 from rlds_kit.shaping.manuals.answering import Answer, QuestionAnswerer, WordAnswerer
 from rlds_kit.shaping.manuals.boxes import annotate_boxes
 from rlds_kit.shaping.manuals.contact_rewards import ContactReward, ContactRewards
 from rlds_kit.shaping.manuals.interaction import Interaction, TableError
 from rlds_kit.shaping.manuals.manual import Manual, ManualError, shipped_games, shipped_manual
+from rlds_kit.shaping.manuals.object_features import ObjectFeatures
 from rlds_kit.shaping.manuals.reading import objects_of, read_manual
 from rlds_kit.shaping.manuals.reasoning import Judgement, Reasoner, WordReasoner
 from rlds_kit.shaping.manuals.reviewing import StaleTableError, override_file, shipped_table
@@ -30,6 +32,7 @@ __all__ = [
     "ManualError",
     "ManualReward",
     "MixedReward",
+    "ObjectFeatures",
     "QuestionAnswerer",
     "Reasoner",
     "Said",
@@ -37,10 +40,12 @@ __all__ = [
     "TableError",
     "WordAnswerer",
     "WordReasoner",
+    "ablations",
     "annotate_boxes",
     "annotate_manual_rewards",
     "delayed",
     "episode_rewards",
+    "generic_answers",
     "mixed_rewards",
     "objects_of",
     "override_file",

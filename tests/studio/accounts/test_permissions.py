@@ -30,6 +30,7 @@ EXPECTED = {
     Action.ENVIRONMENTS_SEE: ("o", "", ""),
     Action.ENVIRONMENTS_TRY: ("o", "", ""),
     Action.INVITE: ("o", "", ""),
+    Action.CROWD_RUN: ("o", "", ""),
     Action.MANUAL_SEE: ("o", "", "o"),
     Action.MANUAL_OVERRIDE: ("o", "", "o"),
 }

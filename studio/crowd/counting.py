@@ -1,0 +1,70 @@
+"""Counts while somebody plays, so that they see how far they are; what is paid is counted from the recordings."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rlds_kit.crowd.collectors import Moment, Tally, collector
+from rlds_kit.crowd.collectors.moment import number
+from rlds_kit.trials import Driver
+from rlds_kit.trials.engine.messages import StepEnvironment
+from rlds_kit.trials.workers.requests import Stepped
+
+log = logging.getLogger(__name__)
+LIVE: Final = frozenset({"score", "time_played", "active_time"})
+"""Collectors that see actions, rewards and times only; others are counted from the recording while somebody plays."""
+_SECOND: Final = 1_000_000_000
+
+
+@dataclass(eq=False)
+class Counting:
+    """Counts a session; see `play.host.Watch`.
+
+    Args:
+      names: by seat, collectors.
+      before: by seat, what they counted in earlier sessions of the same assignment.
+      fps: steps in a second; None: by the clock.
+      clock: in nanoseconds.
+    """
+
+    names: Mapping[str, Sequence[str]]
+    before: Mapping[str, Mapping[str, float]]
+    fps: float | None
+    clock: Callable[[], int] = time.monotonic_ns
+    _tallies: dict[str, Tally] = field(default_factory=dict)
+    _began_ns: int = 0
+    _stepped_ns: int = 0
+    _index: int = 0
+
+    def __post_init__(self) -> None:
+        for seat, names in self.names.items():
+            self._tallies[seat] = Tally([collector(name) for name in names if name in LIVE])
+
+    def begun(self) -> None:
+        """An episode has begun."""
+        self._began_ns = self.clock()
+        self._stepped_ns = self._index = 0
+        for each in self._tallies.values():
+            each.begin_episode()
+
+    def stepped(self, doing: StepEnvironment, done: Stepped) -> None:
+        """A step was done; what a program did does not count."""
+        began, ended = self._stepped_ns, self._ended_ns()
+        for seat, tally in self._tallies.items():
+            facts = doing.facts.get(seat)
+            if facts is not None and facts.driver is Driver.HUMAN:
+                action, reward = doing.actions.get(seat), number(done.rewards.get(seat))
+                tally.add(Moment(self._index, action, reward, {}, {}, began, ended))
+        self._stepped_ns, self._index = ended, self._index + 1
+
+    def _ended_ns(self) -> int:
+        if self.fps is not None:
+            return int((self._index + 1) * _SECOND / self.fps)
+        return self.clock() - self._began_ns
+
+    def values(self, seat: str) -> dict[str, float]:
+        """What is counted of a seat so far, in all sessions of its assignment."""
+        before = self.before.get(seat, {})
+        return {name: value + before.get(name, 0.0) for name, value in self._tallies[seat].values.session.items()}
