@@ -129,8 +129,8 @@ class Playing:
           ApiError: they do not play, or not all is done.
         """
         visit, game = self._require_playing(visit)
-        if not is_early and game.task.treatment.requirements and (done := await self._completion(visit, game)) < 1:
-            message = f"{int(done * 100)} % of the task is done; who ends now gets no pay for it"
+        if not is_early and game.task.treatment.requirements and (share := await self._completion(visit, game)) < 1:
+            message = f"{int(share * 100)} % of the task is done; who ends now gets no pay for it"
             raise ApiError(409, "incomplete", message)
         if game.is_alone and visit.session_id is not None:
             self.live.stop(visit.session_id, "its person was done")
