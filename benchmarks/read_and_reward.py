@@ -147,15 +147,19 @@ def run(game: str, arms: list[str], seeds: list[int], steps: int) -> None:
 
 
 def tests(rows: list[Row], game: str, arm: str) -> dict[int, Row]:
-    """The last row of each run, by seed."""
-    return {row.seed: row for row in rows if (row.game, row.arm, row.part) == (game, arm, TEST)}
+    """The last row of each run of `STEPS` and `SEEDS`, by seed."""
+    wanted = (game, arm, TEST, STEPS[game])
+    return {row.seed: row for row in rows if (row.game, row.arm, row.part, row.steps) == wanted and row.seed in SEEDS}
 
 
-def curve(rows: list[Row], game: str, arm: str, name: str) -> np.ndarray:
-    """`[seeds, parts]` of one column."""
-    seeds = sorted(tests(rows, game, arm))
-    found = {(row.seed, row.part): getattr(row, name) for row in rows if (row.game, row.arm) == (game, arm)}
-    return np.array([[found[seed, str(part)] for part in range(1, PARTS + 1)] for seed in seeds])
+def curve(rows: list[Row], game: str, arm: str) -> np.ndarray:
+    """`[seeds, parts]` scores; a part in which no episode ended has that of the part before."""
+    wanted = (game, arm, STEPS[game])
+    found = {(row.seed, row.part): row.score for row in rows if (row.game, row.arm, row.steps) == wanted}
+    scores = np.array([[found[seed, str(part)] for part in range(1, PARTS + 1)] for seed in tests(rows, game, arm)])
+    for part in range(1, PARTS):
+        scores[:, part] = np.where(np.isnan(scores[:, part]), scores[:, part - 1], scores[:, part])
+    return scores
 
 
 def error(values: np.ndarray) -> np.ndarray:
@@ -195,20 +199,20 @@ def differences(rows: list[Row]) -> list[str]:
 
 
 def draw(rows: list[Row]) -> None:
-    """Draws mean and standard error of the seeds for each part of the trainings."""
+    """Draws the mean of the seeds, and two standard errors, for each part of the trainings."""
     import matplotlib as mpl
 
     mpl.use("agg")
     from matplotlib import pyplot as plt
 
-    games = [game for game in STEPS if tests(rows, game, "manual")]
+    games = [game for game in STEPS if len(tests(rows, game, "manual")) > 1]
     figure, plots = plt.subplots(1, len(games), figsize=(4.2 * len(games), 3.6), layout="constrained", squeeze=False)
     for game, plot in zip(games, plots[0], strict=True):
         for arm, settings in ARMS.items():
             if len(tests(rows, game, arm)) > 1:
-                values = curve(rows, game, arm, "score")
-                steps = np.arange(1, PARTS + 1) / PARTS * next(iter(tests(rows, game, arm).values())).steps / 1000
-                middle = np.nanmean(values, axis=0)
+                values = curve(rows, game, arm)
+                steps = np.arange(1, PARTS + 1) / PARTS * STEPS[game] / 1000
+                middle = values.mean(axis=0)
                 (line,) = plot.plot(steps, middle, label=settings.title)
                 plot.fill_between(
                     steps, middle - 2 * error(values), middle + 2 * error(values), alpha=0.2, color=line.get_color()

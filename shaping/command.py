@@ -1,6 +1,7 @@
 """`rlds-kit manual` reads manuals of games to tables, and rewards by them; `rlds-kit relearn` repeats trainings."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,18 +11,37 @@ import rlds_kit
 from rlds_kit.shaping.language.readers import ANSWERERS, REASONERS, Models
 from rlds_kit.shaping.manuals.ablation import ablations, generic_answers
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards
+from rlds_kit.shaping.manuals.answering import QuestionAnswerer
+from rlds_kit.shaping.manuals.boxes import annotate_boxes
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
 from rlds_kit.shaping.manuals.interaction import VERDICTS, TableError
 from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
 from rlds_kit.shaping.manuals.questions import GENERIC
 from rlds_kit.shaping.manuals.reading import read_manual
-from rlds_kit.shaping.manuals.reasoning import Verdict
+from rlds_kit.shaping.manuals.reasoning import Reasoner, Verdict
 from rlds_kit.shaping.manuals.reviewing import override_file
 from rlds_kit.shaping.manuals.table import InteractionTable
 from rlds_kit.shaping.objects.contacts import Mode
 from rlds_kit.shaping.objects.ocatari_objects import OCAtariObjects
 
 TABLE = click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+_OPTIONS = (
+    click.option("--answerer", default=ANSWERERS[0], show_default=True, help=f"{', '.join(ANSWERERS)}."),
+    click.option("--reasoner", default=REASONERS[0], show_default=True, help=f"{', '.join(REASONERS)}."),
+    click.option("--endpoint", default=Models.endpoint, show_default=True, help="OpenAI-compatible, on this network."),
+    click.option("--endpoint-key", "key", envvar="RLDS_KIT_ENDPOINT_KEY", default="", help="That the server demands."),
+    click.option("--seed", default=0, show_default=True, help="Of models that draw."),
+    click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Store what models say here."),
+    click.option("--offline", "is_offline", is_flag=True, help="Use no server, and download nothing."),
+)
+
+
+def reader_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options that choose and configure who reads a manual."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -49,13 +69,7 @@ def manual() -> None:
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here; without it: print it."
 )
-@click.option("--answerer", default=ANSWERERS[0], show_default=True, help=f"{', '.join(ANSWERERS)}.")
-@click.option("--reasoner", default=REASONERS[0], show_default=True, help=f"{', '.join(REASONERS)}.")
-@click.option("--endpoint", default=Models.endpoint, show_default=True, help="OpenAI-compatible, on this network.")
-@click.option("--endpoint-key", "key", envvar="RLDS_KIT_ENDPOINT_KEY", default="", help="That the server demands.")
-@click.option("--seed", default=0, show_default=True, help="Of models that draw.")
-@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Store what models say here.")
-@click.option("--offline", "is_offline", is_flag=True, help="Use no server, and download nothing.")
+@reader_options
 def read(
     game: str,
     *,
@@ -73,11 +87,8 @@ def read(
     text = shipped_manual(game) if file is None else Manual.from_file(file, game=game, licence=licence)
     if out is not None:
         _require_unreviewed(out)
-    try:
-        readers = Models(**models).answerer(answerer), Models(**models).reasoner(reasoner)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
-    table = read_manual(text, answerer=readers[0], reasoner=readers[1])
+    found, judge = _readers(answerer, reasoner, models)
+    table = read_manual(text, answerer=found, reasoner=judge)
     if out is not None:
         table.save(out)
     _print(table)
@@ -119,7 +130,8 @@ def override(table: Path, object_name: str, verdict: str, by: str) -> None:
     help="Reward the first frame of a contact, or each.",
 )
 @click.option("--margin", type=click.IntRange(min=0), default=0, show_default=True, help="Pixels around the player.")
-def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> None:
+@click.option("--boxes", is_flag=True, help="Add the boxes of all objects, too, which rlds-kit view shows.")
+def annotate(dataset: str, table: Path, *, layer: str, mode: str, margin: int, boxes: bool) -> None:
     """Add the rewards by a table to recorded episodes, as a layer with the field manual_reward.
 
     The episodes must have been recorded with EveryFrame and record_info=True.
@@ -127,7 +139,10 @@ def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> N
     loaded = InteractionTable.load(table)
     with OCAtariObjects(loaded.game) as extractor:
         rewards = ContactRewards(loaded, extractor, mode=cast("Mode", mode), margin=margin)
-        count = annotate_manual_rewards(rlds_kit.open(dataset), rewards, layer=layer)
+        opened = rlds_kit.open(dataset)
+        count = annotate_manual_rewards(opened, rewards, layer=layer)
+        if boxes:
+            annotate_boxes(opened, extractor, layer=layer)
     click.echo(f"Annotated {count} episodes in the layer {layer}.", err=True)
 
 
@@ -140,21 +155,31 @@ def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> N
     multiple=True,
     help="Another text about the game; may be repeated.",
 )
-def ablate(game: str, files: tuple[Path, ...]) -> None:
+@reader_options
+def ablate(
+    game: str,
+    *,
+    files: tuple[Path, ...],
+    answerer: str,
+    reasoner: str,
+    **models: Any,  # the attributes of `Models`
+) -> None:
     """Show what verdicts owe to each question, and to the text (Table 5 of the paper).
 
     GAME is a name as in ALE/<game>-v5. The manual that comes with rlds_kit, and each FILE, is read with all questions,
     without each of the four generic ones, without all of them, and with these only.
     """
     manuals = [shipped_manual(game), *(Manual.from_file(file, game=game) for file in files)]
+    found, judge = _readers(answerer, reasoner, models)
+    answers = [generic_answers(each, found) for each in manuals]
     for question in GENERIC:
         _echo(question)
-        for each in manuals:
-            _echo(f"  {each.source}: {generic_answers(each)[question] or 'N/A'}")
+        for each, by_question in zip(manuals, answers, strict=True):
+            _echo(f"  {each.source}: {by_question[question] or 'N/A'}")
     for each in manuals:
         _echo(f"{each.source}:")
-        for done, table in ablations(each).items():
-            _echo(f"  {done}: {', '.join(f'{found.object} {found.verdict}' for found in table.interactions)}")
+        for done, table in ablations(each, answerer=found, reasoner=judge).items():
+            _echo(f"  {done}: {', '.join(f'{row.object} {row.verdict}' for row in table.interactions)}")
 
 
 @click.command()
@@ -195,6 +220,14 @@ def relearn(directory: Path, *, out: Path | None) -> None:
         raise click.ClickException(
             f"{directory}: expected trainings with the weights of then, got {n_different} others"
         )
+
+
+def _readers(answerer: str, reasoner: str, models: dict[str, Any]) -> tuple[QuestionAnswerer, Reasoner]:
+    """Who answers and who judges."""
+    try:
+        return Models(**models).answerer(answerer), Models(**models).reasoner(reasoner)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _require_unreviewed(path: Path) -> None:

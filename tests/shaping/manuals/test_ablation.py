@@ -45,3 +45,9 @@ def test_the_command_compares_texts(tmp_path: Path) -> None:
     assert lines[1:3] == ["  rlds_kit: N/A", "  other.txt: N/A"]
     assert "  all questions: Ball yes, Block yes" in lines
     assert "  all questions: Ball no, Block abstain" in lines
+
+
+def test_readers_are_chosen_as_for_reading() -> None:
+    done = CliRunner().invoke(main, ["manual", "ablate", "Breakout", "--reasoner", "oracle"])
+    assert done.exit_code == 2
+    assert "oracle" in done.output
