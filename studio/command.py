@@ -17,6 +17,7 @@ import rlds_kit
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from rlds_kit.crowd.tasks import Crowd
     from rlds_kit.studio.people import People
 
 PORT: Final = 8642
@@ -71,6 +72,7 @@ def view(dataset: str, *, port: int, no_browser: bool, layer: str, source: str |
 @click.option("--record-pictures", is_flag=True, help="Record what there was to see with every step.")
 @click.option("--policy", metavar="NAME", help="That people may hand over to: random, or an installed one.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for environments; without it, one for each core.")
+@click.option("--crowd", type=click.Path(exists=True, dir_okay=False), metavar="TASKS.toml", help="Run a crowd.")
 @click.option("--demo", is_flag=True, help="Add studies that can be played at once.")
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
 def studio(  # noqa: PLR0913  one for each option
@@ -88,6 +90,7 @@ def studio(  # noqa: PLR0913  one for each option
     record_pictures: bool,
     policy: str | None,
     workers: int | None,
+    crowd: str | None,
     demo: bool,
     no_browser: bool,
 ) -> None:
@@ -98,6 +101,7 @@ def studio(  # noqa: PLR0913  one for each option
     \b
     rlds-kit studio --demo
     rlds-kit studio data/studio --module my_environments
+    rlds-kit studio data/poles --crowd poles.toml
     rlds-kit studio data/studio --task train --task train=CartPole-v1
     rlds-kit studio data/studio --host 0.0.0.0 --url https://studio.example.org --database postgresql://db/studio
 
@@ -109,6 +113,9 @@ def studio(  # noqa: PLR0913  one for each option
     from rlds_kit.studio import serving
     from rlds_kit.studio.settings import Settings, named
 
+    declared = None if crowd is None else _crowd(crowd)
+    if declared is not None:
+        modules, actors, matchmakers = _named_by(declared, modules, actors, matchmakers)
     _require_modules((*modules, *(each.partition(":")[0] for each in (*actors, *matchmakers))))
     _require_policy(policy)
     _require_origin(url)
@@ -126,6 +133,7 @@ def studio(  # noqa: PLR0913  one for each option
         are_pictures_recorded=record_pictures,
         policy=policy,
         workers=workers,
+        crowd=declared,
         **named(url, serving.names_of(listening)),
     )
 
@@ -137,6 +145,8 @@ def studio(  # noqa: PLR0913  one for each option
         click.echo(
             f"{link.url}\nThis link logs you in as the designer, today; keep it to yourself. Ctrl-C ends the studio."
         )
+        for line in [] if declared is None else _crowd_links(declared, address):
+            click.echo(line)
         if not no_browser:
             webbrowser.open(link.url)
 
@@ -230,6 +240,32 @@ def revoke_links(people: "People", links: tuple[str, ...]) -> None:
 def forget_user(people: "People", account: str) -> None:
     """Delete name, e-mail address and logins of ACCOUNT; what it played stays."""
     people.forget(account)
+
+
+def _crowd(path: str) -> "Crowd":
+    """The crowd of a file; all its mistakes are one error."""
+    from rlds_kit.crowd.tasks import CrowdError, read_crowd
+
+    try:
+        return read_crowd(path)
+    except CrowdError as error:
+        raise click.BadParameter(str(error), param_hint="--crowd") from error
+
+
+def _named_by(crowd: "Crowd", *options: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The modules, actors and matchmakers of the command line, and those that the tasks name: their file is ours."""
+    tasks = crowd.tasks.values()
+    found = (
+        {each.environment.partition(":")[0] for each in tasks if ":" in each.environment},
+        {each.partner for each in tasks if ":" in each.partner},
+        {each.matchmaker for each in tasks if each.matchmaker},
+    )
+    return [tuple(dict.fromkeys((*given, *sorted(more)))) for given, more in zip(options, found, strict=True)]
+
+
+def _crowd_links(crowd: "Crowd", address: str) -> list[str]:
+    """What participants open, by group."""
+    return [f"Participants of {group}: {address}/crowd/{group}" for group in crowd.groups]
 
 
 def _require_modules(modules: Iterable[str]) -> None:

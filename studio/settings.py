@@ -6,6 +6,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from rlds_kit.base.rate_limit import Limit
+from rlds_kit.crowd.tasks import Crowd
 from rlds_kit.studio.export_limits import ExportLimits
 from rlds_kit.studio.play.live_sessions import Guests
 
@@ -42,6 +43,7 @@ class Settings:
       login_limit: of logins from an address.
       request_limit: of requests by a person who was invited; of all others together from an address.
       change_limit: of requests that change something, by a person.
+      crowd: whose people come by links, and go from consent to a completion code; None: there is none.
     """
 
     directory: Path
@@ -66,11 +68,17 @@ class Settings:
     login_limit: Limit = _LOGINS
     request_limit: Limit = _REQUESTS
     change_limit: Limit = _CHANGES
+    crowd: Crowd | None = None
 
     @property
     def recordings(self) -> Path:
         """Where recordings are; `Episode.directory` is below it."""
         return self.directory / "recordings"
+
+    @property
+    def manuals(self) -> Path:
+        """Where tables of manuals are, besides those that are shipped."""
+        return self.directory / "manuals"
 
     @property
     def exports(self) -> Path:

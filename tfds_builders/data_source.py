@@ -1,5 +1,6 @@
 """Episodes and their steps by number, without TensorFlow: what `as_data_source` gives."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, Self, overload
 
@@ -19,7 +20,7 @@ class StepDataSource(Sequence[dict[str, Any]]):
 
     def __init__(self, chosen: Chosen, episode: int, rows: range) -> None:
         self._chosen, self._episode, self._rows = chosen, episode, rows
-        self._read: tuple[range, dict[str, Any]] | None = None
+        self._read: tuple[range, dict[str, Any], bool] | None = None  # rows, fields, and whether none is nested
 
     def __repr__(self) -> str:
         return f"<{len(self)} steps>"
@@ -52,16 +53,16 @@ class StepDataSource(Sequence[dict[str, Any]]):
         return [self[index] for index in indices]
 
     def _at(self, row: int) -> dict[str, Any]:
-        rows, fields = self._read or (range(0), {})
+        rows, fields, is_flat = self._read or (range(0), {}, True)
         if row not in rows:  # another thread may put something else there meanwhile
             rows = self._together(row, is_next=row == rows.stop)
             fields = self._chosen.arrays.steps(self._episode, rows)
-            self._read = rows, fields
+            is_flat = all(type(nest) is np.ndarray for nest in fields.values())
+            self._read = rows, fields, is_flat
         at = row - rows.start
-        return {
-            name: nest[at] if type(nest) is np.ndarray else map_arrays(lambda array: array[at], nest)
-            for name, nest in fields.items()
-        }
+        if is_flat:
+            return {name: array[at] for name, array in fields.items()}
+        return {name: map_arrays(operator.itemgetter(at), nest) for name, nest in fields.items()}
 
     def _together(self, row: int, *, is_next: bool) -> range:
         """The steps of the block of a step; of several blocks if steps are read in order."""

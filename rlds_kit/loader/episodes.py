@@ -1,5 +1,7 @@
 """Whole episodes, or stretches of them, as nests of arrays with known dtypes and shapes."""
 
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self, TypeAlias
@@ -9,13 +11,13 @@ from numpy.typing import DTypeLike
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.rlds_types import EPISODE_ID, STEPS
-from rlds_kit.base.step import ACTION, DISCOUNT, FLAGS, REWARD, STEP_INDEX
+from rlds_kit.base.step import ACTION, DISCOUNT, FLAGS, IS_FIRST, IS_LAST, IS_TERMINAL, REWARD, STEP_INDEX
 from rlds_kit.episode.episode import Episode
 from rlds_kit.loader.field_cache import FieldCache
 from rlds_kit.loader.layout import Leaf, layout, nested, read_leaf, require_cast
 from rlds_kit.loader.memory import aligned
 from rlds_kit.loader.metadata import Metadata
-from rlds_kit.loader.place import Place
+from rlds_kit.loader.place import require_known_end
 from rlds_kit.loader.plan import Weights
 from rlds_kit.loader.pool import Pool, cast, require_leaf
 from rlds_kit.loader.read_ahead import Batch
@@ -126,7 +128,8 @@ class WholeEpisodes:
         acted = [stretch[leaf][1] for name in (ACTION, REWARD) for leaf in self.layouts.get(name, ())]
         for leaf in self.layouts.get(DISCOUNT, ()):
             values, defined = stretch[leaf]
-            values[~defined & np.any(acted, axis=0)] = 1
+            if np.count_nonzero(defined) < len(defined):
+                values[~defined & functools.reduce(operator.or_, acted, np.zeros_like(defined))] = 1
         return stretch
 
     def flags(self, number: int, rows: range) -> dict[str, np.ndarray]:
@@ -135,8 +138,16 @@ class WholeEpisodes:
         Raises:
           DamagedError: it is not known whether a step is the last: data after it are damaged.
         """
-        place = Place(np.zeros(1, np.int64), self._segments[np.array([number])])
-        return {name: place.flag(name, np.arange(rows.start, rows.stop)[None])[0] for name in FLAGS}
+        found = {name: np.zeros(len(rows), np.bool_) for name in FLAGS}
+        if 0 in rows:
+            found[IS_FIRST][0] = True
+        if (last := int(self.source.lengths[number]) - 1) in rows:
+            segments, at = self._segments, last - rows.start
+            if segments.is_cut[number]:
+                require_known_end(segments[np.array([number])], np.ones(1, np.bool_))
+            found[IS_LAST][at] = segments.is_ended[number]
+            found[IS_TERMINAL][at] = segments.is_ended[number] and segments.is_terminated[number]
+        return found
 
     def facts(self, number: int) -> dict[str, Any]:
         """`episode_id`, `end` and the selected metadata of an episode.
@@ -154,7 +165,7 @@ class WholeEpisodes:
         text = np.empty(0, object)
         return {EPISODE_ID: text, END: text, **{name: each[:0] for name, each in self._metadata.examples.items()}}
 
-    @property
+    @functools.cached_property
     def row_bytes(self) -> int:
         """The bytes of the values of a step."""
         return sum(leaf.row_bytes for found in self.layouts.values() for leaf in found) or 1
@@ -166,8 +177,11 @@ class WholeEpisodes:
 
     def bounds(self, number: int) -> np.ndarray:
         """`[n + 1]` int64: the bounds of an episode's stretches, chosen so that no block is decoded twice."""
+        count = self._stretches(int(self.source.lengths[number]))
+        if count == 1:
+            return np.array([0, self.source.lengths[number]])
         entry = self.source.entries[number]
-        return equal_stretches(entry.first_row, entry.rows, self._stretches(entry.rows))
+        return equal_stretches(entry.first_row, entry.rows, count)
 
     def _stretches(self, rows: int) -> int:
         """The number of stretches of an episode."""

@@ -1,5 +1,6 @@
 """The arrays in which a loader stores the values of fields: one for each leaf, with known dtype and shape."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,7 +48,7 @@ class Leaf:
     @property
     def row_bytes(self) -> int:
         """The bytes of the value of one step."""
-        return OBJECT_BYTES if self.spec is None else self.spec.dtype.itemsize * int(np.prod(self.shape))
+        return OBJECT_BYTES if self.spec is None else self.spec.dtype.itemsize * math.prod(self.shape)
 
 
 def layout(spec: specs.Dict, name: str, dtypes: Mapping[str, np.dtype[Any]]) -> tuple[Leaf, ...]:

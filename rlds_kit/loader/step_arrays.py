@@ -119,7 +119,10 @@ class StepArrays:
     def _observed(self, number: int, stretch: Stretch, rows: range) -> np.ndarray:
         """`[rows]` bool, which steps have an observation."""
         masks = [stretch[leaf][1] for leaf in self.table.layouts.get(OBSERVATION, ())]
-        observed: np.ndarray = np.any(masks, axis=0) if masks else np.ones(len(rows), np.bool_)
+        if len(masks) == 1:
+            (observed,) = masks
+        else:
+            observed = np.any(masks, axis=0) if masks else np.ones(len(rows), np.bool_)
         if not self._may_lack and not observed.all():
             raise SpecError(
                 f"{self.table.source.name}: episode {number} has no observation at step "

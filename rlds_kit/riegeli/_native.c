@@ -144,6 +144,50 @@ static PyObject *highway_hash64(PyObject *module, PyObject *data) {
   return PyLong_FromUnsignedLongLong(hash);
 }
 
+/* ---- Chunks of one record --------------------------------------------------------------------------- */
+
+#define CHUNK_HEADER_SIZE 40
+#define MOST_VARINT 10
+#define SIMPLE_CHUNK_OF_ONE ('r' | 1 << 8)
+
+static void store64(uint8_t *to, uint64_t number) {
+  for (int i = 0; i < 8; ++i) to[i] = (uint8_t)(number >> 8 * i);
+}
+
+static void hash_chunk(uint8_t *chunk, size_t size, uint64_t record_size) {
+  store64(chunk + 8, size);
+  store64(chunk + 16, hash64(chunk + CHUNK_HEADER_SIZE, size));
+  store64(chunk + 24, SIMPLE_CHUNK_OF_ONE);
+  store64(chunk + 32, record_size);
+  store64(chunk, hash64(chunk + 8, CHUNK_HEADER_SIZE - 8));
+}
+
+static PyObject *simple_chunk(PyObject *module, PyObject *record) {
+  char *bytes;
+  Py_ssize_t record_size;
+  (void)module;
+  if (PyBytes_AsStringAndSize(record, &bytes, &record_size) < 0) return NULL;
+  uint8_t lead[2 + MOST_VARINT] = {0}, *end = lead + 2; /* no compression, and the size of the sizes of records */
+  uint64_t left = (uint64_t)record_size;
+  for (; left >= 128; left >>= 7) *end++ = (uint8_t)(left & 127) | 128;
+  *end++ = (uint8_t)left;
+  lead[1] = (uint8_t)(end - lead - 2);
+  const size_t lead_size = (size_t)(end - lead), size = lead_size + (size_t)record_size;
+  PyObject *chunk = PyBytes_FromStringAndSize(NULL, CHUNK_HEADER_SIZE + (Py_ssize_t)size);
+  if (!chunk) return NULL;
+  uint8_t *to = (uint8_t *)PyBytes_AsString(chunk);
+  memcpy(to + CHUNK_HEADER_SIZE, lead, lead_size);
+  memcpy(to + CHUNK_HEADER_SIZE + lead_size, bytes, (size_t)record_size);
+  if (record_size >= RELEASE_GIL_SIZE) {
+    Py_BEGIN_ALLOW_THREADS
+    hash_chunk(to, size, (uint64_t)record_size);
+    Py_END_ALLOW_THREADS
+  } else {
+    hash_chunk(to, size, (uint64_t)record_size);
+  }
+  return chunk;
+}
+
 /* ---- The state machine of transposed chunks -------------------------------------------------------- */
 
 /* The numbers of _pure_transposed.Action. */
@@ -550,6 +594,7 @@ static PyObject *crc32c(PyObject *module, PyObject *argument) {
 
 static PyMethodDef methods[] = {
     {"highway_hash64", highway_hash64, METH_O, "Return the 64-bit HighwayHash of a buffer under Riegeli's key."},
+    {"simple_chunk", simple_chunk, METH_O, "Return a chunk of one record without compression; see single.simple_chunk_in_python."},
     {"crc32c", crc32c, METH_O, "Return the CRC-32C of a buffer; see rlds_kit.convert.tfds.crc32c."},
     {"expand", expand, METH_VARARGS, "Run the state machine of a transposed chunk; see _pure_transposed.expand."},
     {NULL, NULL, 0, NULL},

@@ -7,8 +7,10 @@ https://github.com/google/riegeli/blob/master/doc/riegeli_records_file_format.md
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from rlds_kit.riegeli import blocks, varint
+from rlds_kit.riegeli._implementation import native
 from rlds_kit.riegeli.chunk import SIMPLE
 from rlds_kit.riegeli.codec import Codec
 from rlds_kit.riegeli.hash import highway_hash64
@@ -27,11 +29,19 @@ def frame_record(begin: int, record: bytes) -> bytes:
     >>> len(frame_record(64, b"abc"))
     46
     """
-    size = varint.encode(len(record))
-    data = b"".join((_CODEC, varint.encode(len(size)), size, record))
-    body = _BODY.pack(len(data), highway_hash64(data), _TYPE_AND_COUNT, len(record))
-    raw = b"".join((_HASH.pack(highway_hash64(body)), body, data))
+    raw = _simple_chunk(record)
     within = begin % blocks.BLOCK_SIZE
     if within and within + len(raw) <= blocks.BLOCK_SIZE:  # no header of a block comes in between
         return raw
-    return blocks.frame(begin, blocks.chunk_end(begin, len(data), 1), raw)
+    return blocks.frame(begin, blocks.chunk_end(begin, len(raw) - blocks.CHUNK_HEADER_SIZE, 1), raw)
+
+
+def simple_chunk_in_python(record: bytes) -> bytes:
+    """Return the chunk as it is between block headers."""
+    size = varint.encode(len(record))
+    data = b"".join((_CODEC, varint.encode(len(size)), size, record))
+    body = _BODY.pack(len(data), highway_hash64(data), _TYPE_AND_COUNT, len(record))
+    return b"".join((_HASH.pack(highway_hash64(body)), body, data))
+
+
+_simple_chunk: Callable[[bytes], bytes] = getattr(native, "simple_chunk", simple_chunk_in_python)

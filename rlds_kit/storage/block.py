@@ -4,15 +4,17 @@ A block is a `Record` whose `StepBlock` is laid out by hand: field 1 (header), f
 Any protobuf library reads the same bytes.
 """
 
-from collections.abc import Container, Sequence
+import sys
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import xxhash
 from google.protobuf.message import DecodeError
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError, FormatError
+from rlds_kit.extension import extension
 from rlds_kit.riegeli import errors as riegeli_errors
 from rlds_kit.riegeli import varint
 from rlds_kit.storage import block_header
@@ -22,6 +24,8 @@ from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
 
 MAJOR_VERSION: Final = 1
+Part: TypeAlias = tuple[bytes, int, bytes]
+"""An encoded column; see `join_in_python`."""
 
 _VERSION_TAG: Final = b"\x08"  # Record.version, varint
 _BLOCK_TAG: Final = b"\x22"  # Record.block, length-delimited
@@ -64,21 +68,40 @@ def encode(episode_id: bytes, rows: range, block: Sequence[Column], choose: Filt
       block: its columns.
       choose: chooses the filters, and remembers earlier choices.
     """
-    offset, payloads, header = 0, list[bytes | memoryview](), [block_header.head(episode_id, rows)]
+    parts = []
     for column in block:
-        packed = columns.pack(column, choose)
-        payload, shape = packed.payload, None if column.shapes is not None else column.values.shape[1:]
+        first_row, covered, filter_, codec, decoded_length, payload = columns.pack(column, choose)
+        shape = None if column.shapes is not None else column.values.shape[1:]
+        is_partial = len(column.rows) != covered
+        fields = block_header.layout(column.key, first_row, covered, is_partial, shape, filter_, codec)
+        parts.append((fields, decoded_length, payload))
+    return join(episode_id, rows.start, rows.stop, parts)
+
+
+def join_in_python(episode_id: bytes, first_row: int, end_row: int, parts: list[Part]) -> bytes:
+    """The record of a block from its encoded columns.
+
+    Args:
+      episode_id: 16 bytes.
+      first_row: the first step whose observation is in the block.
+      end_row: one past the last.
+      parts: of each column the fields from `block_header.layout`, the bytes of its payload without compression, and
+        the payload.
+    """
+    offset, payloads = 0, list[bytes | memoryview]()
+    header = [block_header.head(episode_id, first_row, end_row)]
+    for fields, decoded_length, payload in parts:
         lead = _PAYLOAD_TAG + varint.encode(len(payload))
         offset += len(lead)
-        is_partial = len(column.rows) != packed.covered
-        fields = block_header.layout(
-            column.key, packed.first_row, packed.covered, is_partial, shape, packed.filter, packed.codec
-        )
         checksum = xxhash.xxh3_64_digest(payload)[::-1]  # big-endian, and little-endian on disk
-        header.append(block_header.entry(fields, offset, len(payload), packed.decoded_length, checksum))
+        header.append(block_header.entry(fields, offset, len(payload), decoded_length, checksum))
         offset += len(payload)
         payloads += (lead, payload)
     return _joined(b"".join(header), offset, payloads)
+
+
+native: Final = extension("rlds_kit.storage", "_blocks") if sys.byteorder == "little" else None
+join: Final[Callable[[bytes, int, int, list[Part]], bytes]] = join_in_python if native is None else native.join
 
 
 def assemble(header: pb.BlockHeader, pairs: Sequence[tuple[pb.Column, bytes | memoryview]]) -> bytes:

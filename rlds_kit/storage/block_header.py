@@ -14,13 +14,13 @@ _COLUMNS_TAG: Final = b"\x22"  # BlockHeader.columns, length-delimited
 _XXH3_TAG: Final = b"\x79"  # Column.xxh3, fixed64
 
 
-def head(episode_id: bytes, rows: range) -> bytes:
+def head(episode_id: bytes, first_row: int, end_row: int) -> bytes:
     """The fields of a block before its columns.
 
-    >>> head(b"x" * 16, range(0, 3)).hex()[-8:]
+    >>> head(b"x" * 16, 0, 3).hex()[-8:]
     '78781803'
     """
-    return b"".join((_bytes(1, episode_id), _field(2, rows.start), _field(3, rows.stop)))
+    return b"".join((_bytes(1, episode_id), _field(2, first_row), _field(3, end_row)))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -159,7 +159,9 @@ class EpisodeReader:
             for column in block.columns(wanted):
                 if column.first_row >= until or column.end_row <= begin:
                     continue  # a block also has the action of the step before it
-                stack = found.get(column.path) or found.setdefault(column.path, Stack(begin, end, allocate))
+                path = column.key.path
+                if (stack := found.get(path)) is None:
+                    stack = found[path] = Stack(begin, end, allocate)
                 if column.offset in cached:
                     stack.add(cached[column.offset])
                 else:

@@ -1,11 +1,13 @@
 """A chunk of one record is the same as `simple`, `ChunkHeader` and `frame_chunk` make."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rlds_kit.riegeli import blocks, chunk, simple
+from rlds_kit.riegeli._implementation import native
 from rlds_kit.riegeli.codec import Codec
-from rlds_kit.riegeli.single import frame_record
+from rlds_kit.riegeli.single import frame_record, simple_chunk_in_python
 
 BLOCK = blocks.BLOCK_SIZE
 
@@ -23,3 +25,18 @@ def test_a_chunk_of_one_record_is_the_same(begin: int, size: int) -> None:
     data = simple.encode([record], Codec.NONE, bytes)
     header = chunk.ChunkHeader.describe(data, chunk_type=chunk.SIMPLE, num_records=1, decoded_data_size=size)
     assert frame_record(begin, record) == chunk.frame_chunk(begin, header, data)
+
+
+@given(st.one_of(st.integers(0, 300), st.integers(0, BLOCK)))
+def test_c_and_python_make_the_same_chunk(size: int) -> None:
+    """Sizes have varints of one to three bytes."""
+    record = bytes(index % 251 for index in range(size))
+    if native is not None:
+        assert native.simple_chunk(record) == simple_chunk_in_python(record)
+
+
+@pytest.mark.skipif(native is None, reason="the C extension is not built")
+def test_a_record_is_bytes() -> None:
+    """Other objects are refused."""
+    with pytest.raises(TypeError):
+        native.simple_chunk(bytearray(3))  # type: ignore[union-attr]

@@ -1,5 +1,7 @@
 """A block that is encoded without protobuf's objects has the bytes that protobuf writes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -55,3 +57,30 @@ def test_a_column_without_bytes_names_none(payload: bytes) -> None:
     record = block.encode(b"", range(2), [Column(key, np.arange(2), values)], FilterChoice())
     parsed = block.parse_whole_prefix(record, "here").header
     assert (parsed.columns[0].length, parsed.columns[0].decoded_length) == (len(payload), len(payload))
+
+
+@given(
+    st.binary(max_size=20),
+    st.sampled_from([0, 1, 127, 1 << 40]),
+    st.lists(
+        st.tuples(st.binary(max_size=200), st.sampled_from([0, 1, 128, 1 << 31]), st.binary(max_size=300)), max_size=5
+    ),
+)
+def test_c_and_python_join_columns_alike(episode_id: bytes, first: int, parts: list[tuple[bytes, int, bytes]]) -> None:
+    """Also where a number is zero, which protobuf leaves out."""
+    expected = block.join_in_python(episode_id, first, first + 3, parts)
+    assert block.join(episode_id, first, first + 3, parts) == expected
+
+
+def test_large_payloads_are_joined_alike() -> None:
+    """Their checksums are computed without the interpreter's lock."""
+    parts = [(b"fields", 1 << 20, bytes(range(256)) * 300), (b"", 3, b"abc")]
+    assert block.join(b"x" * 16, 0, 9, parts) == block.join_in_python(b"x" * 16, 0, 9, parts)
+
+
+@pytest.mark.skipif(block.native is None, reason="the C extension is not built")
+@pytest.mark.parametrize("parts", [None, [None], [(b"",)], [(b"", -1, b"")], [(b"", 1, "text")], [("text", 1, b"")]])
+def test_what_is_no_column_is_refused(parts: Any) -> None:
+    """With an error, whatever it is."""
+    with pytest.raises((TypeError, OverflowError)):
+        block.join(b"", 0, 1, parts)

@@ -39,7 +39,19 @@ export const VIEWS = {
     nav: "episodes",
     width: "wide-view",
   },
+  manuals: { load: async () => (await import("../manuals/manuals_view.js")).ManualsView, title: "Manuals", nav: "manuals" },
+  manual: { load: async () => (await import("../manuals/manual_view.js")).ManualView, title: "Manual", nav: "manuals" },
   export: { load: async () => (await import("../export/export_view.js")).ExportView, title: "Export", nav: "export" },
+  crowd: {
+    load: async () => (await import("../crowd/experimenter_view.js")).ExperimenterView,
+    title: "Crowd",
+    nav: "crowd",
+  },
+  participate: {
+    load: async () => (await import("../crowd/participant_view.js")).ParticipantView,
+    title: "Study",
+    width: "wide-view",
+  },
   invite: {
     load: async () => (await import("../login/invite_view.js")).InviteView,
     title: "Invite",
@@ -67,8 +79,13 @@ export function addTasks(given) {
 
 /** @typedef {{id: string, role: "designer" | "participant" | "reviewer", name: string, is_local: boolean}} Account */
 
-/** The links of the navigation. @param {"view" | "studio"} mode @param {Account | null} me */
-export function navigation(mode, me) {
+/** Whether the address is the link of participants of a crowd, who see nothing else. */
+export function isParticipating() {
+  return location.pathname.startsWith("/crowd/");
+}
+
+/** The links of the navigation. @param {"view" | "studio"} mode @param {Account | null} me @param {boolean} hasCrowd */
+export function navigation(mode, me, hasCrowd = false) {
   if (mode === "view") return [{ name: "episodes", title: "Episodes" }];
   if (!me) return [];
   const found = [
@@ -76,7 +93,8 @@ export function navigation(mode, me) {
     ...tasks,
     { name: "episodes", title: me.role === "participant" ? "My episodes" : "Episodes" },
   ];
-  if (me.role !== "participant") found.push({ name: "export", title: "Export" });
+  if (me.role !== "participant") found.push({ name: "export", title: "Export" }, { name: "manuals", title: "Manuals" });
+  if (me.role === "designer" && hasCrowd) found.push({ name: "crowd", title: "Crowd" });
   if (me.role === "designer") found.push({ name: "invite", title: "Invite" });
   return found;
 }
