@@ -2,7 +2,7 @@
 
     python benchmarks/studio.py            all of it, about three minutes
     python benchmarks/studio.py --quick    a look, about one minute
-    python benchmarks/studio.py --pairs    only how many games of two people are played at once
+    python benchmarks/studio.py --pairs    only games of two people, and people who wait for others
 
 Everything is recorded. The server, its worker and the clients share the machine; the clients speak the protocol as
 lean as they can, and paint nothing.
@@ -26,6 +26,7 @@ from side_by_side import machine, page
 from studio_side import contests
 from studio_side.contests import FPS, Choked, Held, percentile
 from studio_side.environments import LARGE, SMALL
+from studio_side.lobbies import crowd
 from studio_side.overhead import Overhead, overhead
 from studio_side.processes import serving
 
@@ -85,7 +86,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
-    parser.add_argument("--pairs", action="store_true", help="only games of two people")
+    parser.add_argument("--pairs", action="store_true", help="only games of two people, and people who wait")
     parser.add_argument(
         "--page", type=Path, help="also put the report into this page, for instance docs/performance.md"
     )
@@ -94,7 +95,7 @@ def _arguments() -> argparse.Namespace:
 
 def _measure(*, quick: bool) -> Results:
     before = os.getloadavg()[0]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    _open_many()
     rounds = 200 if quick else 600
     overheads = {}
     for title, environment, count, rate in STEPS:
@@ -116,19 +117,33 @@ def _measure(*, quick: bool) -> Results:
     return Results(overheads, latencies, held, waiting, choked, (before, os.getloadavg()[0]))
 
 
+def _open_many() -> None:
+    """Allows as many sockets as there may be."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+
+
 def _pairs(*, quick: bool) -> str:
-    """How many games of two people each are played at once."""
+    """How many games of two people each are played at once, and how many people wait for others."""
+    _open_many()
     before, held = os.getloadavg()[0], []
     for count in PAIRS[2:3] if quick else PAIRS:
         _say(f"{count} sessions of two people")
         with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as server:
             held.append(asyncio.run(contests.sessions(server, count, 4.0 if quick else 8.0, contests.PAIR)))
+    _say(f"{SOCKETS} people in a lobby")
+    with tempfile.TemporaryDirectory() as folder:
+        waiting = asyncio.run(crowd(Path(folder), SOCKETS))
     most = max((each.sessions for each in held if each.is_held), default=0)
     goal = (
         f"| sessions of two people at 60 steps a second, recorded | >= 12 | {most} | {'yes' if most >= 12 else 'NO'} |"
     )
-    head = ["| what | goal | measured | met |", "|---|---|---|---|", goal, ""]
-    return "\n".join([*_machine((before, os.getloadavg()[0])), *head, *_session_table(held)])
+    lobby = (
+        f"| people in a lobby without a worker | >= 1,000 | {waiting.people:,}, {waiting.memory:.0f} KiB each, "
+        f"{waiting.workers} processes | {'yes' if waiting.workers == 0 else 'NO'} |"
+    )
+    head = ["| what | goal | measured | met |", "|---|---|---|---|", goal, lobby, ""]
+    came = f"{waiting.seconds:.1f} s after the first of the {waiting.people:,} people came, the last knew of all."
+    return "\n".join([*_machine((before, os.getloadavg()[0])), *head, *_session_table(held), "", came])
 
 
 def _machine(loads: tuple[float, float]) -> list[str]:

@@ -12,6 +12,7 @@ from rlds_kit.shaping.language.readers import ANSWERERS, REASONERS, Models
 from rlds_kit.shaping.manuals.ablation import ablations, generic_answers
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards
 from rlds_kit.shaping.manuals.answering import QuestionAnswerer
+from rlds_kit.shaping.manuals.boxes import annotate_boxes
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
 from rlds_kit.shaping.manuals.interaction import VERDICTS, TableError
 from rlds_kit.shaping.manuals.manual import Manual, shipped_manual
@@ -129,7 +130,8 @@ def override(table: Path, object_name: str, verdict: str, by: str) -> None:
     help="Reward the first frame of a contact, or each.",
 )
 @click.option("--margin", type=click.IntRange(min=0), default=0, show_default=True, help="Pixels around the player.")
-def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> None:
+@click.option("--boxes", is_flag=True, help="Add the boxes of all objects, too, which rlds-kit view shows.")
+def annotate(dataset: str, table: Path, *, layer: str, mode: str, margin: int, boxes: bool) -> None:
     """Add the rewards by a table to recorded episodes, as a layer with the field manual_reward.
 
     The episodes must have been recorded with EveryFrame and record_info=True.
@@ -137,7 +139,10 @@ def annotate(dataset: str, table: Path, layer: str, mode: str, margin: int) -> N
     loaded = InteractionTable.load(table)
     with OCAtariObjects(loaded.game) as extractor:
         rewards = ContactRewards(loaded, extractor, mode=cast("Mode", mode), margin=margin)
-        count = annotate_manual_rewards(rlds_kit.open(dataset), rewards, layer=layer)
+        opened = rlds_kit.open(dataset)
+        count = annotate_manual_rewards(opened, rewards, layer=layer)
+        if boxes:
+            annotate_boxes(opened, extractor, layer=layer)
     click.echo(f"Annotated {count} episodes in the layer {layer}.", err=True)
 
 

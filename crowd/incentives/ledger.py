@@ -97,11 +97,12 @@ def session_values(
     tally = Tally(collectors)
     for episode, seat in played:
         tally.begin_episode()
-        tally.add_all(_by_people(episode, seat, fps))
+        tally.add_all(by_people(episode, seat, fps))
     return tally.values.session
 
 
-def _by_people(episode: Episode, seat: str, fps: float | None) -> Iterator[Moment]:
+def by_people(episode: Episode, seat: str, fps: float | None) -> Iterator[Moment]:
+    """The moments of a seat in which its person acted, not a program."""
     has_agents = any(isinstance(step.get(name), Mapping) for step in episode.steps[:1] for name in (REWARD, ACTION))
     for each in moments(episode.steps, seat if has_agents else None, fps=fps):
         driver = _driver(each.before, seat)

@@ -119,6 +119,41 @@ static PyObject *unshuffle(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+/* Below this size, giving up and taking back the interpreter lock costs more than it frees. */
+#define RELEASE_GIL_SIZE (32 * 1024)
+
+/* SHUFFLE, XOR_SHUFFLE or DELTA_SHUFFLE, as `relation` is ALONE, XORED or ADDED. */
+static PyObject *shuffle(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer rows;
+  Py_ssize_t count, itemsize;
+  int relation;
+  if (!PyArg_ParseTuple(args, "y*nni", &rows, &count, &itemsize, &relation)) return NULL;
+  PyObject *result = NULL;
+  uint8_t *scratch = NULL;
+  Py_ssize_t width = count > 0 ? rows.len / count : 0;
+  if (check_sizes(rows.len, count, width)) {
+    int is_number = itemsize == 1 || itemsize == 2 || itemsize == 4 || itemsize == 8;
+    if (itemsize <= 0 || width % itemsize || (relation == ADDED && !is_number)) {
+      PyErr_Format(PyExc_ValueError, "expected rows of elements of %zd bytes, got %zd bytes", itemsize, width);
+    } else if (!(scratch = malloc((size_t)scratch_of_shuffle(width)))) {
+      PyErr_NoMemory();
+    } else if ((result = PyBytes_FromStringAndSize(NULL, rows.len))) {
+      uint8_t *planes = (uint8_t *)PyBytes_AsString(result);
+      if (rows.len < RELEASE_GIL_SIZE) {
+        encode_shuffled(rows.buf, count, width, itemsize, relation, planes, scratch);
+      } else {
+        Py_BEGIN_ALLOW_THREADS
+        encode_shuffled(rows.buf, count, width, itemsize, relation, planes, scratch);
+        Py_END_ALLOW_THREADS
+      }
+    }
+  }
+  free(scratch);
+  PyBuffer_Release(&rows);
+  return result;
+}
+
 /* Validates the layout of images, and allocates scratch memory, which the caller frees. */
 static int open_images(Image *image, Py_ssize_t length, Py_ssize_t count) {
   Py_ssize_t lines = image->lines, width = image->width, pixel = image->pixel;
@@ -268,6 +303,7 @@ static PyMethodDef methods[] = {
     {"unsparse_xor", unsparse_xor, METH_VARARGS, "Write `count` of the `total` rows of `stored`, from `begin` on, into the buffer `rows`."},
     {"runs", runs, METH_VARARGS, "Return counts, places and bytes of runs of `rows` in `count` rows."},
     {"unruns", unruns, METH_VARARGS, "Write `count` of the `total` rows of `stored`, from `begin` on, into the buffer `rows`."},
+    {"shuffle", shuffle, METH_VARARGS, "Return the byte planes of `rows` in `count` rows of elements of `itemsize` bytes."},
     {"unshuffle", unshuffle, METH_VARARGS, "Write `count` of the `total` rows of byte planes into the buffer `rows`."},
     {"predict", predict, METH_VARARGS, "Return modes and residuals of `rows` in `count` images."},
     {"unpredict", unpredict, METH_VARARGS, "Write the `count` rows of modes and residuals into the buffer `rows`."},

@@ -34,23 +34,33 @@ class SeenFields:
         self._covered: set[tuple[ColumnKey, tuple[int, ...] | None]] = set()
         self._seen: dict[ColumnKey, specs.Spec] = {}
         self._latest: dict[ColumnKey, tuple[int, ...] | None] = {}
+        self._settled: list[tuple[ColumnKey, tuple[int, ...] | None]] | None = None
+        """Keys and shapes of a block that, with empty dicts, needs no amendment whatever its values are."""
 
     def amendment(self, block: Sequence[Column]) -> pb.Spec | None:
         """The spec of the new fields and deviations in a block; None if there are none."""
+        forms = [(key, None if shapes is not None else values.shape[1:]) for key, _, values, shapes in block]
+        trees_are_empty = all(_is_empty(column) for column in block if column.key.kind == pb.TREE)
+        if trees_are_empty and forms == self._settled:
+            return None
         fresh: dict[str, specs.Spec] = {}
-        for column in block:
+        is_settled = trees_are_empty and not self._declared.has_items
+        for column, form in zip(block, forms, strict=True):
             path = column.key.path
-            form = column.key, None if column.shapes is not None else column.values.shape[1:]
             if form in self._covered:
                 continue
             if self._declared.covers(column):
                 if len(self._covered) < _MOST_FORMS and self._declared.covers_form(column):
                     self._covered.add(form)
+                else:
+                    is_settled = False
             elif self._is_new(column):
                 spec = self._seen[column.key]
                 fresh[path] = merge(fresh[path], spec) if path in fresh else spec
         for path in self._newly_missing(block):
             fresh[path] = merge(fresh[path], specs.NONE) if path in fresh else specs.NONE
+        if is_settled:
+            self._settled = forms
         return to_message(_tree(fresh)) if fresh else None
 
     def _newly_missing(self, block: Sequence[Column]) -> list[str]:

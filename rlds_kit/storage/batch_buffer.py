@@ -4,7 +4,7 @@ A row is copied for all lanes at once. Each lane is a stream of rows, of one epi
 separates them when it makes blocks.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -69,11 +69,11 @@ class BatchBuffer:
           first_row: the number of the first one in its episode.
         """
         # The first row of an episode has no action before it.
-        acted = range(places.start + (first_row == 0), places.stop)
-        return [
-            *self._observed.columns(lane, places, first_row),
-            *self._acted.columns(lane, acted, max(first_row - 1, 0)),
-        ]
+        found = list[Column]()
+        self._observed.columns(lane, places.start, places.stop, first_row, found)
+        begin, first_acted = places.start + (first_row == 0), max(first_row - 1, 0)
+        self._acted.columns(lane, begin, places.stop, first_acted, found)
+        return found
 
     def release(self) -> None:
         """Returns the memory to the pool; columns must not be used any more."""
@@ -96,14 +96,14 @@ class _Values:
         self.array, self.present = array, present
         self._by_lane: np.ndarray | None = None
 
-    def of(self, lane: int, places: range) -> np.ndarray:
+    def of(self, lane: int, begin: int, stop: int) -> np.ndarray:
         """The values of a lane, in one piece. Nothing can be added afterwards."""
         by_lane = self._by_lane
         if by_lane is None:
             if self.array.nbytes > _FEW_BYTES:
-                return np.ascontiguousarray(self.array[places.start : places.stop, lane])
+                return np.ascontiguousarray(self.array[begin:stop, lane])
             by_lane = self._by_lane = np.ascontiguousarray(self.array.swapaxes(0, 1))
-        return by_lane[lane, places.start : places.stop]
+        return by_lane[lane, begin:stop]
 
 
 class _Side:
@@ -169,21 +169,26 @@ class _Side:
             for lane, found in by_lane.items():
                 by_lane[lane] = [each for each in found if each[0] < places[lane]]
 
-    def columns(self, lane: int, places: range, first_row: int) -> Iterator[Column]:
-        """The columns of some rows; `first_row` is the number of the first one."""
-        every = np.arange(first_row, first_row + len(places))
+    def columns(self, lane: int, begin: int, stop: int, first_row: int, into: list[Column]) -> None:
+        """Adds the columns of the rows at places `[begin, stop)`; `first_row` is the number of the first one."""
+        if begin == stop:
+            return
+        every = np.arange(first_row, first_row + stop - begin)
         for key, values in self.values.items():
-            rows, found = every, values.of(lane, places)
+            rows, found = every, values.of(lane, begin, stop)
             if values.present is not None:
-                present = values.present[places.start : places.stop, lane]
-                if not present.all():
+                present = values.present[begin:stop, lane]
+                if np.count_nonzero(present) < len(present):
                     rows, found = rows[present], found[present]
-            others = self._others and [each for each in self._others.get(key, {}).get(lane, ()) if each[0] in places]
-            if others:
-                moved = [(place - places.start + first_row, value) for place, value in others]
-                yield _merged(key, [*zip(rows.tolist(), found, strict=True), *moved])
+            if self._others and (others := self._others_of(key, lane, begin, stop)):
+                moved = [(place - begin + first_row, value) for place, value in others]
+                into.append(_merged(key, [*zip(rows.tolist(), found, strict=True), *moved]))
             elif len(rows):
-                yield Column(key, rows, found)
+                into.append(Column(key, rows, found))
+
+    def _others_of(self, key: ColumnKey, lane: int, begin: int, stop: int) -> list[tuple[int, np.ndarray]]:
+        """The values of another shape than their array's, with their places."""
+        return [each for each in self._others.get(key, {}).get(lane, ()) if begin <= each[0] < stop]
 
     def _values(self, key: ColumnKey, example: np.ndarray, places: Places) -> _Values:
         """The values of a column; `example` is `[any, *shape]`, with the shape of most values, as far as is known."""

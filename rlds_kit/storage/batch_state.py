@@ -111,7 +111,7 @@ class BatchState:
     def _jobs(self) -> Iterator[Job]:
         whole = None if self.buffer is None else _Whole(self.buffer, int(self.places.sum()), self.nbytes)
         for ended in self.ended:
-            yield from _rows(whole, ended.lane, ended.episode, ended.stop)
+            yield from _rows(whole, ended.lane, ended.episode, ended.stop, has_ended=True)
             yield End(ended.end)
         places = self.places.tolist()
         for lane, episode in enumerate(self.episodes):
@@ -153,7 +153,9 @@ class _Part:
             self._whole.buffer.release()
 
 
-def _rows(whole: _Whole | None, lane: int, episode: OpenEpisode, stop: int) -> Iterable[Job]:
+def _rows(
+    whole: _Whole | None, lane: int, episode: OpenEpisode, stop: int, *, has_ended: bool = False
+) -> Iterable[Job]:
     """The jobs of an episode's rows before place `stop`; none if there are no rows."""
     places = range(episode.begin, stop)
     if whole is None or not places:
@@ -161,4 +163,5 @@ def _rows(whole: _Whole | None, lane: int, episode: OpenEpisode, stop: int) -> I
     if not episode.rows:
         yield Start(episode.start)
     rows = range(episode.rows, episode.rows + len(places))
-    yield Block(episode.start.episode_id, rows, whole.part(lane, places, episode.rows))
+    is_whole = has_ended and not episode.rows
+    yield Block(episode.start.episode_id, rows, whole.part(lane, places, episode.rows), is_whole)

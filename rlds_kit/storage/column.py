@@ -4,7 +4,6 @@ The decoded payload is, in this order: a presence bitmap (`partial`: one bit a c
 shapes of the present values (`ragged`: `rank` little-endian uint32 each), and the present values in C order.
 """
 
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.spec import dtypes
 from rlds_kit.storage import filters
 from rlds_kit.storage.column_layout import STORAGE_DTYPES, ColumnLayout
-from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, compress, decompress_into, decompressor
-from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, compress, compressor, decompress_into, decompressor
+from rlds_kit.storage.filter_choice import LIGHT_BYTES, FilterChoice
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of, unpredict
 from rlds_kit.storage.rows import Part, Rows
@@ -31,8 +30,7 @@ _FILTERS_IN_PLACE: Final = frozenset({pb.IDENTITY, pb.XOR})
 """Filters that do not move elements."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """Values of some rows of an episode.
 
     Attributes:
@@ -131,6 +129,8 @@ def pack(column: Column, choose: FilterChoice) -> Packed:
     first = int(column.rows[0])
     count = int(column.rows[-1]) - first + 1
     is_whole = column.shapes is None and len(column.rows) == count
+    if is_whole and (light := _pack_light(column, first, count, choose)):
+        return light
     prefix = b"" if is_whole else _presence_bytes(column, count) + _shape_bytes(column)
     level = FAST_LEVEL
     values = dtypes.little_endian(column.values)
@@ -162,6 +162,26 @@ def pack(column: Column, choose: FilterChoice) -> Packed:
         return Packed(first, count, number, codec, length, payload)
     plain = prefix + values.tobytes()
     return Packed(first, count, pb.IDENTITY, pb.STORED, len(plain), plain)
+
+
+def _pack_light(column: Column, first: int, count: int, choose: FilterChoice) -> Packed | None:
+    """What `pack` returns for few bytes, in a fraction of the time; None if it must be found out there."""
+    values = column.values
+    if not 0 < values.nbytes <= LIGHT_BYTES or dtypes.is_big_endian(values.dtype):
+        return None
+    plain = values.tobytes()
+    size, length = len(plain) // count, len(plain)
+    if plain == plain[:size] * count:
+        return Packed(first, count, pb.REPEAT, pb.STORED, size, plain[:size]) if size <= WORTHWHILE_BYTES else None
+    choice = choose.known(column.key)
+    if choice is None:
+        return None
+    if choice.level != NO_LEVEL:
+        filtered = filters.shuffled_bytes(choice.filter, plain, count, values.dtype.itemsize)
+        payload = compressor(choice.level).compress(filtered)
+        if len(payload) + WORTHWHILE_BYTES <= length:
+            return Packed(first, count, choice.filter, pb.ZSTD, length, payload)
+    return Packed(first, count, pb.IDENTITY, pb.STORED, length, plain)
 
 
 def decode(layout: ColumnLayout, payload: bytes | memoryview, place: object) -> Column:

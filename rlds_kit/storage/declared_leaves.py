@@ -56,6 +56,11 @@ class DeclaredLeaves:
             case _:  # a value that is one leaf in some rows and has several leaves in others
                 self._open.add(path)
 
+    @property
+    def has_items(self) -> bool:
+        """Whether items of fields may be missing."""
+        return bool(self._required)
+
     def covers(self, column: Column) -> bool:
         """Whether a column belongs to a declared field, and its kind, dtype and shape match the declaration."""
         path = column.key.path

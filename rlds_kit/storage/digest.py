@@ -8,7 +8,7 @@ detects accidental changes, not forgery.
 
 import functools
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import xxhash
@@ -121,7 +121,7 @@ class _Leaf:
             rows_hash, shapes_hash = self._apart()
             rows_hash.update(rows)
             shapes_hash.update(column)
-        if values.dtype.kind in _PLAIN_KINDS and values.flags.c_contiguous and not dtypes.is_big_endian(values.dtype):
+        if _is_plain(values):
             self._values.update(values.data)
         elif values.size:
             self._values.update(dtypes.little_endian(values).reshape(-1).view(np.uint8).data)
@@ -139,11 +139,38 @@ class _Leaf:
         return self._others
 
 
+class _WholeLeaf(NamedTuple):
+    """The three hashes of a leaf whose values have all come."""
+
+    hashes: bytes
+
+    def digest(self) -> bytes:
+        return self.hashes
+
+
+def _is_plain(values: np.ndarray) -> bool:
+    """Whether the bytes of an array are those that are hashed."""
+    dtype = values.dtype
+    return dtype.kind in _PLAIN_KINDS and values.flags.c_contiguous and not dtypes.is_big_endian(dtype)
+
+
 class EpisodeDigest:
     """Computes the digest from an episode's columns, which come in the order of rows for each leaf."""
 
     def __init__(self) -> None:
-        self._leaves: dict[Identity, _Leaf] = {}
+        self._leaves: dict[Identity, _Leaf | _WholeLeaf] = {}
+
+    def update_once(self, columns: Iterable[Column]) -> None:
+        """Adds the columns of an episode's only block, in a fraction of the time of `update`."""
+        for column in columns:
+            key, rows, values, shapes = column
+            first, count = int(rows[0]), len(rows)
+            is_run = shapes is None and count <= _CACHED_ROWS and int(rows[-1]) == first + count - 1
+            if not is_run or is_clock(key.path) or not values.nbytes or not _is_plain(values):
+                self.update((column,))
+                continue
+            layout = _digests_of_run(first, first + count, values.shape[1:])
+            self._leaves[_identity(key)] = _WholeLeaf(layout + xxhash.xxh3_128_digest(values.data))
 
     def update(self, columns: Iterable[Column]) -> None:
         """Adds the columns of one block."""
@@ -153,6 +180,7 @@ class EpisodeDigest:
                 leaf = self._leaves.get(identity)
                 if leaf is None:
                     leaf = self._leaves[identity] = _Leaf(column)
+                assert isinstance(leaf, _Leaf), "an episode's only block came twice"  # noqa: S101
                 leaf.update(column)
 
     def digest(self, start: pb.EpisodeStart, end: pb.EpisodeEnd | None) -> bytes:

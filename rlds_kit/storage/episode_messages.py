@@ -8,6 +8,7 @@ from typing import Any, Final
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.spec import value
+from rlds_kit.storage.plausible import ID_BYTES
 
 _NOTHING: Final = value.encode({})
 _ENDINGS: Final = {
@@ -24,10 +25,23 @@ def new_id() -> bytes:
     >>> uuid.UUID(bytes=new_id()).version, uuid.UUID(bytes=new_id()).variant == uuid.RFC_4122
     (4, True)
     """
-    found = bytearray(os.urandom(16))
+    try:
+        found = bytearray(_random.pop())
+    except IndexError:
+        drawn = os.urandom(_DRAWN * ID_BYTES)
+        _random.extend([drawn[at : at + ID_BYTES] for at in range(0, len(drawn), ID_BYTES)])
+        return new_id()
     found[6] = found[6] & 0x0F | 0x40
     found[8] = found[8] & 0x3F | 0x80
     return bytes(found)
+
+
+# `os.urandom` gives up the interpreter's lock, and a thread that compresses may not return it for milliseconds. So it
+# is not called for each episode. A forked process must draw its own.
+_DRAWN: Final = 256
+_random: Final[list[bytes]] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_random.clear)
 
 
 def start_message(

@@ -1,5 +1,6 @@
 """Chooses the filter and the compression level of a column."""
 
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import filters, noise_split, runs
 from rlds_kit.storage.column_layout import MOST_FILTERED
 from rlds_kit.storage.compression import FAST_LEVEL, NO_LEVEL, NOISE_LEVEL, THOROUGH_LEVEL, compress
-from rlds_kit.storage.filters import Shape
+from rlds_kit.storage.filters import BY_PLANES, Shape
 from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.predict import lines_of
 from rlds_kit.storage.rows import Rows
@@ -29,7 +30,7 @@ _MIN_SAMPLE_ROWS: Final = 4
 _SMALL_ROW: Final = 256
 """Below this size one comparison of all bytes is faster than one for each row."""
 
-_FEW_BYTES: Final = 1 << 11
+LIGHT_BYTES: Final = 1 << 11
 """Up to this size one comparison of `bytes` is fastest, whatever the rows."""
 
 
@@ -40,7 +41,8 @@ class Choice(NamedTuple):
     level: int
 
 
-class _Chosen(NamedTuple):
+@dataclass(slots=True)
+class _Chosen:
     """The choice for a column, the blocks from one trial to the next, and how many of them are left."""
 
     choice: Choice
@@ -82,9 +84,17 @@ class FilterChoice:
             choice = self._try(key, rows, dtype, shape)
             is_confirmed = chosen is not None and chosen.choice == choice and rows.shape[1] <= LIGHT_ROW
             every = min(2 * chosen.every, self.TRY_LIGHT_EVERY) if chosen and is_confirmed else self.TRY_EVERY
-            chosen = _Chosen(choice, every, every)
-        self._chosen[key] = _Chosen(chosen.choice, chosen.every, chosen.left - 1)
+            chosen = self._chosen[key] = _Chosen(choice, every, every)
+        chosen.left -= 1
         return _readable(chosen.choice, rows, shape)
+
+    def known(self, key: ColumnKey) -> Choice | None:
+        """The choice for light rows that are not all equal; None if it needs a trial, or looks at the rows."""
+        chosen = self._chosen.get(key)
+        if chosen is None or chosen.left == 0 or not (chosen.choice is STORED or chosen.choice.filter in BY_PLANES):
+            return None
+        chosen.left -= 1
+        return chosen.choice
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:
         sample_bytes = self.LIGHT_SAMPLE_BYTES if rows.shape[1] <= LIGHT_ROW else self.SAMPLE_BYTES
@@ -141,7 +151,7 @@ def _readable(choice: Choice, rows: Rows, shape: Shape) -> Choice:
 
 
 def _all_equal(rows: Rows) -> bool:
-    if rows.nbytes <= _FEW_BYTES:
+    if rows.nbytes <= LIGHT_BYTES:
         plain = rows.tobytes()
         return plain == plain[: rows.shape[1]] * len(rows)
     if rows[0].tobytes() != rows[-1].tobytes():  # nearly always, unless all are equal: the fastest comparison

@@ -64,6 +64,9 @@ int pick_runs(const uint8_t *stored, Py_ssize_t size, Py_ssize_t total, const Pi
 
 enum { ALONE, XORED, ADDED };
 
+Py_ssize_t scratch_of_shuffle(Py_ssize_t width);
+void encode_shuffled(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, Py_ssize_t itemsize, int relation,
+                     uint8_t *planes, uint8_t *scratch);
 void decode_shuffled(const uint8_t *planes, Py_ssize_t elements, Py_ssize_t itemsize, Py_ssize_t begin, Py_ssize_t count,
                      Py_ssize_t width, int relation, uint8_t *rows, uint8_t *scratch);
 

@@ -78,7 +78,34 @@ def shuffle(rows: Rows, itemsize: int) -> Rows:
     return np.ascontiguousarray(rows.reshape(-1, itemsize).T).reshape(rows.shape)
 
 
-def _planes(shuffled: Rows, itemsize: int) -> Parts:
+def shuffled(number: int, rows: Rows, itemsize: int) -> np.ndarray:
+    """`shuffle` of rows; of their `xor` or `delta`, if the number of the filter says so."""
+    if not rows.size:
+        return shuffled_twin(number, rows, itemsize)
+    return np.frombuffer(shuffled_bytes(number, np.ascontiguousarray(rows), len(rows), itemsize), np.uint8)
+
+
+def shuffled_bytes(number: int, rows: np.ndarray | bytes, count: int, itemsize: int) -> bytes:
+    """`shuffled` of the bytes of `count` rows."""
+    if _shuffle is not None and (number != pb.DELTA_SHUFFLE or sys.byteorder == "little"):
+        return _shuffle(rows, count, itemsize, _RELATION[number])
+    return shuffled_twin(number, np.frombuffer(rows, np.uint8).reshape(count, -1), itemsize).tobytes()
+
+
+_shuffle: Final[Callable[[np.ndarray | bytes, int, int, int], bytes] | None] = getattr(native, "shuffle", None)
+
+
+def shuffled_twin(number: int, rows: Rows, itemsize: int) -> np.ndarray:
+    """`shuffled` in NumPy."""
+    match number:
+        case pb.XOR_SHUFFLE:
+            rows = xor(rows)
+        case pb.DELTA_SHUFFLE:
+            rows = delta(rows, itemsize)
+    return shuffle(rows, itemsize)
+
+
+def _planes(shuffled: np.ndarray, itemsize: int) -> Parts:
     """The byte planes of a shuffled column as parts: of numbers, some are noise, and others nearly constant."""
     if shuffled.size < itemsize * _LONG_PLANE:
         return (shuffled,)
@@ -108,6 +135,8 @@ def unshuffle(number: int, stored: Stored, itemsize: int, out: Rows, part: Part 
 
 _RELATION: Final[dict[int, int]] = {pb.SHUFFLE: 0, pb.XOR_SHUFFLE: 1, pb.DELTA_SHUFFLE: 2}
 """The numbers of shuffle.c for rows that stand alone, or are relative to the row above by `xor` or `delta`."""
+BY_PLANES: Final = frozenset(_RELATION)
+"""The filters that separate the bytes of values."""
 
 
 def unshuffle_twin(number: int, stored: Stored, itemsize: int, out: Rows) -> None:
@@ -174,9 +203,9 @@ def unpredict_split_twin(stored: Stored, count: int, shape: Shape, out: Rows) ->
 APPLY: Final[dict[int, Callable[[Rows, int, Shape], Parts]]] = {
     pb.IDENTITY: lambda rows, _, __: (rows,),
     pb.XOR: lambda rows, _, __: (xor(rows),),
-    pb.SHUFFLE: lambda rows, itemsize, _: _planes(shuffle(rows, itemsize), itemsize),
-    pb.XOR_SHUFFLE: lambda rows, itemsize, _: _planes(shuffle(xor(rows), itemsize), itemsize),
-    pb.DELTA_SHUFFLE: lambda rows, itemsize, _: _planes(shuffle(delta(rows, itemsize), itemsize), itemsize),
+    pb.SHUFFLE: lambda rows, itemsize, _: _planes(shuffled(pb.SHUFFLE, rows, itemsize), itemsize),
+    pb.XOR_SHUFFLE: lambda rows, itemsize, _: _planes(shuffled(pb.XOR_SHUFFLE, rows, itemsize), itemsize),
+    pb.DELTA_SHUFFLE: lambda rows, itemsize, _: _planes(shuffled(pb.DELTA_SHUFFLE, rows, itemsize), itemsize),
     pb.REPEAT: lambda rows, _, __: (rows[:1],),
     pb.SPARSE_XOR: lambda rows, _, __: (sparse_xor(rows),),
     pb.PREDICT: lambda rows, _, shape: (predict.predict(rows, shape),),

@@ -32,11 +32,19 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The next rows of an episode."""
+    """The next rows of an episode.
+
+    Attributes:
+      episode_id: of the episode.
+      rows: their numbers.
+      buffer: with the rows.
+      is_whole: whether these are all rows of the episode.
+    """
 
     episode_id: bytes
     rows: range
     buffer: BufferedRows
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

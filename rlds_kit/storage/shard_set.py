@@ -110,7 +110,10 @@ class ShardSet:
         if amendment is not None:
             episode.shard.amend(amendment)
         self._write(episode.shard, job, columns)
-        episode.digest.update(columns)
+        if job.is_whole:
+            episode.digest.update_once(columns)
+        else:
+            episode.digest.update(columns)
         self._unsynced.add(episode.shard)
 
     def _write(self, shard: ShardWriter, job: Block, columns: Sequence[Column]) -> None:

@@ -92,3 +92,68 @@ void decode_shuffled(const uint8_t *planes, Py_ssize_t elements, Py_ssize_t item
     rows += part * width;
   }
 }
+
+/* Rows `[begin, end)` relative to the row above, as bytes: without a row above, as they are. */
+#define RELATE(TYPE, OPERATOR)                                          \
+  for (Py_ssize_t at = begin; at < end; at += (Py_ssize_t)sizeof(TYPE)) { \
+    TYPE here, above;                                                   \
+    memcpy(&here, rows + at, sizeof(TYPE));                             \
+    memcpy(&above, rows + at - width, sizeof(TYPE));                    \
+    here = (TYPE)(here OPERATOR above);                                 \
+    memcpy(to + at - begin, &here, sizeof(TYPE));                       \
+  }
+
+FOR_EACH_CPU
+static void relate(const uint8_t *restrict rows, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t width, Py_ssize_t itemsize,
+                   int relation, uint8_t *restrict to) {
+  if (begin == 0) {
+    memcpy(to, rows, (size_t)width);
+    to += width, begin = width;
+  }
+  if (relation == XORED) {
+    RELATE(uint8_t, ^)
+  } else if (itemsize == 8) {
+    RELATE(uint64_t, -)
+  } else if (itemsize == 4) {
+    RELATE(uint32_t, -)
+  } else if (itemsize == 2) {
+    RELATE(uint16_t, -)
+  } else {
+    RELATE(uint8_t, -)
+  }
+}
+
+#define SEPARATE(SIZE)                                                                \
+  for (int k = 0; k < SIZE; ++k)                                                      \
+    for (Py_ssize_t i = 0; i < count; ++i) planes[k * elements + first + i] = from[i * SIZE + k];
+
+/* The inverse of `interleave`. */
+FOR_EACH_CPU
+static void separate(const uint8_t *restrict from, Py_ssize_t elements, Py_ssize_t itemsize, Py_ssize_t first,
+                     Py_ssize_t count, uint8_t *restrict planes) {
+  switch (itemsize) {
+    case 1: memcpy(planes + first, from, (size_t)count); return;
+    case 2: SEPARATE(2) return;
+    case 4: SEPARATE(4) return;
+    case 8: SEPARATE(8) return;
+  }
+  for (Py_ssize_t k = 0; k < itemsize; ++k)
+    for (Py_ssize_t i = 0; i < count; ++i) planes[k * elements + first + i] = from[i * itemsize + k];
+}
+
+Py_ssize_t scratch_of_shuffle(Py_ssize_t width) { return width < STRETCH ? STRETCH / width * width : width; }
+
+/* Encodes all rows; `scratch` has `scratch_of_shuffle` bytes. */
+void encode_shuffled(const uint8_t *rows, Py_ssize_t count, Py_ssize_t width, Py_ssize_t itemsize, int relation,
+                     uint8_t *planes, uint8_t *scratch) {
+  Py_ssize_t size = count * width, elements = size / itemsize, stretch = scratch_of_shuffle(width);
+  for (Py_ssize_t begin = 0; begin < size; begin += stretch) {
+    Py_ssize_t end = size - begin < stretch ? size : begin + stretch;
+    const uint8_t *from = rows + begin;
+    if (relation != ALONE) {
+      relate(rows, begin, end, width, itemsize, relation, scratch);
+      from = scratch;
+    }
+    separate(from, elements, itemsize, begin / itemsize, (end - begin) / itemsize, planes);
+  }
+}

@@ -6,6 +6,7 @@ None is needed: `rlds_kit.shaping.manuals` reads with rules. No model is downloa
 from rlds_kit.shaping.language.cached_model import CachedModel
 from rlds_kit.shaping.language.endpoint import Endpoint
 from rlds_kit.shaping.language.entailment import EntailmentReasoner
+from rlds_kit.shaping.language.event_judge import EventJudge, text_captions
 from rlds_kit.shaping.language.extractive import ExtractiveAnswerer
 from rlds_kit.shaping.language.minilm import MiniLM, MiniLMAnswerer, MiniLMReasoner
 from rlds_kit.shaping.language.model import LanguageModel, ModelError
@@ -17,6 +18,7 @@ __all__ = [
     "CachedModel",
     "Endpoint",
     "EntailmentReasoner",
+    "EventJudge",
     "ExtractiveAnswerer",
     "LanguageModel",
     "MiniLM",
@@ -27,4 +29,5 @@ __all__ = [
     "ModelReasoner",
     "Models",
     "TransformersModel",
+    "text_captions",
 ]

@@ -7,6 +7,7 @@ rewarded by that table, during recording or afterwards.
 from rlds_kit.shaping.manuals.ablation import ablations, generic_answers
 from rlds_kit.shaping.manuals.annotating import annotate_manual_rewards, episode_rewards, mixed_rewards, stored_tables
 from rlds_kit.shaping.manuals.answering import Answer, QuestionAnswerer, WordAnswerer
+from rlds_kit.shaping.manuals.boxes import annotate_boxes
 from rlds_kit.shaping.manuals.contact_rewards import ContactReward, ContactRewards
 from rlds_kit.shaping.manuals.interaction import Interaction, TableError
 from rlds_kit.shaping.manuals.manual import Manual, ManualError, shipped_games, shipped_manual
@@ -40,6 +41,7 @@ __all__ = [
     "WordAnswerer",
     "WordReasoner",
     "ablations",
+    "annotate_boxes",
     "annotate_manual_rewards",
     "delayed",
     "episode_rewards",

@@ -101,15 +101,24 @@ def episode_rewards(episode: Episode, rewards: ContactRewards, field: str = FIEL
     Raises:
       SpecError: it does not have the field.
     """
+    frames = memory_of(episode, field)
+    rewards.reset(np.asarray(frames[0])[-1])
+    return [rewards.step(np.asarray(each)) for each in frames[1:]]
+
+
+def memory_of(episode: Episode, field: str) -> Any:
+    """The memory after each emulated frame, `[n, 128]` uint8 for each step.
+
+    Raises:
+      SpecError: the episode does not have the field.
+    """
     try:
-        frames: Any = episode[field]
+        return episode[field]
     except KeyError as error:
         raise SpecError(
             f"expected the field {field!r} of episodes recorded with EveryFrame and record_info=True, got none in "
             f"{episode.id}"
         ) from error
-    rewards.reset(np.asarray(frames[0])[-1])
-    return [rewards.step(np.asarray(each)) for each in frames[1:]]
 
 
 def mixed_rewards(

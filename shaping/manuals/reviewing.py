@@ -34,7 +34,13 @@ def shipped_table(game: str) -> InteractionTable:
 
 
 def override_file(
-    path: Path, name: str, verdict: Verdict | None, by: str, *, seen: str | None = None
+    path: Path,
+    name: str,
+    verdict: Verdict | None,
+    by: str,
+    *,
+    seen: str | None = None,
+    initial: InteractionTable | None = None,
 ) -> InteractionTable:
     """Stores a person's verdict on an object in the file of a table. Several processes may do so at once.
 
@@ -44,6 +50,7 @@ def override_file(
       verdict: "yes", "no" or "abstain"; None removes an override.
       by: who decides.
       seen: the fingerprint of the table that the person saw; None: any.
+      initial: the table as long as there is no file; None: the file has to exist.
 
     Raises:
       StaleTableError: the file has another table by now.
@@ -51,10 +58,10 @@ def override_file(
       OSError: it cannot be read or written.
     """
     with _locked(path):
-        table = InteractionTable.load(path)
+        table = InteractionTable.load(path) if initial is None or path.exists() else initial
+        changed = table.override(name, verdict, by)
         if seen is not None and table.fingerprint != seen:
             raise StaleTableError(f"the table of {table.game} has changed since you saw it: look at it again")
-        changed = table.override(name, verdict, by)
         changed.save(path)
     return changed
 

@@ -6,6 +6,7 @@
 | POST /api/tasks/judge/queues | {"name", "dataset", "kind", "question", "length", "count", "seed", ...}: designers |
 | GET /api/tasks/judge/queues/{id}/next | the first query that the person has not answered; null: none is left |
 | POST /api/tasks/judge/queues/{id}/answers | {"query", "answer"}; durable, and the next query as above |
+| /ws/tasks/judge/play?dataset=D&episode=E&step=N | a person plays on from a step; see `played_on` |
 | GET /api/tasks/judge/queues/{id}/agreement | {"alpha", "equal", "units", "annotators", "answers"}: designers |
 """
 
@@ -25,6 +26,8 @@ from rlds_kit.shaping.preferences.query import Query, Response
 from rlds_kit.shaping.preferences.sampling import Uniform, queries
 from rlds_kit.shaping.preferences.segment import Segment, cut
 from rlds_kit.shaping.tasks.host import Host, Person, body_of
+from rlds_kit.shaping.tasks.live import Live, Lives
+from rlds_kit.shaping.tasks.played_on import PlayOn, play_on
 from rlds_kit.shaping.tasks.queues import Answers, Queue, answer_of, read_queues, write_queue
 
 with needs("studio"):
@@ -33,11 +36,17 @@ with needs("studio"):
     from starlette.requests import Request
     from starlette.responses import JSONResponse
     from starlette.responses import Response as HttpResponse
-    from starlette.routing import BaseRoute, Route
+    from starlette.routing import BaseRoute, Route, WebSocketRoute
+    from starlette.websockets import WebSocket
 
 SIZES: Final = {Comparison.KIND: 2}
 """Segments of a query by kind; of a ranking the designer says how many, of others it is one."""
 MOST_QUERIES: Final = 10_000
+MOST: Final = 16
+"""Corrections that are played at the same time: each has a process."""
+PLAYED: Final = "played"
+"""Folder of what people played, one dataset for each that is judged."""
+REFUSED: Final = 4403
 MEASURED: Final = (Comparison.KIND, Ranking.KIND, Rating.KIND)
 
 
@@ -61,7 +70,7 @@ class JudgeTask:
         self._host, self.datasets = host, datasets
         self.page: Traversable = resources.files("rlds_kit.shaping") / "tasks" / "pages" / "judge"
         self._answers: dict[Path, Answers] = {}
-        self._opening = asyncio.Lock()
+        self._opening, self._lives = asyncio.Lock(), Lives(MOST)
         base = "/api/tasks/judge"
         self.routes: Sequence[BaseRoute] = (
             Route(base, self._list),
@@ -69,10 +78,12 @@ class JudgeTask:
             Route(base + "/queues/{queue}/next", self._next),
             Route(base + "/queues/{queue}/answers", self._answer, methods=["POST"]),
             Route(base + "/queues/{queue}/agreement", self._agreement),
+            WebSocketRoute("/ws/tasks/judge/play", self._play_on),
         )
 
     async def close(self) -> None:
-        """Closes the files of the answers."""
+        """Ends what people play, and closes the files of the answers."""
+        await self._lives.close()
         for each in self._answers.values():
             await asyncio.to_thread(each.close)
         self._answers.clear()
@@ -129,6 +140,24 @@ class JudgeTask:
         await run_in_threadpool(answers.give, response)
         return JSONResponse(await self._following(queue, person), 201)
 
+    async def _play_on(self, socket: WebSocket) -> None:
+        person, given = self._host.person(socket), socket.query_params
+        try:
+            episode, step = uuid.UUID(given["episode"]), int(given["step"])
+            dataset = self.datasets[[each.name for each in self.datasets].index(given["dataset"])]
+        except (KeyError, ValueError):
+            await socket.close(REFUSED, "expected the episode, the step and the dataset of a query")
+            return
+        order = PlayOn(
+            dataset=str(dataset),
+            episode=episode,
+            step=step,
+            directory=str(self._host.directory / PLAYED / dataset.name),
+            annotator=person.id,
+            modules=self._host.modules,
+        )
+        await self._lives.serve(socket, person.id, lambda: run_in_threadpool(Live, play_on, order))
+
     async def _agreement(self, request: Request) -> HttpResponse:
         _require_designer(self._host.person(request))
         queue = await self._queue(request)
@@ -148,6 +177,7 @@ class JudgeTask:
         done = {each.query.id for each in await self._about(queue) if each.annotator == person.id}
         query = next((each for each in queue.queries if each.id not in done), None)
         about = {"name": queue.name, "kind": queue.kind, "question": queue.queries[0].question}
+        about["dataset"] = queue.dataset.name
         numbers = {"low": queue.low, "high": queue.high, "answered": len(done), "queries": len(queue.queries)}
         return {"v": 1, **about, **numbers, "query": None if query is None else await self._shown(queue, query)}
 

@@ -1,8 +1,7 @@
 """Counts while somebody plays, so that they see how far they are; what is paid is counted from the recordings."""
 
 import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,17 +24,13 @@ class Counting:
     Args:
       names: by seat, collectors.
       before: by seat, what they counted in earlier sessions of the same assignment.
-      fps: steps in a second; None: by the clock.
-      clock: in nanoseconds.
+      fps: steps in a second.
     """
 
     names: Mapping[str, Sequence[str]]
     before: Mapping[str, Mapping[str, float]]
-    fps: float | None
-    clock: Callable[[], int] = time.monotonic_ns
+    fps: float
     _tallies: dict[str, Tally] = field(default_factory=dict)
-    _began_ns: int = 0
-    _stepped_ns: int = 0
     _index: int = 0
 
     def __post_init__(self) -> None:
@@ -44,25 +39,19 @@ class Counting:
 
     def begun(self) -> None:
         """An episode has begun."""
-        self._began_ns = self.clock()
-        self._stepped_ns = self._index = 0
+        self._index = 0
         for each in self._tallies.values():
             each.begin_episode()
 
     def stepped(self, doing: StepEnvironment, done: Stepped) -> None:
         """A step was done; what a program did does not count."""
-        began, ended = self._stepped_ns, self._ended_ns()
+        began, ended = (int(index * _SECOND / self.fps) for index in (self._index, self._index + 1))
         for seat, tally in self._tallies.items():
             facts = doing.facts.get(seat)
             if facts is not None and facts.driver is Driver.HUMAN:
                 action, reward = doing.actions.get(seat), number(done.rewards.get(seat))
                 tally.add(Moment(self._index, action, reward, {}, {}, began, ended))
-        self._stepped_ns, self._index = ended, self._index + 1
-
-    def _ended_ns(self) -> int:
-        if self.fps is not None:
-            return int((self._index + 1) * _SECOND / self.fps)
-        return self.clock() - self._began_ns
+        self._index += 1
 
     def values(self, seat: str) -> dict[str, float]:
         """What is counted of a seat so far, in all sessions of its assignment."""

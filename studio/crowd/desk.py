@@ -175,10 +175,8 @@ class Desk:
             return await self._came(source, group)
 
     def _is_of(self, visit: Visit, source: Source) -> bool:
-        """Whether a link is that of a person: of their id, or of nobody's."""
-        return source.kind == visit.person.kind and (
-            not source.person or self._hash(source.kind, source.person) == visit.person.key
-        )
+        """Whether a link is that of a person: of their id, or of nobody's, however it was sent."""
+        return not source.person or self._hash(source.kind, source.person) == visit.person.key
 
     async def _returned(self, own: Visit, source: Source, group: str, *, again: bool) -> Visit:
         person = own.person

@@ -30,6 +30,9 @@ with needs("studio"):
     from starlette.routing import Route
 
 PAUSED: Final = "the study pauses"
+_SESSIONS: Final = 20
+_LISTED: Final = 500
+"""People in the table of the page, the latest ones."""
 
 
 class ExperimenterRoutes:
@@ -90,20 +93,23 @@ class ExperimenterRoutes:
                 "connected": sum(self._playing.presence.is_connected(each.person.id) for each in desk),
                 "cents": sum(each.earned.total_cents for each in counted),
                 "tasks": tasks,
+                "sessions": await self._database.run(_sessions, [each.session_id for each in desk if each.session_id]),
                 "people": [
                     {**row_as_json(each), "is_connected": self._playing.presence.is_connected(each.person.id)}
-                    for each in desk
+                    for each in list(desk)[-_LISTED:]
                 ],
             }
         )
 
     async def person(self, request: Request) -> Response:
-        """What one person sent: answers, device, texts."""
+        """What one person sent, and how far behind the picture was when they pressed keys."""
         await self._require(request)
         visit = self._desk.get(request.path_params["person"])
         user = await self._database.run(users.get, visit.user_id)
         sent = await self._database.run(crowds.personal_of, visit.user_id)
-        return answer({"person": row_as_json(visit), "participant": user.participant, "sent": sent})
+        lags = sorted(await self._playing.lags(visit))
+        found = {"person": row_as_json(visit), "participant": user.participant, "sent": sent}
+        return answer({**found, "lag": _percentiles(lags)})
 
     async def state(self, request: Request) -> Response:
         """Pauses everything, or closes the crowd for new people; games that are played end when it pauses."""
@@ -217,22 +223,35 @@ class ExperimenterRoutes:
         sent = await self._database.run(crowds.participants, self._desk.row.id)
         wanted = works(self._desk, sent)
         places = await self._database.run(_directories, [self._desk[each].session_id or "" for each in wanted])
-        by_place: defaultdict[tuple[Path, float | None], list[str]] = defaultdict(list)
-        for assignment in wanted:
+        by_place: defaultdict[tuple[Path, float], list[str]] = defaultdict(list)
+        for assignment, (_, game) in wanted.items():
             visit = self._desk[assignment]
-            game = self._desk.game_of(visit)
             directory = self._playing.recordings / places[visit.session_id or ""]
-            by_place[directory, None if game is None else game.fps].append(assignment)
+            by_place[directory, game.fps].append(assignment)
         found: dict[str, Entry] = {}
         for (directory, fps), names in by_place.items():
-            counted = await asyncio.to_thread(worth.entries, directory, [wanted[each] for each in names], fps)
+            counted = await asyncio.to_thread(worth.entries, directory, [wanted[each][0] for each in names], fps)
             found |= {each.work.assignment: each for each in counted}
         return [found[each] for each in wanted]
+
+
+def _sessions(connection: "Connection", wanted: Sequence[str]) -> list[dict[str, Any]]:
+    """The latest sessions, and how they ended."""
+    latest = list(dict.fromkeys(reversed(wanted)))[:_SESSIONS]
+    found = [sessions.get(connection, each) for each in latest]
+    names = ("id", "started_ns", "ended_ns", "is_valid", "reason")
+    return [{name: getattr(each, name) for name in names} for each in found]
 
 
 def _directories(connection: "Connection", wanted: Sequence[str]) -> dict[str, str]:
     """Where sessions are recorded."""
     return {each: sessions.get(connection, each).directory for each in dict.fromkeys(wanted)}
+
+
+def _percentiles(ordered: Sequence[int]) -> dict[str, int | None]:
+    """Of the lags of key presses, in steps: how many there are, and what so many per cent do not exceed."""
+    of = {f"p{part}": ordered[min(len(ordered) - 1, len(ordered) * part // 100)] for part in (50, 95, 99) if ordered}
+    return {"presses": len(ordered), **dict.fromkeys(("p50", "p95", "p99")), **of}
 
 
 def _file(name: str, text: str) -> Response:

@@ -54,9 +54,9 @@ class Game:
         return len(self.seats) == 1
 
     @property
-    def fps(self) -> float | None:
-        """Steps in a second, for clocks of collectors; None: the recorded times."""
-        return self.task.fps if self.task.pace == "realtime" else None
+    def fps(self) -> float:
+        """Steps in a second, for clocks of collectors: nobody can change them, and who only waits gets no time."""
+        return self.task.fps
 
 
 async def open_games(crowd: Crowd, database: Database, inspector: Inspector, owner: str) -> dict[str, Game]:

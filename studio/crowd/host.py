@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 
 from rlds_kit.crowd.incentives import CROWD
+from rlds_kit.crowd.tasks import Stage
 from rlds_kit.studio.crowd import worth
 from rlds_kit.studio.crowd.counting import LIVE, Counting
 from rlds_kit.studio.crowd.desk import Desk
@@ -13,7 +14,7 @@ from rlds_kit.studio.database.sessions import Session
 from rlds_kit.studio.database.studies import Study
 from rlds_kit.studio.hosting import DatabaseHost
 from rlds_kit.studio.play.attendance import Presence as Attended
-from rlds_kit.studio.play.host import Scene
+from rlds_kit.studio.play.host import Admission, NotAdmittedError, Scene
 
 
 @dataclass(eq=False)
@@ -28,6 +29,14 @@ class CrowdHost(DatabaseHost):
     desk: Desk = field(kw_only=True)
     presence: Presence = field(kw_only=True)
     _counts: dict[str, Counting] = field(default_factory=dict)
+
+    async def admit(self, token: str) -> Admission:
+        """Admits the owner of a token; of a crowd only while they play: what is paid is not played any further."""
+        found = await super().admit(token)
+        visit = None if found.account is None or found.seat is None else self.desk.of_user(found.account)
+        if visit is not None and visit.person.stage is not Stage.PLAY:
+            raise NotAdmittedError("stage", "your game is over; load the page again")
+        return found
 
     async def scene(self, session: str) -> Scene:
         """What is played in a session; of a crowd with its assignments, and a pace that nobody changes."""

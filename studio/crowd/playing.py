@@ -129,13 +129,14 @@ class Playing:
           ApiError: they do not play, or not all is done.
         """
         visit, game = self._require_playing(visit)
-        if not is_early and game.task.treatment.requirements and (done := await self._completion(visit, game)) < 1:
-            message = f"{int(done * 100)} % of the task is done; who ends now gets no pay for it"
+        if not is_early and game.task.treatment.requirements and (share := await self._completion(visit, game)) < 1:
+            message = f"{int(share * 100)} % of the task is done; who ends now gets no pay for it"
             raise ApiError(409, "incomplete", message)
         if game.is_alone and visit.session_id is not None:
             self.live.stop(visit.session_id, "its person was done")
             await self.live.end_of(visit.session_id)
             await self.database.run(sessions.end, visit.session_id, "its person was done")
+        self.live.dismiss(visit.session_id or "", visit.user_id)
         earned = await self.earned(visit, game)
         self._counted.pop(visit.person.id, None)
         now = self.desk.now()
@@ -143,7 +144,9 @@ class Playing:
         def step(person: Person) -> Person:
             return flow.finish(self.desk.crowd, flow.progress(person, earned.completion), now)
 
-        return await self.desk.change(visit.person.id, step, earned=earned)
+        done = await self.desk.change(visit.person.id, step, earned=earned)
+        self.live.dismiss(visit.session_id or "", visit.user_id)  # who came in again meanwhile
+        return done
 
     async def _completion(self, visit: Visit, game: Game) -> float:
         """How much is done, as far as is known while they play; without requirements, anything is all."""
@@ -159,6 +162,12 @@ class Playing:
         directory = await self._directory(visit)
         (entry,) = await asyncio.to_thread(worth.entries, directory, [work], game.fps)
         return entry.reward
+
+    async def lags(self, visit: Visit) -> list[int]:
+        """The lag of each key that somebody pressed, in steps; see `crowd.collectors.Lags`."""
+        if visit.session_id is None:
+            return []
+        return await asyncio.to_thread(worth.lags, await self._directory(visit), visit.person.id)
 
     async def sweep(self) -> None:
         """Notes who left without a word; their seats are free, or a program's."""
@@ -193,12 +202,13 @@ def _add(connection: "Connection", game: Game, seats: Mapping[str, Visit], anony
     return sessions.add(connection, game.study, environment, first.user_id, first.agent_id, server, people)
 
 
-def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any]]]) -> dict[str, Work]:
-    """What people did who have a game, by assignment; `participants` says how platforms know them."""
+def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any]]]) -> dict[str, tuple[Work, Game]]:
+    """What people did who have a game, and which, by assignment; `participants` says how platforms know them."""
     found = {}
     for visit in desk:
         game = desk.game_of(visit)
         if game is not None and visit.session_id is not None:
             known = participants.get(visit.person.id, (None, {}))[0] or ""
-            found[visit.person.id] = Work(visit.person.id, known, game.task.treatment, is_test=visit.person.is_test)
+            work = Work(visit.person.id, known, game.task.treatment, is_test=visit.person.is_test)
+            found[visit.person.id] = work, game
     return found

@@ -37,7 +37,7 @@ class ManualTables:
           TableError: the file has no table.
         """
         if name not in self.names():
-            raise LookupError(f"there is no table {name[:100]!r}; see the list of manuals")
+            raise LookupError(_missing(name))
         path = self._path(name)
         return InteractionTable.load(path) if path.exists() else shipped_table(name)
 
@@ -48,17 +48,20 @@ class ManualTables:
           LookupError: there is no table of this name.
         """
         path = self._path(name)
-        if not path.exists():
-            shipped = self.table(name)
-            shipped.override(thing, verdict, by)  # what is refused leaves no file
-            self._directory.mkdir(parents=True, exist_ok=True)
-            shipped.save(path)
-        return override_file(path, thing, verdict, by, seen=seen)
+        if name not in self.names():
+            raise LookupError(_missing(name))
+        self._directory.mkdir(parents=True, exist_ok=True)
+        initial = shipped_table(name) if name in shipped_games() else None
+        return override_file(path, thing, verdict, by, seen=seen, initial=initial)
 
     def _path(self, name: str) -> Path:
         if not _NAME.fullmatch(name):
-            raise LookupError(f"there is no table {name[:100]!r}; see the list of manuals")
+            raise LookupError(_missing(name))
         return self._directory / f"{name}.json"
+
+
+def _missing(name: str) -> str:
+    return f"there is no table {name[:100]!r}; see the list of manuals"
 
 
 def problem_of(tables: ManualTables, name: str) -> tuple[InteractionTable | None, str]:

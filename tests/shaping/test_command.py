@@ -105,7 +105,8 @@ def test_recordings_are_annotated(tmp_path: Path) -> None:
         while not any(recorded.step(0)[2:4]):
             pass
     run("read", "Skiing", "--out", tmp_path / "skiing.json")
-    done = run("annotate", tmp_path / "d", tmp_path / "skiing.json", "--layer", "skis")
+    done = run("annotate", tmp_path / "d", tmp_path / "skiing.json", "--layer", "skis", "--boxes")
     assert "Annotated 1 episodes in the layer skis." in done.output
     (episode,) = rlds_kit.open(tmp_path / "d").as_amended("skis").episodes
     assert episode.mask("manual_reward").tolist() == [True] * (len(episode) - 1) + [False]
+    assert "Player" in episode.steps[9]["objects"]["category"].tolist()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).parent
-PAGES: Final = HERE.parent / "studio" / "browser" / "test_training.py"
+PAGES: Final = HERE.parent / "studio" / "browser" / "test_tasks.py"
 ROWS: Final = {f"t{number}" for number in range(1, 15)}
 OPEN: Final = dict[str, str]()
 

@@ -16,7 +16,10 @@ import rlds_kit
 from rlds_kit import EpisodeEnd
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import filters
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import Choice, FilterChoice
+from rlds_kit.storage.leaf import ColumnKey
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
 from tests.repetitions import repetitions
@@ -54,6 +57,36 @@ def _digest(rows: Given, block_rows: int = 64, *, flush_each: int = 0, ending: A
 def test_block_layout_plays_no_part(rows: Given, block_rows: int, flush_each: int) -> None:
     """However rows are cut into blocks, the digest is the same."""
     assert _digest(rows, block_rows, flush_each=flush_each) == _digest(rows)
+
+
+@st.composite
+def _blocks(draw: st.DrawFn) -> list[Column]:
+    """The columns of a block of an episode."""
+    found = []
+    for number, dtype in enumerate(draw(st.lists(st.sampled_from(["f4", "i8", "?", ">i2", "u1"]), max_size=4))):
+        rows = np.arange(draw(st.integers(0, 2)), draw(st.integers(3, 9)))
+        if len(rows) > 2 and draw(st.booleans()):
+            rows = np.delete(rows, 1)
+        values = np.arange(len(rows) * 6).reshape(-1, 2, 3).astype(dtype)
+        path = draw(st.sampled_from(["observation", "time_ns"])) + f"/{number}" * draw(st.integers(0, 1))
+        values = draw(st.sampled_from([values, values[:, :0], values.swapaxes(1, 2), values[:, 0]]))
+        found.append(Column(ColumnKey(path, pb.ARRAY, values.dtype, values.ndim - 1), rows, values))
+        if draw(st.booleans()):
+            shapes = np.arange(len(rows)).reshape(-1, 1)
+            found.append(
+                Column(ColumnKey(f"ragged{number}", pb.TEXT, None, 1), rows, np.zeros(shapes.sum(), "u1"), shapes)
+            )
+    return list({each.key: each for each in found}.values())
+
+
+@given(_blocks())
+def test_a_single_block_has_the_same_digest(columns: list[Column]) -> None:
+    """`update_once` takes a shorter way, for columns of any form."""
+    start, end = pb.EpisodeStart(episode_id=b"x" * 16), pb.EpisodeEnd(rows=9, ending=pb.TERMINATED)
+    one, other = EpisodeDigest(), EpisodeDigest()
+    one.update(columns)
+    other.update_once(columns)
+    assert one.digest(start, end) == other.digest(start, end)
 
 
 FILTERS: Final = (pb.IDENTITY, pb.XOR, pb.SHUFFLE, pb.XOR_SHUFFLE, pb.SPARSE_XOR)

@@ -56,6 +56,7 @@ export function ExperimenterView() {
       <section aria-label="Tasks" class="table-frame"><${Tasks} tasks=${crowd.tasks} /></section>
       <section class="card"><h2>Write to everybody</h2><${Write} /></section>
       <${PeopleTable} crowd=${crowd} load=${load} />
+      <${Sessions} sessions=${crowd.sessions} />
       <${Payments} crowd=${crowd} load=${load} />
     </div>
   `;
@@ -83,6 +84,14 @@ function Tasks({ tasks }) {
     <tbody>${tasks.map(
       (each) => html`<tr><th>${each.title}</th><td class="number">${each.active}</td><td class="number">${Number(each.completed.toFixed(2))}</td><td class="number">${each.target}</td></tr>`,
     )}</tbody></table>`;
+}
+
+/** How the latest sessions ended: what failed stands here. */
+function Sessions({ sessions }) {
+  const bad = sessions.filter((each) => !each.is_valid || /fail|process|error/.test(each.reason));
+  return html`<section class="card"><h2>Sessions</h2>
+    <p class="muted">${count(sessions.filter((each) => each.ended_ns === null).length, "session")} under way. Of the latest ${sessions.length}, ${bad.length} ended by a failure.</p>
+    ${bad.length > 0 && html`<ul>${bad.map((each) => html`<li><span class="mono">${each.id.slice(0, 8)}</span>: ${each.reason}</li>`)}</ul>`}</section>`;
 }
 
 function Write() {

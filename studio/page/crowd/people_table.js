@@ -44,7 +44,7 @@ export function PeopleTable({ crowd, load }) {
 }
 
 function OnePerson({ found, close, load }) {
-  const { person, participant, sent } = found;
+  const { person, participant, sent, lag } = found;
   const path = `crowd/people/${person.id}`;
   const [link, setLink] = useState("");
   const makeLink = async () => {
@@ -80,6 +80,7 @@ function OnePerson({ found, close, load }) {
   return html`<${Dialog} title=${`Participant ${person.id.slice(0, 8)}`} onClose=${close}>
     <div class="stack">
       <p class="small">Known to ${person.kind} as <span class="mono">${participant ?? "–"}</span>. ${person.reason}</p>
+      ${lag.presses > 0 && html`<p class="small muted">Keys pressed: ${lag.presses}; behind the game by ${lag.p50} steps in the median, ${lag.p95} in 95 %, ${lag.p99} in 99 % of the cases.</p>`}
       <pre class="sent small">${JSON.stringify(sent, null, 2)}</pre>
       <form class="row" onSubmit=${submit}>
         <input aria-label="Message to this person" maxlength="4000" value=${text} onInput=${(event) => setText(event.target.value)} /><button>Send</button>

@@ -18,6 +18,10 @@ def say(system: str, prompt: str) -> tuple[str, list[tuple[str, float]]]:
     """What `tiny` says, and the candidates for its first token."""
     if command := re.search(r"SAY (.+)", prompt):
         return command[1], [(command[1].split()[0], -0.01)]
+    if "two parts of a game" in system:
+        scores = [prompt.partition("Second:")[place].count("coin") for place in (0, 2)]
+        word = "Equal" if scores[0] == scores[1] else "First" if scores[0] > scores[1] else "Second"
+        return word, [(word, -0.3), ("First", -3.0)]
     if "Copy the sentences" in system:
         text, _, question = prompt.rpartition("Question: ")
         wanted = set(re.findall(r"[a-z]{4,}", question.lower()))

@@ -78,4 +78,4 @@ def training(person: Person, name: str, **query: str) -> Iterator[Trainer]:
     headers = {"Authorization": f"Bearer {person.token}"}
     with client.websocket_connect(f"ws://127.0.0.1/ws/tasks/train?{parts}", headers=headers) as socket:
         yield Trainer(socket)
-    wait_for(lambda: not person.studio.state.tasks[0]._live)  # all is written
+    wait_for(lambda: not person.studio.state.tasks[0]._lives._live)  # all is written

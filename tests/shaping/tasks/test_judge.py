@@ -4,10 +4,16 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import gymnasium
+import numpy as np
 import pytest
+from starlette.testclient import WebSocketTestSession
+from starlette.websockets import WebSocketDisconnect
 
 import rlds_kit
+from rlds_kit.logger import GymnasiumLogger
 from rlds_kit.shaping import preferences
 from rlds_kit.shaping.tasks import write_queue
 from rlds_kit.studio.database.roles import Role
@@ -33,8 +39,20 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def studio(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Iterator[Studio]:
-    with opened(tmp_path_factory.mktemp("studio"), tasks=(f"judge={data}",)) as made:
+def cart_pole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An episode with its environment and its seed."""
+    path = tmp_path_factory.mktemp("data") / "cart_pole"
+    with GymnasiumLogger(gymnasium.make("CartPole-v1"), path) as env:
+        env.reset(seed=5)
+        is_over, action = False, 0
+        while not is_over:
+            *_, is_over, _, _ = env.step(action := 1 - action)
+    return path
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory, data: Path, cart_pole: Path) -> Iterator[Studio]:
+    with opened(tmp_path_factory.mktemp("studio"), tasks=(f"judge={data}", f"judge={cart_pole}")) as made:
         yield made
 
 
@@ -97,6 +115,49 @@ def test_corrections_and_marks_are_stored(designer: Person, studio: Studio, data
     )
 
 
+def test_a_person_plays_on_from_a_step(studio: Studio, designer: Person, cart_pole: Path) -> None:
+    """The environment comes to the step as it did then; what they do is recorded, and the answer names it."""
+    anna = studio.person(Role.PARTICIPANT, "anna")
+    queue = _queue(designer, "correction", count=1, dataset="cart_pole")
+    (segment,) = _next(anna, queue)["query"]["segments"]
+    step = segment["first"] + 1
+    with _playing_on(anna, dataset="cart_pole", episode=segment["episode"], step=step) as socket:
+        assert socket.receive_json()["n_actions"] == 2
+        for message in ({"do": "act", "action": 7}, {"do": "act", "action": 1}, {"do": "act", "action": 0}):
+            socket.send_json(message)
+            assert socket.receive_json()["picture"]
+        socket.send_json({"do": "done"})
+        done = socket.receive_json()
+    assert done["actions"] == [1, 0]
+    _answer(anna, queue, {"step": 1, **done})
+    found = _stored(cart_pole, "correction")[-1].answer
+    assert isinstance(found, preferences.Correction)
+    (played,) = rlds_kit.open(studio.directory / "tasks" / "judge" / "played" / "cart_pole").episodes
+    assert (found.played, found.step, played["action"][:-1].tolist()) == (played.id, 1, [1, 0])
+    (original,) = (each for each in rlds_kit.open(cart_pole).episodes if str(each.id) == segment["episode"])
+    assert np.array_equal(played["observation"][0], original["observation"][step])
+    env = gymnasium.make("CartPole-v1")
+    env.reset(seed=original.seed)
+    for action in (*original["action"][:step], 1, 0):
+        observation = env.step(action)[0]
+    assert np.array_equal(played["observation"][-1], observation)
+
+
+def test_where_nobody_can_play_on_the_page_says_why(studio: Studio) -> None:
+    """An episode without an environment, and one that is not there."""
+    anna = studio.person(Role.PARTICIPANT, "anna")
+    episode = rlds_kit.open(studio.state.tasks[0].datasets[0]).episodes[0].id
+    with _playing_on(anna, dataset="reach", episode=episode, step=1) as socket:
+        assert "no environment id was recorded" in socket.receive_json()["failed"]
+    with pytest.raises(WebSocketDisconnect), _playing_on(anna, dataset="reach", episode="x", step=1) as socket:
+        socket.receive_json()
+
+
+def _playing_on(person: Person, **query: Any) -> WebSocketTestSession:
+    url = f"ws://127.0.0.1/ws/tasks/judge/play?{urlencode(query)}"
+    return person.studio.client.websocket_connect(url, headers={"Authorization": f"Bearer {person.token}"})
+
+
 def test_several_people_answer_the_same_queries_and_their_agreement_is_shown(designer: Person, studio: Studio) -> None:
     queue = _queue(designer, count=3, seed=9)
     for name, choices in (("a", ("first", "tie", "second")), ("b", ("first", "tie", "first"))):
@@ -128,8 +189,6 @@ def test_queries_of_any_strategy_can_be_put_into_a_queue(designer: Person, studi
 
 
 def _scores(count: int) -> Any:
-    import numpy as np
-
     return np.random.default_rng(0).standard_normal((3, count))
 
 

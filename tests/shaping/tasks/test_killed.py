@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 from click.testing import CliRunner
 from websockets.sync.client import ClientConnection, connect
@@ -12,6 +13,8 @@ from websockets.typing import Origin
 import rlds_kit
 from rlds_kit.cli import main
 from rlds_kit.shaping.feedback import read_feedback
+from rlds_kit.shaping.learners import general_tamer
+from rlds_kit.shaping.trainings import position_of
 from tests.studio.studio_process import Api, StudioProcess, running
 
 
@@ -35,9 +38,8 @@ def _until(socket: ClientConnection, name: str, **wanted: Any) -> dict[str, Any]
 
 @pytest.mark.thorough
 def test_no_press_that_was_confirmed_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
-    """The server and its processes die at once; the recording is learned again, and the training goes on from it."""
-    options = ("--task", "train=CartPole-v1")
-    with running(tmp_path, *options) as studio:
+    """The server and its processes die at once; the recording is learned again, and the training can go on from it."""
+    with running(tmp_path, "--task", "train=CartPole-v1") as studio:
         anna = studio.person("participant", "anna")
         with _open(studio, anna) as socket:
             socket.send(json.dumps({"do": "resume"}))
@@ -49,7 +51,6 @@ def test_no_press_that_was_confirmed_is_lost_when_the_server_is_killed(tmp_path:
                 pressed = _until(socket, "pressed", id=number)
                 confirmed += [pressed["key"]] if pressed["did"] else []  # before the first step there is none to judge
             studio.kill(with_workers=True)
-        cookie, token = anna.cookie, anna.token
     recording = tmp_path / "tasks" / "train" / "CartPole-v1"
     dataset = rlds_kit.open(recording, include_open=True)
     games = [each for each in dataset.episodes if "feedback" in dataset.layers]
@@ -58,6 +59,9 @@ def test_no_press_that_was_confirmed_is_lost_when_the_server_is_killed(tmp_path:
     assert len(saved) >= 25
     result = CliRunner().invoke(main, ["relearn", str(recording)])
     assert result.exit_code == 0, result.output
-    with running(tmp_path, *options) as studio, _open(studio, Api(studio.url, token, cookie)) as socket:
-        assert _until(socket, "state")["stage"]["name"] == "training"
-    assert len({each.metadata["training"] for each in rlds_kit.open(recording, include_open=True).episodes}) == 1
+    (training,) = {each.metadata["training"] for each in games}
+    env = gymnasium.make("CartPole-v1")
+    position = position_of(dataset, training, lambda: general_tamer(env))
+    assert (position.stage, position.sequence) == ("training", len(games))
+    assert position.agent is not None
+    assert position.agent.n_feedbacks > 0

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.studio.browser.conftest import PHONE, Console, Open, Save
+from tests.studio.browser.playing import expect_fact
 from tests.studio.browser.readable import flaws
 from tests.studio.studio_process import Api, StudioProcess, running
 
@@ -39,6 +40,19 @@ correct = "When they differ"
 name = "remarks"
 label = "Anything else?"
 required = false
+
+[groups.main]
+tasks = ["pennies"]
+
+[groups.cards]
+mode = "choose"
+
+[tasks.cart]
+title = "Cart pole"
+text = "Alone, step by step"
+environment = "CartPole-v1"
+pace = "turns"
+target = 20
 
 [tasks.pennies]
 title = "Matching pennies"
@@ -93,7 +107,7 @@ def end(page: Page) -> str:
     return page.locator(".code").inner_text()
 
 
-def test_c33_c34_c36_c50_two_people_go_from_a_link_to_a_code(
+def test_c33_c34_c36_two_people_go_from_a_link_to_a_code(
     pennies: StudioProcess, open_page: Open, screenshot: Save, console: Console
 ) -> None:
     """They agree, answer, wait for each other, play, see what is counted, and get codes; a reload is harmless."""
@@ -130,18 +144,50 @@ def test_c33_c34_c36_c50_two_people_go_from_a_link_to_a_code(
     screenshot(boss, "crowd_experimenter", is_whole=True)
 
 
-def test_c10_the_first_pages_fit_a_phone(pennies: StudioProcess, open_page: Open) -> None:
-    """In the dark, too."""
-    page = open_page(
-        "crowd/main?f=social",
-        person=Api(pennies.url),
-        viewport=PHONE,
-        color_scheme="dark",
-        is_mobile=True,
-        has_touch=True,
-    )
+def test_c10_c50_a_card_is_chosen_and_played_by_touch_on_a_phone(
+    pennies: StudioProcess, open_page: Open, screenshot: Save
+) -> None:
+    """In the dark; who leaves the game early gets no code, and is asked before."""
+    look = {"viewport": PHONE, "color_scheme": "dark", "is_mobile": True, "has_touch": True}
+    page = open_page("crowd/cards?f=social", person=Api(pennies.url), **look)
     go_to_the_lobby(page)
-    expect(page.get_by_role("region", name="Lobby")).to_be_visible()
+    expect(page.get_by_role("heading", name="Choose a game")).to_be_visible()
     assert flaws(page) == {}
-    page.get_by_role("button", name="Leave").click()
-    expect(page.get_by_role("heading", name="You left")).to_be_visible()
+    screenshot(page, "crowd_cards_phone")
+    page.get_by_role("button", name="Play Cart pole").tap()
+    page.get_by_role("button", name="Start").tap()
+    expect(page.locator(".overlay")).to_have_count(0)
+    assert flaws(page) == {}
+    pad = page.locator(".pad").bounding_box()
+    assert pad is not None
+    page.touchscreen.tap(pad["x"] + pad["width"] - 12, pad["y"] + pad["height"] / 2)
+    expect_fact(page, "Step", "1")
+    expect(page.get_by_role("region", name="How far you are")).to_contain_text("Score: 1")
+
+
+@pytest.mark.slow
+def test_eight_people_go_through_a_crowd_one_is_lost_and_a_program_plays_for_them(
+    pennies: StudioProcess, open_page: Open, console: Console
+) -> None:
+    """Four pairs; whose tab is closed is replaced; everybody else gets a code, and is paid from recordings."""
+    console.expect("already in CLOSING or CLOSED state")
+    nobody = Api(pennies.url)
+    pages = [
+        open_page(f"crowd/main?PROLIFIC_PID=eight{number}&STUDY_ID=s&SESSION_ID=e{number}", person=nobody)
+        for number in range(8)
+    ]
+    for page in pages:
+        go_to_the_lobby(page)
+    for page in pages:
+        expect(page.get_by_role("region", name="Players")).to_be_visible()
+    pages[0].close()
+    codes = set()
+    for page in pages[1:]:
+        expect(page.get_by_role("region", name="How far you are")).to_contain_text(
+            re.compile(r"Seconds played: 0\.[3-9]")
+        )
+        codes.add(end(page))
+    assert len(codes) == 7
+    file = pennies.designer.ask("GET", "crowd/payments.csv").text
+    paid = {line.split(",")[0] for line in file.splitlines() if line.startswith("eight")}
+    assert paid == {f"eight{number}" for number in range(1, 8)}

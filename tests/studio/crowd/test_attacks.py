@@ -90,13 +90,14 @@ def test_steps_cannot_be_left_out_repeated_or_taken_back(walks: Studio) -> None:
     assert eve.me()["stage"] == "consent"
     eve.go("consent", accepted=here["consent"]["hash"])
     eve.is_refused(409, "refused", "POST", "me/consent", {"accepted": here["consent"]["hash"]})
+    assert eve.come(f="email")["id"] == here["id"]  # nor does another way to come
     assert eve.come("cards")["id"] == here["id"]  # the group of another link changes nothing
     assert walks.state.parts.desk[here["id"]].person.group == "main"
-    eve.is_refused(409, "refused", "POST", "arrivals", arriving("nowhere", f="email"))
+    visitor(walks).is_refused(409, "refused", "POST", "arrivals", arriving("nowhere", f="email"))
     eve.is_refused(400, "link", "POST", "arrivals", arriving(f="nowhere"))
 
 
-def test_a_group_without_cards_lets_nobody_choose_and_cards_are_those_of_the_group(walks: Studio) -> None:
+def test_c50_a_group_without_cards_lets_nobody_choose_and_cards_are_those_of_the_group(walks: Studio) -> None:
     """The task follows from the rows."""
     eve, ann = visitor(walks), visitor(walks)
     eve.to_the_lobby()

@@ -64,6 +64,8 @@ def test_c45_c46_after_kill_9_everybody_is_where_they_were(tmp_path: Path) -> No
         assert [each.me()["stage"] for each in (ann, bob, eve)] == ["questions", "play", "done"]
         assert (eve.me()["code"], len(code)) == (code, 19)
         assert ann.go("answers", answers={"age": 30})["stage"] == "screening"
+        (broken,) = [each for each in again.designer.get("crowd")["sessions"] if not each["is_valid"]]
+        assert "server ended" in broken["reason"]
         play(bob, 5)
         assert bob.go("finish")["earned"]["completion"] == 1.0
         entries = {each["id"]: each for each in again.designer.get("crowd/payments")["entries"]}

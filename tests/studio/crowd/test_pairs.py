@@ -5,12 +5,15 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import WebSocketTestSession
 
 import rlds_kit
+from rlds_kit.studio.crowd import worth
+from rlds_kit.studio.crowd.games import Game
 from tests.studio.api.studio import MODULES, Studio, ok
 from tests.studio.api.window import Window
 from tests.studio.crowd.crowds import Visitor, a_crowd, experimenter, visitor
@@ -92,10 +95,16 @@ def pair(studio: Studio) -> tuple[Visitor, Visitor]:
     return ann, bob
 
 
+def episode_directory(studio: Studio, game: Game) -> Path:
+    """Where a game is recorded."""
+    return studio.directory / "recordings" / game.study / game.environment.id
+
+
 def test_c33_c36_c37_a_pair_plays_one_is_lost_a_program_acts_and_the_person_comes_back(pennies: Studio) -> None:
     """Each is paid for what they did themselves; episodes name the assignment of each seat."""
     ann, bob = pair(pennies)
     assert [each.me()["stage"] for each in (ann, bob)] == ["play", "play"]
+    token = bob.enter()
     with playing(ann) as odd:
         with playing(bob) as even:
             for each in (odd, even):
@@ -111,8 +120,11 @@ def test_c33_c36_c37_a_pair_plays_one_is_lost_a_program_acts_and_the_person_come
         odd.press("ArrowLeft", 2)
         with playing(bob) as even:
             odd.until("driver", seat="even", driver="human")
-            even.say("leave")
-            here = bob.go("finish")
+            here = bob.go("finish")  # the page stays where it is, and is dismissed
+        with connected(bob, "play") as socket:
+            again = Window(socket)
+            again.say("hello", token=token)
+            assert again.until("error")["code"] == "stage"
         odd.press("ArrowLeft", 3)
         odd.say("leave")
     done = ann.go("finish")
@@ -121,10 +133,13 @@ def test_c33_c36_c37_a_pair_plays_one_is_lost_a_program_acts_and_the_person_come
     session = desk[done["id"]].session_id
     game = desk.games["pennies"]
     wait_for(lambda: session not in pennies.state.live_sessions.sessions)
-    (episode, *_) = rlds_kit.open(pennies.directory / "recordings" / game.study / game.environment.id).episodes
+    (episode, *_) = rlds_kit.open(episode_directory(pennies, game)).episodes
     assert episode.metadata["crowd"] == {"odd": done["id"], "even": here["id"]}
     drivers = [step["play"]["seats"]["even"]["driver"] for step in list(episode.steps)[:-1]]
     assert drivers == ["human", "actor", "actor"]
+    (reward, *_) = [step["reward"]["even"] for step in list(episode.steps)[:-1]]
+    values = worth.values(episode_directory(pennies, game), here["id"], ["score", "frame_lag"], 60.0)
+    assert values == {"score": reward, "frame_lag": 0.0}  # of the step that the person did
     entries = {each["id"]: each for each in experimenter(pennies).get("/api/crowd/payments")["entries"]}
     assert entries[here["id"]]["values"].keys() == {"time_played"}
     assert ok(ann.ask("GET", "me/standings"))["standings"][0]["of"] == 2

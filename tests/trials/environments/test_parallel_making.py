@@ -14,6 +14,7 @@ from rlds_kit.trials.environments.parallel_catalogue import parallel_catalogue
 from rlds_kit.trials.environments.parallel_making import make_parallel
 from rlds_kit.trials.environments.parallel_playable import ParallelPlayable
 
+pytest.importorskip("pettingzoo")
 MODULE = "tests.trials.environments.taking_turns"
 
 

@@ -16,21 +16,24 @@ from rlds_kit.trials.hosts import hosted_trial
 from rlds_kit.trials.hosts.clock import SteadyClock
 from tests.trials.hosts.running import PENNIES
 
+pytest.importorskip("pettingzoo")
 FRAME: Final = 1 / 60
 OTHERS: Final = 3
+_LONGEST: Final = 100.0
 STEPS: Final = 240
 
 
 class _Selector(selectors.DefaultSelector):
-    """Does not wait: it moves the clock on to when something is due."""
+    """Does not wait: it moves the clock on to when something is due; what is due much later waits for a thread."""
 
     now = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """What is ready; else time has passed."""
-        ready = super().select(timeout if timeout is None else 0)
-        if not ready and timeout is not None:
-            self.now += max(timeout, 0.0)
+        if timeout is None or timeout > _LONGEST:
+            return super().select(timeout)
+        ready = super().select(0)
+        self.now += 0.0 if ready else max(timeout, 0.0)
         return ready
 
 

@@ -12,6 +12,8 @@ from rlds_kit.trials import Status, TrialHost
 from tests.trials.hosts.running import run
 from tests.trials.ray.playing import content, play, play_on, reached, scene
 
+pytest.importorskip("pettingzoo")
+
 
 def _pid_of_environment(host: TrialHost, trial: str) -> int:
     hosted: Any = host._runs[trial].hosted

@@ -1,6 +1,7 @@
 // The forms of answers: one for each kind.
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../html.js";
+import { Correction } from "./correction.js";
 
 /** @typedef {{found: any, query: any, answer: (given: object) => void, isSaving: boolean, place: any}} Props */
 
@@ -74,26 +75,12 @@ function Demonstration({ answer, isSaving }) {
 }
 
 /** @param {Props} props */
-function Correction({ query, answer, isSaving }) {
-  const [{ first, stop }] = query.segments;
-  const [step, setStep] = useState("1");
-  const [actions, setActions] = useState("");
-  const numbers = actions.split(/[\s,]+/).filter(Boolean).map(Number);
-  const isReady = numbers.length > 0 && numbers.every(Number.isFinite) && Number(step) >= 1 && Number(step) <= stop - first;
-  return html`<div class="row">
-    <label class="inline">From step <input class="narrow" type="number" min="1" max=${stop - first} value=${step} onInput=${(event) => setStep(event.target.value)} /></label>
-    <label class="inline">do <input value=${actions} aria-label="Actions" placeholder="2 2 0" onInput=${(event) => setActions(event.target.value)} /></label>
-    <button class="primary push" disabled=${isSaving || !isReady} onClick=${() => answer({ step: Number(step) - 1, actions: numbers, played: null })}>Save</button></div>
-    <p class="hint">Numbers of actions, one for each step.</p>`;
-}
-
-/** @param {Props} props */
 function Marks({ answer, isSaving, place }) {
   const [weight, setWeight] = useState("1");
   const [label, setLabel] = useState("");
   return html`<div class="row">
     <span>${place ? `${place.width} × ${place.height} pixels of step ${place.step + 1}` : "Draw a rectangle on the picture."}</span>
-    <select value=${weight} aria-label="Good or bad" onChange=${(event) => setWeight(event.target.value)}><option value="1">good</option><option value="-1">bad</option></select>
+    <select class="narrow" value=${weight} aria-label="Good or bad" onChange=${(event) => setWeight(event.target.value)}><option value="1">good</option><option value="-1">bad</option></select>
     <input value=${label} aria-label="What is there" placeholder="What is there" onInput=${(event) => setLabel(event.target.value)} />
     <button class="primary push" disabled=${isSaving || !place}
       onClick=${() => answer({ features: [], places: [{ ...place, weight: Number(weight), label: label.trim() }] })}>Save</button></div>`;

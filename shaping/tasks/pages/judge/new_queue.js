@@ -13,12 +13,25 @@ const KINDS = {
   correction: "Correction",
   demonstration: "Demonstration",
 };
-const FIRST = { kind: "comparison", name: "", question: "Which is better?", length: "25", count: "50", seed: "0", size: "3", low: "1", high: "5" };
+const QUESTIONS = {
+  comparison: "Which is better?",
+  ranking: "Which is the best?",
+  rating: "How good is this?",
+  text: "What do you see?",
+  marks: "What matters here?",
+  correction: "What should have been done?",
+  demonstration: "Does this show how to do it?",
+};
+const FIRST = { kind: "comparison", name: "", question: QUESTIONS.comparison, length: "25", count: "50", seed: "0", size: "3", low: "1", high: "5" };
 
 /** @param {{datasets: string[], made: () => void}} props */
 export function NewQueue({ datasets, made }) {
   const [given, setGiven] = useState({ ...FIRST, dataset: datasets[0] });
   const set = (name) => (event) => setGiven({ ...given, [name]: event.target.value });
+  const setKind = ({ target }) => {
+    const isOwn = given.question !== QUESTIONS[given.kind];
+    setGiven({ ...given, kind: target.value, question: isOwn ? given.question : QUESTIONS[target.value] });
+  };
   const number = (name, label, min) => html`<label>${label}
     <input type="number" min=${min} value=${given[name]} onInput=${set(name)} required=${name !== "length"} /></label>`;
   const make = async (event) => {
@@ -38,7 +51,7 @@ export function NewQueue({ datasets, made }) {
     <div class="grid">
       <label>Name <input value=${given.name} onInput=${set("name")} required /></label>
       <label>Data <select value=${given.dataset} onChange=${set("dataset")}>${datasets.map((each) => html`<option>${each}</option>`)}</select></label>
-      <label>Kind <select value=${given.kind} onChange=${set("kind")}>${Object.entries(KINDS).map(([kind, title]) => html`<option value=${kind}>${title}</option>`)}</select></label>
+      <label>Kind <select value=${given.kind} onChange=${setKind}>${Object.entries(KINDS).map(([kind, title]) => html`<option value=${kind}>${title}</option>`)}</select></label>
       <label>Question <input value=${given.question} onInput=${set("question")} /></label>
       ${number("length", "Steps of a segment (empty: whole episodes)", 1)}
       ${number("count", "Queries", 1)}

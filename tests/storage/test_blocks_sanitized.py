@@ -1,0 +1,18 @@
+"""The C extension that assembles blocks under AddressSanitizer and UndefinedBehaviorSanitizer."""
+
+from pathlib import Path
+
+import pytest
+
+from rlds_kit.storage import block
+from tests import sanitized
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.slow
+def test_blocks_under_sanitizers(tmp_path: Path) -> None:
+    """Its tests, and those of recorders, read or write no byte that they should not."""
+    built = sanitized.build(Path(block.__file__).with_name("_blocks.c"), tmp_path, "xxh3.c")
+    tests = [HERE / f"test_{name}.py" for name in ("block_header", "round_trip")]
+    sanitized.run_tests("rlds_kit.storage._blocks", built, *tests)
