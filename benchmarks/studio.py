@@ -2,6 +2,7 @@
 
     python benchmarks/studio.py            all of it, about three minutes
     python benchmarks/studio.py --quick    a look, about one minute
+    python benchmarks/studio.py --pairs    only games of two people, and people who wait for others
 
 Everything is recorded. The server, its worker and the clients share the machine; the clients speak the protocol as
 lean as they can, and paint nothing.
@@ -25,11 +26,14 @@ from side_by_side import machine, page
 from studio_side import contests
 from studio_side.contests import FPS, Choked, Held, percentile
 from studio_side.environments import LARGE, SMALL
+from studio_side.lobbies import crowd
 from studio_side.overhead import Overhead, overhead
 from studio_side.processes import serving
 
 BEGIN: Final = "<!-- begin: benchmarks/studio.py -->"
 END: Final = "<!-- end: benchmarks/studio.py -->"
+PAIRS_BEGIN: Final = "<!-- begin: benchmarks/studio.py --pairs -->"
+PAIRS_END: Final = "<!-- end: benchmarks/studio.py --pairs -->"
 STEPS: Final = (
     ("210 x 160, Atari, one session, sixty turns a second", SMALL, 1, FPS),
     ("210 x 160, Atari, one session, step upon step", SMALL, 1, None),
@@ -40,6 +44,7 @@ STEPS: Final = (
 MOST_MS: Final = {SMALL: 0.2, LARGE: 1.3}
 """That a step may take more, in the median."""
 SESSIONS: Final = (8, 16, 20, 24)
+PAIRS: Final = (4, 8, 12, 16)
 SOCKETS: Final = 1000
 LINKS: Final = (500_000, 250_000, 100_000)
 """Bytes a second; sixty frames of 640 x 640 take a million."""
@@ -69,15 +74,19 @@ class Results:
 def main() -> None:
     """Measures, and prints Markdown; what it is doing goes to standard error."""
     arguments = _arguments()
-    report = _report(_measure(quick=arguments.quick))
+    if arguments.pairs:
+        report, begin, end = _pairs(quick=arguments.quick), PAIRS_BEGIN, PAIRS_END
+    else:
+        report, begin, end = _report(_measure(quick=arguments.quick)), BEGIN, END
     if arguments.page is not None:
-        page.insert(report, arguments.page, BEGIN, END)
+        page.insert(report, arguments.page, begin, end)
     print(report)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    parser.add_argument("--pairs", action="store_true", help="only games of two people, and people who wait")
     parser.add_argument(
         "--page", type=Path, help="also put the report into this page, for instance docs/performance.md"
     )
@@ -86,7 +95,7 @@ def _arguments() -> argparse.Namespace:
 
 def _measure(*, quick: bool) -> Results:
     before = os.getloadavg()[0]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    _open_many()
     rounds = 200 if quick else 600
     overheads = {}
     for title, environment, count, rate in STEPS:
@@ -108,12 +117,47 @@ def _measure(*, quick: bool) -> Results:
     return Results(overheads, latencies, held, waiting, choked, (before, os.getloadavg()[0]))
 
 
-def _report(results: Results) -> str:
-    parts = [
+def _open_many() -> None:
+    """Allows as many sockets as there may be."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+
+
+def _pairs(*, quick: bool) -> str:
+    """How many games of two people each are played at once, and how many people wait for others."""
+    _open_many()
+    before, held = os.getloadavg()[0], []
+    for count in PAIRS[2:3] if quick else PAIRS:
+        _say(f"{count} sessions of two people")
+        with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as server:
+            held.append(asyncio.run(contests.sessions(server, count, 4.0 if quick else 8.0, contests.PAIR)))
+    _say(f"{SOCKETS} people in a lobby")
+    with tempfile.TemporaryDirectory() as folder:
+        waiting = asyncio.run(crowd(Path(folder), SOCKETS))
+    most = max((each.sessions for each in held if each.is_held), default=0)
+    goal = (
+        f"| sessions of two people at 60 steps a second, recorded | >= 12 | {most} | {'yes' if most >= 12 else 'NO'} |"
+    )
+    lobby = (
+        f"| people in a lobby without a worker | >= 1,000 | {waiting.people:,}, {waiting.memory:.0f} KiB each, "
+        f"{waiting.workers} processes | {'yes' if waiting.workers == 0 else 'NO'} |"
+    )
+    head = ["| what | goal | measured | met |", "|---|---|---|---|", goal, lobby, ""]
+    came = f"{waiting.seconds:.1f} s after the first of the {waiting.people:,} people came, the last knew of all."
+    return "\n".join([*_machine((before, os.getloadavg()[0])), *head, *_session_table(held), "", came])
+
+
+def _machine(loads: tuple[float, float]) -> list[str]:
+    return [
         f"- machine: {machine.describe()}",
         f"- python: {platform.python_version()}",
-        f"- load average: {results.loads[0]:.1f} before, {results.loads[1]:.1f} at the end",
+        f"- load average: {loads[0]:.1f} before, {loads[1]:.1f} at the end",
         "",
+    ]
+
+
+def _report(results: Results) -> str:
+    parts = [
+        *_machine(results.loads),
         *_goals(results),
         "",
         *_overheads(results),
@@ -158,15 +202,19 @@ def _overheads(results: Results) -> list[str]:
 
 
 def _sessions(results: Results) -> list[str]:
+    told = f"{SOCKETS:,} waiting sockets: {results.waiting[1]:.0f} ms until the last was told that the game began."
+    return [*_session_table(results.held), "", told]
+
+
+def _session_table(held: list[Held]) -> list[str]:
     columns = ("sessions", "steps/s, slowest", "median", "frames/s, slowest", "median", "age of a frame, median", "p99")
     head = " | ".join((*columns, "cores: server", "workers"))
     lines = [f"| {head} |", "|---|---|---|---|---|---|---|---|---|"]
-    for each in results.held:
+    for each in held:
         rates = f"{each.steps[0]:.1f} | {each.steps[1]:.1f} | {each.frames[0]:.1f} | {each.frames[1]:.1f}"
         ages = f"{each.ages[0]:.1f} ms | {each.ages[1]:.1f} ms"
         lines.append(f"| {each.sessions} | {rates} | {ages} | {each.cpu[0]:.2f} | {each.cpu[1]:.2f} |")
-    told = f"{SOCKETS:,} waiting sockets: {results.waiting[1]:.0f} ms until the last was told that the game began."
-    return [*lines, "", told]
+    return lines
 
 
 def _links(results: Results) -> list[str]:

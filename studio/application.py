@@ -3,8 +3,8 @@
 `app.state` has, from start to end: `settings`; `secret`, and `signer` made of it; `database` (`database.Database`);
 `pool` (`workers.pool.WorkerPool`); `actors` (`trials.actors.actor_pool.ActorPool`); `live_sessions`
 (`play.live_sessions.LiveSessions`), which people play; `lobbies` (`lobby.lobbies.Lobbies`), where they wait for others;
-`inspector` (`api.inspection.Inspector`), returning what a worker is to make for a study; and `logins`, the rate limit
-of these.
+`tasks` (`tasks.Task`); `inspector` (`api.inspection.Inspector`), returning what a worker is to make for a study; and
+`logins`, the rate limit of these. `confine` says what an account of a crowd may not see; None: there is no crowd.
 """
 
 import asyncio
@@ -30,6 +30,9 @@ from rlds_kit.studio.api import (
 from rlds_kit.studio.api.answer import HANDLERS
 from rlds_kit.studio.api.guard import Guard
 from rlds_kit.studio.api.inspection import Inspector
+from rlds_kit.studio.crowd.host import CrowdHost
+from rlds_kit.studio.crowd.opening import make_parts, open_desk
+from rlds_kit.studio.crowd.presence import Presence
 from rlds_kit.studio.database import sessions, tokens
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.engine import FILE, sqlite_url
@@ -39,10 +42,12 @@ from rlds_kit.studio.directory_lock import locked
 from rlds_kit.studio.export.choosing import deleted
 from rlds_kit.studio.export.exports import Exports
 from rlds_kit.studio.export.routes import export_routes
+from rlds_kit.studio.given_datasets import WithDatasets
 from rlds_kit.studio.hosting import DatabaseHost
 from rlds_kit.studio.lobby.gathering import SessionMaker
 from rlds_kit.studio.lobby.lobbies import Lobbies
 from rlds_kit.studio.lobby.socket import ROUTE as lobby_route  # noqa: N811  as other modules have functions
+from rlds_kit.studio.manuals import routes as manual_routes
 from rlds_kit.studio.page_files import page_routes
 from rlds_kit.studio.play.live_sessions import LiveSessions
 from rlds_kit.studio.play.socket import play_route
@@ -52,6 +57,7 @@ from rlds_kit.studio.replay.drawing import Drawings
 from rlds_kit.studio.replay.review import Review
 from rlds_kit.studio.replay.routes import replay_routes
 from rlds_kit.studio.settings import Settings
+from rlds_kit.studio.tasks import opened
 from rlds_kit.trials.actors.actor_pool import ActorPool
 from rlds_kit.trials.actors.registry import known_implementations
 from rlds_kit.trials.workers.pool import WorkerPool
@@ -62,6 +68,8 @@ with needs("studio"):
     from starlette.routing import BaseRoute
 
 log = logging.getLogger(__name__)
+CROWD_PAGE: Final = "/crowd/{group}"
+"""Where people of a crowd come to."""
 ROUTES: Final[tuple[BaseRoute, ...]] = (
     *about_routes.ROUTES,
     *account_routes.ROUTES,
@@ -69,6 +77,7 @@ ROUTES: Final[tuple[BaseRoute, ...]] = (
     *environment_routes.ROUTES,
     *session_routes.ROUTES,
     *episode_routes.ROUTES,
+    *manual_routes.ROUTES,
 )
 
 
@@ -78,13 +87,20 @@ def create_application(settings: Settings) -> Starlette:
     Args:
       settings: of the studio; its directory is made if it is not there.
     """
+    tasks = opened(settings)
     app = Starlette(
-        routes=[*page_routes(), *ROUTES],
+        routes=[
+            *page_routes(
+                *([] if settings.crowd is None else [CROWD_PAGE]), tasks={each.name: each.page for each in tasks}
+            ),
+            *ROUTES,
+            *(route for each in tasks for route in each.routes),
+        ],
         middleware=[Middleware(Guard, settings=settings)],
         exception_handlers=dict(HANDLERS),
         lifespan=_life,
     )
-    app.state.settings = settings
+    app.state.settings, app.state.tasks = settings, tasks
     return app
 
 
@@ -96,6 +112,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
     state.secret = secret_of(settings.directory)
     state.signer = Signer(state.secret)
     state.logins = RateLimiter(settings.login_limit)
+    state.confine = None
     anonymous = derived(state.secret, PURPOSE)
     async with contextlib.AsyncExitStack() as stack:
         stack.enter_context(locked(settings.directory))
@@ -119,7 +136,7 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
             matchmakers=settings.matchmakers,
         )
         stack.push_async_callback(state.inspector.close)
-        host = DatabaseHost(settings, state.database, state.signer, state.inspector, anonymous)
+        host = await _host(app, anonymous)
         state.live_sessions = LiveSessions(
             state.pool,
             host,
@@ -128,23 +145,42 @@ async def _life(app: Starlette) -> AsyncIterator[None]:
             guests=settings.guests,
         )
         stack.push_async_callback(_end, app, host)
-        maker = SessionMaker(state.database, state.signer, state.live_sessions, settings.name)
+        for each in state.tasks:
+            stack.push_async_callback(each.close)
+        desk = host.desk if isinstance(host, CrowdHost) else None
+        maker = SessionMaker(state.database, state.signer, state.live_sessions, settings.name, desk)
         state.lobbies = await stack.enter_async_context(Lobbies(maker.of))
         recordings, review = Recordings(settings.recordings, state.database), Review()
         stack.push_async_callback(recordings.close)
+        library = WithDatasets(recordings, [path for each in state.tasks for path in each.datasets])
         stack.push_async_callback(review.close)
         drawings = Drawings(settings.modules)
         stack.push_async_callback(asyncio.to_thread, drawings.close)
         exports = await stack.enter_async_context(
             Exports(settings.exports, partial(deleted, state.database), limits=settings.exports_limits)
         )
+        if isinstance(host, CrowdHost):
+            parts = make_parts(host, state, anonymous)
+            state.parts, state.confine = parts, parts.confine
+            await stack.enter_async_context(parts.watched())
+            app.router.routes += parts.routes()
         app.router.routes += [
             lobby_route,
             play_route(state.live_sessions, host, origins=settings.origins),
-            *replay_routes(recordings, review, drawings),
+            *replay_routes(library, review, drawings),
             *export_routes(exports, state.database, settings.recordings),
         ]
         yield
+
+
+async def _host(app: Starlette, anonymous: bytes) -> DatabaseHost:
+    """What plays; where there is a crowd, its games too."""
+    state, settings = app.state, app.state.settings
+    parts = settings, state.database, state.signer, state.inspector, anonymous
+    if settings.crowd is None:
+        return DatabaseHost(*parts)
+    desk = await open_desk(settings.crowd, state.database, state.inspector, state.secret)
+    return CrowdHost(*parts, desk=desk, presence=Presence())
 
 
 async def _end(app: Starlette, host: DatabaseHost) -> None:

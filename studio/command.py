@@ -17,6 +17,7 @@ import rlds_kit
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from rlds_kit.crowd.tasks import Crowd
     from rlds_kit.studio.people import People
 
 PORT: Final = 8642
@@ -67,9 +68,11 @@ def view(dataset: str, *, port: int, no_browser: bool, layer: str, source: str |
 @click.option("--module", "modules", multiple=True, help="That registers environments; may be given several times.")
 @click.option("--actor", "actors", multiple=True, metavar="MODULE:NAME", help="A program that may take seats.")
 @click.option("--matchmaker", "matchmakers", multiple=True, metavar="MODULE:NAME", help="Puts people together.")
+@click.option("--task", "tasks", multiple=True, metavar="NAME[=ARGUMENT]", help="More to do: train, judge=DATASET, ...")
 @click.option("--record-pictures", is_flag=True, help="Record what there was to see with every step.")
 @click.option("--policy", metavar="NAME", help="That people may hand over to: random, or an installed one.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for environments; without it, one for each core.")
+@click.option("--crowd", type=click.Path(exists=True, dir_okay=False), metavar="TASKS.toml", help="Run a crowd.")
 @click.option("--demo", is_flag=True, help="Add studies that can be played at once.")
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
 def studio(  # noqa: PLR0913  one for each option
@@ -83,9 +86,11 @@ def studio(  # noqa: PLR0913  one for each option
     modules: tuple[str, ...],
     actors: tuple[str, ...],
     matchmakers: tuple[str, ...],
+    tasks: tuple[str, ...],
     record_pictures: bool,
     policy: str | None,
     workers: int | None,
+    crowd: str | None,
     demo: bool,
     no_browser: bool,
 ) -> None:
@@ -96,6 +101,8 @@ def studio(  # noqa: PLR0913  one for each option
     \b
     rlds-kit studio --demo
     rlds-kit studio data/studio --module my_environments
+    rlds-kit studio data/poles --crowd poles.toml
+    rlds-kit studio data/studio --task train --task train=CartPole-v1
     rlds-kit studio data/studio --host 0.0.0.0 --url https://studio.example.org --database postgresql://db/studio
 
     Exit codes: 0 ended; 1 the directory is in use, the port is taken, or the database cannot be opened.
@@ -106,9 +113,13 @@ def studio(  # noqa: PLR0913  one for each option
     from rlds_kit.studio import serving
     from rlds_kit.studio.settings import Settings, named
 
+    declared = None if crowd is None else _crowd(crowd)
+    if declared is not None:
+        modules, actors, matchmakers = _named_by(declared, modules, actors, matchmakers)
     _require_modules((*modules, *(each.partition(":")[0] for each in (*actors, *matchmakers))))
     _require_policy(policy)
     _require_origin(url)
+    _require_tasks(tasks)
     listening = serving.listen(host, port)
     address = (url or serving.url_of(listening)).rstrip("/")
     settings = Settings(
@@ -118,9 +129,11 @@ def studio(  # noqa: PLR0913  one for each option
         modules=modules,
         actors=actors,
         matchmakers=matchmakers,
+        tasks=tasks,
         are_pictures_recorded=record_pictures,
         policy=policy,
         workers=workers,
+        crowd=declared,
         **named(url, serving.names_of(listening)),
     )
 
@@ -132,6 +145,8 @@ def studio(  # noqa: PLR0913  one for each option
         click.echo(
             f"{link.url}\nThis link logs you in as the designer, today; keep it to yourself. Ctrl-C ends the studio."
         )
+        for line in [] if declared is None else _crowd_links(declared, address):
+            click.echo(line)
         if not no_browser:
             webbrowser.open(link.url)
 
@@ -227,6 +242,32 @@ def forget_user(people: "People", account: str) -> None:
     people.forget(account)
 
 
+def _crowd(path: str) -> "Crowd":
+    """The crowd of a file; all its mistakes are one error."""
+    from rlds_kit.crowd.tasks import CrowdError, read_crowd
+
+    try:
+        return read_crowd(path)
+    except CrowdError as error:
+        raise click.BadParameter(str(error), param_hint="--crowd") from error
+
+
+def _named_by(crowd: "Crowd", *options: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The modules, actors and matchmakers of the command line, and those that the tasks name: their file is ours."""
+    tasks = crowd.tasks.values()
+    found = (
+        {each.environment.partition(":")[0] for each in tasks if ":" in each.environment},
+        {each.partner for each in tasks if ":" in each.partner},
+        {each.matchmaker for each in tasks if each.matchmaker},
+    )
+    return [tuple(dict.fromkeys((*given, *sorted(more)))) for given, more in zip(options, found, strict=True)]
+
+
+def _crowd_links(crowd: "Crowd", address: str) -> list[str]:
+    """What participants open, by group."""
+    return [f"Participants of {group}: {address}/crowd/{group}" for group in crowd.groups]
+
+
 def _require_modules(modules: Iterable[str]) -> None:
     """Refuses modules that are not there; those of the working directory are."""
     here = str(Path.cwd())
@@ -257,6 +298,15 @@ def _require_policy(name: str | None) -> None:
             policy(name)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--policy") from error
+
+
+def _require_tasks(given: tuple[str, ...]) -> None:
+    """Refuses tasks that are not installed."""
+    from rlds_kit.studio.tasks import installed, wanted
+
+    if unknown := sorted(wanted(given).keys() - installed().keys()):
+        names = ", ".join(sorted(installed())) or "none is installed"
+        raise click.BadParameter(f"there is no task {unknown[0]!r}; there are: {names}", param_hint="--task")
 
 
 def _user() -> str:

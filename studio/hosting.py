@@ -92,7 +92,7 @@ class DatabaseHost:
             made = await self.inspector.spec_of(played.environment)
         except (NotFoundError, DatabaseError, ApiError) as error:
             raise NotAdmittedError("session", str(error)) from error
-        if not (played.study.is_enabled or played.study.owner_id == played.session.user_id):
+        if not self._is_open(played.study, played.session):
             raise NotAdmittedError("closed", "this study is not open now; ask who sent you the link")
         self._played[session] = played
         content, environment = played.study.content, played.environment
@@ -168,6 +168,10 @@ class DatabaseHost:
                 episodes.begin(connection, episode_id, public, number, visit, study.version, visit.directory)
 
         return write
+
+    def _is_open(self, study: Study, session: Session) -> bool:
+        """Whether a session is played now."""
+        return study.is_enabled or study.owner_id == session.user_id
 
     def _require_open(self, session: Session) -> None:
         if session.ended_ns is not None:

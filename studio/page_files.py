@@ -29,12 +29,18 @@ _ASKED_EVERY_TIME: Final = {**_HEADERS, "Cache-Control": "no-cache"}
 _NEVER_CHANGES: Final = {**_HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
 
 
-def page_routes() -> Sequence[BaseRoute]:
+def page_routes(*places: str, tasks: Mapping[str, Traversable] | None = None) -> Sequence[BaseRoute]:
     """Serves the page at `/` and its files at `/page/...`. None of it is secret.
 
     The page names its files below a hash of all of them, so browsers request none twice, and all after an update.
+
+    Args:
+      *places: where else the page is, as "/crowd/{group}"; it reads its address.
+      tasks: folders of files for tasks, which are served at `/page/tasks/NAME/...`.
     """
     files = _files(resources.files("rlds_kit.studio") / "page", "")
+    for name, folder in ({} if tasks is None else tasks).items():
+        files |= _files(folder, f"tasks/{name}/")
     version = _digest(files)
     html = files["index.html"].replace(b'"/page/', f'"/page/{version}/'.encode())
     policy = content_security_policy(html.decode())
@@ -52,7 +58,7 @@ def page_routes() -> Sequence[BaseRoute]:
         headers = _ASKED_EVERY_TIME if wanted == name else _NEVER_CHANGES
         return Response(found, media_type=TYPES[wanted.rpartition(".")[2]], headers=headers)
 
-    return Route("/", index), Route("/page/{name:path}", file)
+    return *(Route(place, index) for place in ("/", *places)), Route("/page/{name:path}", file)
 
 
 def content_security_policy(html: str) -> str:

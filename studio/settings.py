@@ -6,6 +6,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from rlds_kit.base.rate_limit import Limit
+from rlds_kit.crowd.tasks import Crowd
 from rlds_kit.studio.export_limits import ExportLimits
 from rlds_kit.studio.play.live_sessions import Guests
 
@@ -30,6 +31,7 @@ class Settings:
       are_pictures_recorded: whether steps have what there was to see, as it was drawn.
       actors: implementations of programs that studies may name, besides those that are registered or installed.
       matchmakers: functions "module:name" that studies may name to put people together; see `lobby.matchmaking`.
+      tasks: that this studio has besides playing: names of installed ones, with "=" and an argument if they take one.
       policy: that people may hand over to, by name; None: they cannot.
       workers: processes for environments; None: as many as there are cores.
       environments_per_worker: that share a process at most.
@@ -41,6 +43,7 @@ class Settings:
       login_limit: of logins from an address.
       request_limit: of requests by a person who was invited; of all others together from an address.
       change_limit: of requests that change something, by a person.
+      crowd: whose people come by links, and go from consent to a completion code; None: there is none.
     """
 
     directory: Path
@@ -53,6 +56,7 @@ class Settings:
     are_pictures_recorded: bool = False
     actors: tuple[str, ...] = ()
     matchmakers: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
     policy: str | None = None
     workers: int | None = None
     environments_per_worker: int = 16
@@ -64,11 +68,17 @@ class Settings:
     login_limit: Limit = _LOGINS
     request_limit: Limit = _REQUESTS
     change_limit: Limit = _CHANGES
+    crowd: Crowd | None = None
 
     @property
     def recordings(self) -> Path:
         """Where recordings are; `Episode.directory` is below it."""
         return self.directory / "recordings"
+
+    @property
+    def manuals(self) -> Path:
+        """Where tables of manuals are, besides those that are shipped."""
+        return self.directory / "manuals"
 
     @property
     def exports(self) -> Path:

@@ -11,6 +11,9 @@ from studio_side.processes import Server
 from studio_side.window import Window, begin, entered
 
 FPS: Final = 60.0
+ALONE: Final = ("player",)
+PAIR: Final = ("first_0", "second_0")
+_KEYS: Final = {ALONE: ("ArrowUp", "ArrowDown", "Space"), PAIR: ("Digit2", "Digit3", "Digit1")}
 
 
 def percentile(values: list[float], percent: float) -> float:
@@ -48,6 +51,7 @@ class Held:
 
     Attributes:
       sessions: how many.
+      people: in each.
       steps: a second, of the slowest and of the median session.
       frames: likewise, those that came to the window.
       ages: of frames when they came, in milliseconds: median and 99th percentile.
@@ -55,6 +59,7 @@ class Held:
     """
 
     sessions: int
+    people: int
     steps: tuple[float, float]
     frames: tuple[float, float]
     ages: tuple[float, float]
@@ -66,19 +71,27 @@ class Held:
         return min(self.steps) >= 0.98 * FPS
 
 
-async def sessions(server: Server, count: int, seconds: float) -> Held:
-    """Plays Pong of ALE in each, sixty steps a second, recorded, with keys that change twice a second; no game ends."""
+async def sessions(server: Server, count: int, seconds: float, seats: tuple[str, ...] = ALONE) -> Held:
+    """Plays Pong in each, sixty steps a second, recorded, with keys that change twice a second; no game ends.
+
+    Args:
+      server: that has the sessions.
+      count: how many.
+      seconds: that are measured.
+      seats: of each session, every one with a person and a window: `ALONE` or `PAIR`.
+    """
+    kind = "game" if seats == ALONE else "pair"
     async with contextlib.AsyncExitStack() as stack:
-        names = [f"game-{count}-{number}:person-{number}" for number in range(count)]
+        names = [f"{kind}-{count}-{number}:{number}-{seat}:{seat}" for number in range(count) for seat in seats]
         windows = [await stack.enter_async_context(entered(server.url, name)) for name in names]
         await asyncio.gather(*(begin(each) for each in windows))
-        await _play(windows, 1.0)
+        await _play(windows, 1.0, _KEYS[seats])
         first = [each.frames[-1] for each in windows]
         for each in windows:
             each.frames = each.frames[-1:]
         used = server.cpu_seconds()
         begun = time.monotonic()
-        await _play(windows, seconds)
+        await _play(windows, seconds, _KEYS[seats])
         took = time.monotonic() - begun
         cpu = tuple((now - before) / took for now, before in zip(server.cpu_seconds(), used, strict=True))
         steps = [
@@ -91,6 +104,7 @@ async def sessions(server: Server, count: int, seconds: float) -> Held:
             await each.say("leave")
     return Held(
         count,
+        len(seats),
         (min(steps), percentile(steps, 50)),
         (min(frames), percentile(frames, 50)),
         (percentile(ages, 50), percentile(ages, 99)),
@@ -98,12 +112,12 @@ async def sessions(server: Server, count: int, seconds: float) -> Held:
     )
 
 
-async def _play(windows: list[Window], seconds: float) -> None:
+async def _play(windows: list[Window], seconds: float, keys: tuple[str, ...]) -> None:
     """Changes keys twice a second in each, spread over the time."""
     end, number = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         window = windows[number % len(windows)]
-        key = ("ArrowUp", "ArrowDown", "Space")[number // len(windows) % 3]
+        key = keys[number // len(windows) % len(keys)]
         await window.say("keys", held={key: 1.0}, shown=window.frames[-1][0].sequence)
         number += 1
         await asyncio.sleep(0.5 / len(windows))

@@ -30,6 +30,10 @@ class Server:
         """That the server, and its workers, have used."""
         return _cpu_seconds(self.pid), sum(_cpu_seconds(pid) for pid in _below(self.pid))
 
+    def workers(self) -> int:
+        """How many processes it has."""
+        return len(_below(self.pid))
+
     def memory(self) -> float:
         """Of the server itself, in MiB."""
         lines = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii").splitlines()

@@ -1,6 +1,6 @@
 """A server without accounts, in a process of its own: `python server.py DIRECTORY` prints its port, and then serves.
 
-A token is "KIND-NAME:PERSON", or "KIND-NAME:PERSON:look" for who looks on; KIND is one of `KINDS`.
+A token is "KIND-NAME:PERSON" or "KIND-NAME:PERSON:SEAT", with the seat "look" for who looks on; KIND is one of `KINDS`.
 """
 
 import contextlib
@@ -22,7 +22,12 @@ from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import WorkerPool
 from studio_side.environments import LARGE, SMALL
 
-KINDS: Final = {"game": "ALE/Pong-v5", "small": SMALL, "large": LARGE}
+KINDS: Final = {
+    "game": EnvironmentSpec("ALE/Pong-v5"),
+    "pair": EnvironmentSpec("atari/pong-v3", interface="pettingzoo"),
+    "small": EnvironmentSpec(SMALL),
+    "large": EnvironmentSpec(LARGE),
+}
 
 
 class Hosting:
@@ -33,15 +38,14 @@ class Hosting:
 
     async def admit(self, token: str) -> Admission:
         """Whoever comes."""
-        session, holder, *look = token.split(":")
-        return Admission(session, holder, None if look else SEAT)
+        session, holder, *seat = token.split(":")
+        return Admission(session, holder, None if seat == ["look"] else (seat or [SEAT])[0])
 
     async def scene(self, session: str) -> Scene:
         """A dataset for each kind, which all its sessions write to."""
         kind = session.partition("-")[0]
         directory = str(self._directory / kind)
-        spec = EnvironmentSpec(KINDS[kind])
-        return Scene(open=requests.Open(spec, directory), fps=60.0, limits={"idle_seconds": None})
+        return Scene(open=requests.Open(KINDS[kind], directory), fps=60.0, limits={"idle_seconds": None})
 
     async def begun(self, session: str, number: int, episode_id: str, seed: int) -> None:
         """Nothing."""

@@ -6,13 +6,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from rlds_kit.convert.envlogger.layout import Constant, Items, Node, Numbers, layout_of, numbers_in
+from rlds_kit.convert.envlogger.layout import CONTINUES, Constant, Items, Node, Numbers, layout_of, numbers_in
 from rlds_kit.storage.array_rows import Nest
 
 _FEWEST: Final = 8
 """Steps of one layout that are worth decoding together."""
 _MOST: Final = 8
 """Layouts of one length that are kept: first, middle and last steps have one each."""
+_PROBE: Final = 4 * _FEWEST
+"""Steps at the begin of an episode that show whether it has few layouts, before large steps are copied."""
 
 
 class OtherLayoutError(Exception):
@@ -31,15 +33,17 @@ class Layouts:
         Raises:
           OtherLayoutError: there are too many.
         """
-        found: list[Stretch] = []
+        if len(records) > _PROBE:
+            self.stretches(records[:_PROBE])
+        found, seen = list[Stretch](), 0
         for length, run in itertools.groupby(records, len):
             rows = np.frombuffer(b"".join(run), np.uint8).reshape(-1, length)
             while len(rows):
                 layout = self._layout(rows[:1])
                 count = layout.fitting(rows)
                 found.append(Stretch(layout.node, rows[:count]))
-                rows = rows[count:]
-                if len(found) > _MOST + len(records) // _FEWEST:
+                rows, seen = rows[count:], seen + count
+                if len(found) > _MOST + seen // _FEWEST:
                     raise OtherLayoutError
         return found
 
@@ -59,19 +63,24 @@ class _Layout:
 
     def __init__(self, row: np.ndarray) -> None:
         self.node = layout_of(row.tobytes())
-        self._constant = np.ones(len(row), np.bool_)
-        self._small = np.zeros(len(row), np.bool_)
+        is_constant, is_varint = np.ones(len(row), np.bool_), np.zeros(len(row), np.bool_)
         for each in numbers_in(self.node):
-            self._constant[each.begin : each.end] = False
-            self._small[each.begin : each.end] = each.is_small
-        self._row = row[self._constant]
+            is_constant[each.begin : each.end] = False
+            is_varint[each.begin : each.end] = each.is_varint
+        self._constant, self._varint = np.flatnonzero(is_constant), np.flatnonzero(is_varint)
+        self._row, self._continues = row[self._constant], row[self._varint] >= CONTINUES
 
     def fitting(self, rows: np.ndarray) -> int:
         """How many of the first rows are of this layout."""
-        fits = (rows[:, self._constant] == self._row).all(axis=1)
-        if self._small.any():
-            fits &= (rows[:, self._small] < 128).all(axis=1)
-        return len(rows) if fits.all() else int(np.argmin(fits))
+        count, some = 0, _FEWEST
+        while count < len(rows):
+            part = rows[count : count + some]
+            fits = (part[:, self._constant] == self._row).all(axis=1)
+            fits &= ((part[:, self._varint] >= CONTINUES) == self._continues).all(axis=1)
+            if not fits.all():
+                return count + int(np.argmin(fits))
+            count, some = count + len(part), 4 * some  # so that little is compared in vain
+        return count
 
 
 class Stretch:
@@ -104,11 +113,22 @@ class Stretch:
                 return [[_at(each, row) for each in columns.values()] for row in range(len(self))]
 
     def _numbers(self, node: Numbers) -> Nest:
-        raw = np.ascontiguousarray(self.rows[:, node.begin : node.end]).reshape(-1).view(node.stored)
+        stored = self.rows[:, node.begin : node.end]
+        if node.is_varint and node.count == 1:
+            raw = _varints(stored)
+        else:
+            raw = np.ascontiguousarray(stored).reshape(-1).view(node.stored)
         values = raw.astype(node.dtype).reshape(len(self), *(node.shape or ()))
         if node.shape is None:
             return values.tolist() if node.dtype is np.bool_ else values
         return values if node.shape else [np.array(each) for each in values]
+
+
+def _varints(stored: np.ndarray) -> np.ndarray:
+    """The values `[n]` of varints `[n, bytes]` of at most 9 bytes."""
+    shifts = np.arange(0, 7 * stored.shape[1], 7, dtype=np.uint64)
+    low = (stored & (CONTINUES - 1)).astype(np.uint64)
+    return np.asarray(np.bitwise_or.reduce(low << shifts, axis=1))
 
 
 def repeated(value: Any, count: int) -> Nest:

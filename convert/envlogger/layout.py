@@ -1,9 +1,10 @@
 """Where the numbers of a step are in its bytes: steps of one layout differ in these alone, and are decoded together.
 
 A step is a tree of `Data` messages (`envlogger_storage.proto`). Its layout is found once. What is no plain array or
-number in it, such as text or integers of several bytes, is a constant: steps that differ in it have another layout.
+number in it, such as text or arrays of large integers, is a constant: steps that differ in it have another layout.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -32,8 +33,11 @@ _RAW: Final[dict[int, tuple[str, type[np.generic]]]] = {
 }
 """Fields of Values whose bytes are the elements: how they are laid out, and their type."""
 _SMALL: Final[dict[int, type[np.generic]]] = {3: np.int32, 4: np.int64, 5: np.uint32, 6: np.uint64, 7: np.bool_}
-"""Fields of Values with integers, each of which is one byte if it is below 128."""
-_CONTINUES: Final = 0x80
+"""Fields of Values with integers as varints: one byte if below 128, else seven bits in each byte, low ones first."""
+CONTINUES: Final = 0x80
+"""Set in all bytes of a varint but the last."""
+_LONGEST: Final = {4: 4, 8: 9, 1: 1}
+"""By bytes of an integer: bytes of a varint that is surely not negative and not cut when it is read."""
 _DEEPEST: Final = 32
 """Messages in one another; what is deeper is a constant."""
 
@@ -57,9 +61,14 @@ class Numbers:
     shape: tuple[int, ...] | None
 
     @property
-    def is_small(self) -> bool:
-        """Whether each byte is an integer, which must be below 128."""
+    def is_varint(self) -> bool:
+        """Whether this is one varint of several bytes, or varints of one byte each."""
         return self.dtype in _SMALL.values()
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape or ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,18 +200,29 @@ def _datum(record: bytes, begin: int, end: int) -> Numbers | None:
         return None
     ((number, first, last),) = stored
     shape = tuple(dim.size for dim in Datum.FromString(record[begin:end]).shape.dim)
+    count = 1 if shape == (SCALAR_DIM_SIZE,) else math.prod(shape)
     layout: str
     dtype: type[np.generic]
+    size: int | None
     if number in _RAW:
         layout, dtype = _RAW[number]
-    elif number in _SMALL and all(byte < _CONTINUES for byte in record[first:last]):
+        size = count * np.dtype(layout).itemsize
+    elif number in _SMALL:
         layout, dtype = "u1", _SMALL[number]
+        size = _varints_size(record[first:last], count, dtype)
     else:
         return None
-    count = 1 if shape == (SCALAR_DIM_SIZE,) else int(np.prod(shape, dtype=object))
-    if count * np.dtype(layout).itemsize != last - first or not count or (min(shape, default=1) < 0 and count != 1):
+    if size != last - first or not count or (min(shape, default=1) < 0 and count != 1):
         return None
     return Numbers(first, last, layout, dtype, None if shape == (SCALAR_DIM_SIZE,) else shape)
+
+
+def _varints_size(data: bytes, count: int, dtype: type[np.generic]) -> int | None:
+    """The size of so many varints; None if they are neither one that is surely positive nor have one byte each."""
+    if all(byte < CONTINUES for byte in data):
+        return count
+    _, size = varint.decode(data, 0)
+    return size if count == 1 and size <= _LONGEST[np.dtype(dtype).itemsize] else None
 
 
 def _fields(record: bytes, begin: int, end: int) -> list[tuple[int, int, int]] | None:

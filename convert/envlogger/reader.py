@@ -252,7 +252,9 @@ def _fields_of(stretch: Stretch, custom: Node) -> tuple[dict[str, Any], dict[str
 
 
 def _is_dict(node: Node) -> bool:
-    return node.kind is dict if isinstance(node, Items) else isinstance(node, Constant) and node.value == {}
+    if isinstance(node, Items):
+        return node.kind is dict
+    return isinstance(node, Constant) and isinstance(node.value, dict) and not node.value
 
 
 def _is_nothing(node: Node) -> bool:

@@ -3,6 +3,7 @@
 from rlds_kit.crowd.collectors.aliens import Alien, Formation
 from rlds_kit.crowd.collectors.collector import Collector, Count
 from rlds_kit.crowd.collectors.general import ACTIVE_TIME, SCORE, TIME_PLAYED, active_time
+from rlds_kit.crowd.collectors.lag import FRAME_LAG, Lags
 from rlds_kit.crowd.collectors.live import CollectorWrapper
 from rlds_kit.crowd.collectors.moment import Moment, moment, moments
 from rlds_kit.crowd.collectors.offline import annotate_with, collect
@@ -32,6 +33,7 @@ __all__ = [
     "ACTIVE_TIME",
     "ALIENS_HIT",
     "COLLECTORS",
+    "FRAME_LAG",
     "INSIDE_OUT",
     "INSIDE_OUT_COUNT",
     "ODD_ROWS",
@@ -50,6 +52,7 @@ __all__ = [
     "CollectorWrapper",
     "Count",
     "Formation",
+    "Lags",
     "Moment",
     "Tally",
     "Values",

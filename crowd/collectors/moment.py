@@ -18,6 +18,7 @@ FRAMES_PER_SECOND: Final = 60
 _BY_AGENT: Final = (OBSERVATION, ACTION, REWARD, INFO)
 _RAM: Final = ("ram", "RAM")
 _NEXT_RAM: Final = "next_ram"
+_PLAY, _SEATS = "play", "seats"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,9 @@ def _of_agent(step: Mapping[str, Any], agent: str) -> dict[str, Any]:
         below = step.get(name)
         if isinstance(below, Mapping) and agent in below:
             picked[name] = below[agent]
+    play = step.get(_PLAY)
+    if isinstance(play, Mapping) and agent in play.get(_SEATS, ()):
+        picked[_PLAY] = {**play, _SEATS: {agent: play[_SEATS][agent]}}
     return picked
 
 

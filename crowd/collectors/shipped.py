@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from rlds_kit.crowd.collectors import general, orders, position
+from rlds_kit.crowd.collectors import general, lag, orders, position
 from rlds_kit.crowd.collectors.collector import Collector, find_collector
 
 COLLECTORS: Final[dict[str, Collector]] = {
     each.name: each
-    for module in (general, position, orders)
+    for module in (general, position, orders, lag)
     for each in vars(module).values()
     if isinstance(each, Collector)
 }

@@ -97,11 +97,12 @@ def session_values(
     tally = Tally(collectors)
     for episode, seat in played:
         tally.begin_episode()
-        tally.add_all(_by_people(episode, seat, fps))
+        tally.add_all(by_people(episode, seat, fps))
     return tally.values.session
 
 
-def _by_people(episode: Episode, seat: str, fps: float | None) -> Iterator[Moment]:
+def by_people(episode: Episode, seat: str, fps: float | None) -> Iterator[Moment]:
+    """The moments of a seat in which its person acted, not a program."""
     has_agents = any(isinstance(step.get(name), Mapping) for step in episode.steps[:1] for name in (REWARD, ACTION))
     for each in moments(episode.steps, seat if has_agents else None, fps=fps):
         driver = _driver(each.before, seat)
@@ -153,7 +154,7 @@ def payment_csv(entries: Iterable[Entry], *, currency: str = "USD") -> str:
     for each in entries:
         work, earned = each.work, each.reward
         amounts = (earned.base_cents, earned.bonus_cents, earned.total_cents)
-        texts = map(_harmless, (work.participant, work.assignment, work.treatment.name))
+        texts = map(harmless, (work.participant, work.assignment, work.treatment.name))
         writer.writerow([*texts, *map(amount, amounts), currency])
     return file.getvalue()
 
@@ -186,6 +187,6 @@ def amount(cents: int) -> str:
     return f"{cents // 100}.{cents % 100:02}"
 
 
-def _harmless(cell: str) -> str:
+def harmless(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula."""
     return f"'{cell}" if cell[:1] in {"=", "+", "-", "@", "\t", "\r"} else cell

@@ -2,7 +2,7 @@
 
 from rlds_kit.crowd.tasks.assignment import assign, is_full
 from rlds_kit.crowd.tasks.book import Book
-from rlds_kit.crowd.tasks.codes import code_hash, new_code
+from rlds_kit.crowd.tasks.codes import code_hash, code_of, new_code
 from rlds_kit.crowd.tasks.declaration import parse_crowd, read_crowd
 from rlds_kit.crowd.tasks.flow import RefusedError
 from rlds_kit.crowd.tasks.form import Question
@@ -30,6 +30,7 @@ __all__ = [
     "Task",
     "assign",
     "code_hash",
+    "code_of",
     "completion_address",
     "is_full",
     "new_code",

@@ -16,7 +16,7 @@ from rlds_kit.crowd.tasks.screening import Screening
 from rlds_kit.crowd.tasks.table import CrowdError, Table
 from rlds_kit.crowd.tasks.task import Crowd, Group, Mode, Task
 
-PACES: Final = ("realtime", "turns")
+PACES: Final = ("realtime", "turns", "hold", "release")
 _PRESETS: Final = ("none", "active_time", "minimum", "sliding_bonus", "all", "raffle", "challenge")
 
 
@@ -122,6 +122,8 @@ def _task(name: str, table: Table) -> Task:
         table.text("redirect", ""),
         table.flag("play_again", default=False),
         table.number("wait_seconds", 900.0),
+        table.text("partner", ""),
+        table.text("matchmaker", ""),
     )
     for field in ("kwargs", "keys"):
         if not isinstance(table.value(field) or {}, dict):

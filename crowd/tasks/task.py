@@ -38,8 +38,9 @@ class Task:
       environment: for `gymnasium.make` or `pettingzoo.make`, or `module:function`.
       kwargs: of the environment.
       seats: how many people play together; programs take seats that stay empty.
-      pace: "realtime" or "turns".
-      fps: steps in a second, in real time.
+      pace: "realtime"; "turns": a step for each key press; "hold": steps while a key is down; "release": a step when a
+        key is let go.
+      fps: steps in a second, in real time and while a key is down.
       keys: by action; empty: those that the environment declares.
       instructions: by seat; the entry "" is for all others.
       collectors: names of what is counted and shown.
@@ -47,7 +48,9 @@ class Task:
       target: assignments that are wanted.
       redirect: where people are sent when they are done; empty: nowhere.
       play_again: whether people may play again when they are done.
-      wait_seconds: after which programs take the seats that are empty.
+      wait_seconds: after which programs take the seats that are empty; without a partner, people are sent away then.
+      partner: the program for empty seats, and for people who leave: "random", or "module:name"; empty: there is none.
+      matchmaker: "module:function" that puts people together; empty: who came first plays first.
     """
 
     name: str
@@ -66,6 +69,8 @@ class Task:
     redirect: str = ""
     play_again: bool = False
     wait_seconds: float = 900.0
+    partner: str = ""
+    matchmaker: str = ""
 
     def instructions_for(self, seat: str) -> str:
         """The instructions of a seat.

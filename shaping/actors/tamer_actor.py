@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from rlds_kit import __version__
-from rlds_kit.shaping.actors.learning_thread import LearningThread
 from rlds_kit.shaping.feedback.event import FeedbackEvent
 from rlds_kit.shaping.feedback.step_clock import Mark
 from rlds_kit.shaping.feedback.text import received
+from rlds_kit.shaping.learners.learning_thread import LearningThread
 from rlds_kit.shaping.learners.saved_state import load_state, save_state
 from rlds_kit.shaping.learners.tamer import Tamer
 from rlds_kit.trials.actors.contract import ActorInfo, Experience, Reply, Text

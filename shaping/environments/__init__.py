@@ -3,6 +3,7 @@
 import gymnasium
 
 from rlds_kit.shaping.environments.good_play import mountain_car_judge, tetris_judge
+from rlds_kit.shaping.environments.pictures import mountain_car_picture, tetris_picture
 from rlds_kit.shaping.environments.placement_tetris import Placements, PlacementTetris, placements
 from rlds_kit.shaping.environments.tetris_features import TetrisFeatures, board_features
 
@@ -12,8 +13,10 @@ __all__ = [
     "TetrisFeatures",
     "board_features",
     "mountain_car_judge",
+    "mountain_car_picture",
     "placements",
     "tetris_judge",
+    "tetris_picture",
 ]
 
 ID = "rlds_kit/PlacementTetris-v0"

@@ -41,6 +41,16 @@ class FeedbackStream:
         """All events, in the order in which they came."""
         return tuple(self._events.values())
 
+    @property
+    def early(self) -> tuple[FeedbackEvent, ...]:
+        """The events whose time is before that of a mark that came before them: the clocks of two hosts, or a fault.
+
+        They are stored as they came. Nothing is computed from a negative time: such an event is about no step that
+        began after its time.
+        """
+        marks = self.clock.marks
+        return tuple(each for each in self.events if each.marks > 0 and each.time_ns < marks[each.marks - 1].time_ns)
+
     def mark(self, mark: Mark) -> None:
         """Adds a mark to the clock; errors as in `StepClock.add`."""
         self.clock.add(mark)

@@ -9,6 +9,8 @@ from rlds_kit.shaping.learners.combinations import (
 )
 from rlds_kit.shaping.learners.conversion import tamer_of
 from rlds_kit.shaping.learners.features import ActionFeatures, Normaliser, PerAction, RadialBasis
+from rlds_kit.shaping.learners.general import general_tamer
+from rlds_kit.shaping.learners.learning_thread import LearningThread
 from rlds_kit.shaping.learners.linear_model import LinearModel, NormalisedLinearModel
 from rlds_kit.shaping.learners.presets import (
     mountain_car_tamer,
@@ -29,6 +31,7 @@ __all__ = [
     "Combination",
     "ControlSharing",
     "Game",
+    "LearningThread",
     "LinearModel",
     "LinearSarsa",
     "Model",
@@ -42,6 +45,7 @@ __all__ = [
     "SarsaWithFeedback",
     "SimulatedTrainer",
     "Tamer",
+    "general_tamer",
     "learn_again",
     "load_state",
     "mountain_car_tamer",

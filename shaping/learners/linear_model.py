@@ -38,7 +38,16 @@ class LinearModel:
         return found
 
     def update(self, label: Label) -> None:
-        """Makes a step towards a label."""
+        """Makes a step towards a label.
+
+        Raises:
+          ValueError: the label has another number of features; nothing is learned.
+        """
+        if label.features.shape != self.weights.shape:
+            raise ValueError(
+                f"update: expected features of shape {self.weights.shape}, one for each weight, got "
+                f"{label.features.shape}; use the features that the model was made for"
+            )
         error = label.target - float((label.features * self.weights).sum())
         self.weights = self.weights + self.rate(label) * error * label.features
 

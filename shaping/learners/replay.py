@@ -43,7 +43,14 @@ class Replay:
         return {"features": features, "targets": rest, "random": self._random.bit_generator.state}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Goes on from what `state` gave."""
+        """Goes on from what `state` gave.
+
+        Raises:
+          ValueError: features or targets are not those of the same labels; nothing has changed.
+        """
+        n_labels = len(state["features"])
+        if np.shape(state["targets"]) != (n_labels, 2):
+            raise ValueError(f"expected targets of shape {(n_labels, 2)}, got {np.shape(state['targets'])}")
         pairs = zip(state["features"], state["targets"].tolist(), strict=True)
         self._labels = [Label(features, target, importance) for features, (target, importance) in pairs]
         self._random.bit_generator.state = state["random"]

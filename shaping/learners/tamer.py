@@ -142,6 +142,10 @@ class Tamer:
         if weights.dtype != np.float64 or not np.isfinite(weights).all():
             raise ValueError(f"expected finite weights, float64, got {weights.dtype}: {weights}")
         n_feedbacks = int(state["n_feedbacks"])
+        remembered = np.shape(state["replay"]["features"]) if self._replay is not None else (0,)
+        if remembered[0] and remembered[1:] != weights.shape:
+            expected = (remembered[0], *weights.shape)
+            raise ValueError(f"expected remembered features of shape {expected}, got {remembered}")
         if self._replay is not None:
             self._replay.load(state["replay"])
         self.model.weights, self.n_feedbacks = weights, n_feedbacks

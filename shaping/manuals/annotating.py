@@ -1,6 +1,7 @@
 """Rewards by a manual for recorded episodes, as a layer; and rewards of several sources mixed on reading."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -11,11 +12,14 @@ from rlds_kit.base.errors import SpecError
 from rlds_kit.dataset import Dataset
 from rlds_kit.episode.episode import Episode
 from rlds_kit.shaping.manuals.contact_rewards import ContactReward, ContactRewards
+from rlds_kit.shaping.manuals.table import InteractionTable
 from rlds_kit.shaping.manuals.wrappers import MANUAL_REWARD, RAM_FRAMES
 
 FIELD: Final = f"info/{RAM_FRAMES}"
 CONTACTS: Final = "contacts"
 """Key of the user data of annotations: `[[step, slot, category], ...]`."""
+TABLE: Final = "table"
+"""Key of the user data of an episode's first annotation: the table, as JSON."""
 
 
 def annotate_manual_rewards(
@@ -25,7 +29,8 @@ def annotate_manual_rewards(
 
     The recorded reward stays; `dataset.as_amended(layer)` has both. Values are those that `ManualReward` gives during
     recording, bit for bit, because extractor and detector are the same. Steps whose contacts have no verdict get 0 with
-    confidence 0. Annotations name the table by its fingerprint in their user data.
+    confidence 0. Annotations name the table by its fingerprint in their user data; the first one of an episode has all
+    of it, with what language models said, so that it cannot be lost (`stored_tables`).
 
     Args:
       dataset: recorded with `EveryFrame`, whole episodes.
@@ -46,22 +51,48 @@ def annotate_manual_rewards(
             found = episode_rewards(episode, rewards, field)
             if not found:
                 continue
-            for confidence in sorted({each.confidence for each in found}):
-                for first, last in _runs([each.confidence == confidence for each in found]):
-                    annotator.add(_draft(episode, found, range(first, last), confidence, rewards.fingerprint))
+            for steps in _steps_of_one_confidence(found):
+                annotator.add(_draft(episode, found, steps, rewards))
             count += 1
     return count
 
 
-def _draft(
-    episode: Episode, found: list[ContactReward], steps: range, confidence: float, fingerprint: str
-) -> layers.Draft:
+def stored_tables(dataset: Dataset, layer: str = "manual") -> list[InteractionTable]:
+    """The tables that a layer of rewards by manuals was made with, with all that models said, each once.
+
+    Raises:
+      TableError: a table is damaged.
+      DamagedError: the layer is.
+    """
+    found = (each.user_data for each in dataset.layer(layer).annotations())
+    texts = dict.fromkeys(data[TABLE] for data in found if isinstance(data, dict) and TABLE in data)
+    return [InteractionTable.from_json(text) for text in texts]
+
+
+def _draft(episode: Episode, found: list[ContactReward], steps: range, rewards: ContactRewards) -> layers.Draft:
     values = np.array([found[step].value for step in steps], np.float32)
     contacts = [[step, each.slot, each.category] for step in steps for each in found[step].contacts]
-    user_data = {"rewards": fingerprint, CONTACTS: contacts}
+    user_data = {"rewards": rewards.fingerprint, CONTACTS: contacts}
+    if not steps.start:
+        user_data[TABLE] = rewards.table.to_json()
     return layers.amendments(
-        episode, MANUAL_REWARD, values, first=steps.start, confidence=confidence, user_data=user_data
+        episode,
+        MANUAL_REWARD,
+        values,
+        first=steps.start,
+        confidence=found[steps.start].confidence,
+        user_data=user_data,
     )
+
+
+def _steps_of_one_confidence(found: list[ContactReward]) -> list[range]:
+    """Consecutive steps with the same confidence.
+
+    >>> _steps_of_one_confidence([ContactReward(np.float32(0), each, ()) for each in (1.0, 1.0, 0.0, 1.0)])
+    [range(0, 2), range(2, 3), range(3, 4)]
+    """
+    edges = np.flatnonzero(np.diff([each.confidence for each in found])) + 1
+    return [range(first, last) for first, last in pairwise([0, *edges.tolist(), len(found)])]
 
 
 def episode_rewards(episode: Episode, rewards: ContactRewards, field: str = FIELD) -> list[ContactReward]:
@@ -70,25 +101,24 @@ def episode_rewards(episode: Episode, rewards: ContactRewards, field: str = FIEL
     Raises:
       SpecError: it does not have the field.
     """
+    frames = memory_of(episode, field)
+    rewards.reset(np.asarray(frames[0])[-1])
+    return [rewards.step(np.asarray(each)) for each in frames[1:]]
+
+
+def memory_of(episode: Episode, field: str) -> Any:
+    """The memory after each emulated frame, `[n, 128]` uint8 for each step.
+
+    Raises:
+      SpecError: the episode does not have the field.
+    """
     try:
-        frames: Any = episode[field]
+        return episode[field]
     except KeyError as error:
         raise SpecError(
             f"expected the field {field!r} of episodes recorded with EveryFrame and record_info=True, got none in "
             f"{episode.id}"
         ) from error
-    rewards.reset(np.asarray(frames[0])[-1])
-    return [rewards.step(np.asarray(each)) for each in frames[1:]]
-
-
-def _runs(flags: list[bool]) -> list[tuple[int, int]]:
-    """The ranges of consecutive true flags.
-
-    >>> _runs([True, True, False, True])
-    [(0, 2), (3, 4)]
-    """
-    edges = np.flatnonzero(np.diff([0, *map(int, flags), 0]))
-    return [(int(first), int(last)) for first, last in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def mixed_rewards(

@@ -1,12 +1,15 @@
 """Answers to questions about a manual: passages of its text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from rlds_kit.shaping.manuals.manual import Manual
+from rlds_kit.shaping.manuals.said import Said
+from rlds_kit.shaping.manuals.sentence_index import SentenceIndex
 from rlds_kit.shaping.manuals.sentences import Span, chunks, sentences
-from rlds_kit.shaping.manuals.tf_idf import similarity, vectors
+from rlds_kit.shaping.manuals.tf_idf import telling
 
 
 @dataclass(frozen=True)
@@ -17,11 +20,13 @@ class Answer:
       text: passages of the manual in its order, separated by spaces; "" if there is no answer.
       spans: of the passages in the text of the manual.
       score: in [0, 1], of the best passage; comparable for one answerer only.
+      said: what a language model said; empty if there is none.
     """
 
     text: str
     spans: tuple[Span, ...] = ()
     score: float = 0.0
+    said: tuple[Said, ...] = ()
 
 
 class QuestionAnswerer(Protocol):
@@ -63,31 +68,32 @@ class WordAnswerer:
     def answer(self, question: str, manual: Manual) -> Answer:
         """See `QuestionAnswerer`."""
         found: dict[Span, float] = {}
-        for chunk in chunks(manual.text, self.size, self.overlap):
-            for span, score in self._best(question, manual.text, chunk):
+        for chunk in _indexed(manual.text, self.size, self.overlap):
+            for span, score in best(chunk.scores(question, zeros=self.least <= 0), self.most, self.least):
                 found[span] = max(score, found.get(span, 0.0))
         return joined(manual.text, found)
 
-    def _best(self, question: str, text: str, chunk: Span) -> list[tuple[Span, float]]:
-        """The best sentences of a chunk; of equal ones the first."""
-        part = text[chunk.start : chunk.end]
-        spans = [Span(chunk.start + start, chunk.start + end) for start, end in sentences(part)]
-        wanted, *weights = vectors([question, *(text[start:end] for start, end in spans)])
-        scored = [(span, similarity(wanted, each)) for span, each in zip(spans, weights, strict=True)]
-        best = sorted(scored, key=lambda each: -each[1])[: self.most]
-        return [each for each in best if each[1] >= self.least]
+
+def best(scored: Iterable[tuple[Span, float]], most: int, least: float) -> list[tuple[Span, float]]:
+    """The passages with the largest scores, of equal ones the first.
+
+    Args:
+      scored: passages in the order of the text.
+      most: how many.
+      least: the smallest score.
+    """
+    found = sorted(scored, key=lambda each: -each[1])[:most]
+    return [each for each in found if each[1] >= least]
 
 
 def joined(text: str, found: dict[Span, float]) -> Answer:
     """Joins the passages of several chunks in the order of the text; one that another contains is left out."""
-    spans = sorted(found)
-    spans = [span for span in spans if not any(_contains(other, span) for other in spans)]
+    spans: list[Span] = []
+    for span in sorted(found, key=lambda each: (each.start, -each.end)):
+        if not spans or span.end > spans[-1].end:
+            spans.append(span)
     passages = " ".join(" ".join(text[start:end].split()) for start, end in spans)
     return Answer(passages, tuple(spans), max(found.values(), default=0.0))
-
-
-def _contains(outer: Span, inner: Span) -> bool:
-    return outer != inner and outer.start <= inner.start and inner.end <= outer.end
 
 
 def mentions(manual: Manual, names: Sequence[str]) -> tuple[Span, ...]:
@@ -96,6 +102,15 @@ def mentions(manual: Manual, names: Sequence[str]) -> tuple[Span, ...]:
     >>> mentions(Manual("Pong", "Hit balls. Win.", source="an example"), ["ball"])
     (Span(start=0, end=10),)
     """
-    wanted = [vectors([name])[0].keys() for name in names]
-    found = [(span, vectors([manual.text[span.start : span.end]])[0].keys()) for span in sentences(manual.text)]
-    return tuple(span for span, stems in found if any(each and each <= stems for each in wanted))
+    wanted = [set(telling(name)) for name in names]
+    return tuple(span for span, stems in _sentence_stems(manual.text) if any(each and each <= stems for each in wanted))
+
+
+@lru_cache(maxsize=2)  # of a manual that is read, which has many questions
+def _indexed(text: str, size: int, overlap: int) -> tuple[SentenceIndex, ...]:
+    return tuple(SentenceIndex(text, chunk) for chunk in chunks(text, size, overlap))
+
+
+@lru_cache(maxsize=2)
+def _sentence_stems(text: str) -> tuple[tuple[Span, frozenset[str]], ...]:
+    return tuple((span, frozenset(telling(text[span.start : span.end]))) for span in sentences(text))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlds_kit.shaping.manuals.table import InteractionTable
-from rlds_kit.shaping.objects.box import ObjectExtractor
+from rlds_kit.shaping.objects.box import Box, ObjectExtractor
 from rlds_kit.shaping.objects.contacts import Contact, ContactDetector, Mode
 
 
@@ -39,6 +39,7 @@ class ContactRewards:
       player: the category of the player.
       mode: of `ContactDetector`.
       margin: of `ContactDetector`; use 3 if only the last frame of each step is there, and call the result approximate.
+      boxes: the objects of the last frame.
 
     Raises:
       ValueError: the extractor is of another game than the table, or as for `ContactDetector`.
@@ -49,6 +50,7 @@ class ContactRewards:
     player: str = "Player"
     mode: Mode = "onset"
     margin: int = 0
+    boxes: list[Box] = field(default_factory=list, init=False, repr=False)
     _detector: ContactDetector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +72,7 @@ class ContactRewards:
           ram: `[128]` uint8, the memory at its first observation; contacts there are not rewarded.
         """
         self.extractor.reset()
-        self._detector.update(self.extractor.objects(ram))
+        self._contacts(ram)
 
     def step(self, frames: NDArray[np.uint8]) -> ContactReward:
         """The reward of the next step.
@@ -78,8 +80,12 @@ class ContactRewards:
         Args:
           frames: `[n, 128]` uint8, the memory after each emulated frame of the step.
         """
-        contacts = [each for ram in frames for each in self._detector.update(self.extractor.objects(ram))]
+        contacts = [each for ram in frames for each in self._contacts(ram)]
         return ContactReward(np.float32(self._sum(contacts)), self._confidence(contacts), tuple(contacts))
+
+    def _contacts(self, ram: NDArray[np.uint8]) -> list[Contact]:
+        self.boxes = self.extractor.objects(ram)
+        return self._detector.update(self.boxes)
 
     def _sum(self, contacts: Iterable[Contact]) -> float:
         return math.fsum(self.table[each.category].reward for each in contacts)

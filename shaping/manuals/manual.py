@@ -12,7 +12,7 @@ from rlds_kit.base.errors import RldsKitError
 
 MOST_BYTES: Final = 1 << 20
 """A manual has a few pages; a file that is larger is something else."""
-_GAMES: Final = "games"
+GAMES_FOLDER: Final = "games"
 _SPACES: Final = "\t\n\f"
 """Beside spaces of any width; converters of PDF put a form feed between pages."""
 
@@ -99,7 +99,7 @@ def shipped_games() -> tuple[str, ...]:
     >>> "Breakout" in shipped_games()
     True
     """
-    files = resources.files(__package__).joinpath(_GAMES).iterdir()
+    files = resources.files(__package__).joinpath(GAMES_FOLDER).iterdir()
     return tuple(sorted(each.name.removesuffix(".txt") for each in files if each.name.endswith(".txt")))
 
 
@@ -115,5 +115,5 @@ def shipped_manual(game: str) -> Manual:
     games = shipped_games()
     if game not in games:
         raise ManualError(f"expected a game with a manual ({', '.join(games)}), got {game!r}: use Manual.from_file")
-    text = resources.files(__package__).joinpath(_GAMES, f"{game}.txt").read_text("utf-8")
+    text = resources.files(__package__).joinpath(GAMES_FOLDER, f"{game}.txt").read_text("utf-8")
     return Manual(game, text, source="rlds_kit", licence="CC0-1.0")

@@ -5,10 +5,11 @@ from typing import Final
 
 from rlds_kit.shaping.manuals.answering import QuestionAnswerer, WordAnswerer, mentions
 from rlds_kit.shaping.manuals.game_objects import GAMES
+from rlds_kit.shaping.manuals.interaction import Interaction
 from rlds_kit.shaping.manuals.manual import Manual, ManualError
 from rlds_kit.shaping.manuals.questions import GENERIC, context, object_question
 from rlds_kit.shaping.manuals.reasoning import Judgement, Reasoner, WordReasoner
-from rlds_kit.shaping.manuals.table import Interaction, InteractionTable
+from rlds_kit.shaping.manuals.table import InteractionTable
 
 _UNKNOWN: Final = Judgement(0.5, "abstain")
 
@@ -56,7 +57,8 @@ def read_manual(
     objects = objects_of(manual.game) if objects is None else objects
     answerer = answerer or WordAnswerer()
     reasoner = reasoner or WordReasoner()
-    generic = [(question, answerer.answer(question, manual).text) for question in GENERIC]
+    answers = [answerer.answer(question, manual) for question in GENERIC]
+    generic = [(question, answer.text) for question, answer in zip(GENERIC, answers, strict=True)]
     interactions = [
         _interaction(manual, category, words, generic, answerer, reasoner) for category, words in objects.items()
     ]
@@ -68,6 +70,7 @@ def read_manual(
         answerer=answerer.fingerprint,
         reasoner=reasoner.fingerprint,
         interactions=tuple(interactions),
+        said=tuple(said for answer in answers for said in answer.said),
     )
 
 
@@ -84,6 +87,8 @@ def _interaction(
     if not word:
         return Interaction(category, "", context(generic), _UNKNOWN.yes, _UNKNOWN.verdict)
     question = object_question(word)
-    text = context([*generic, (question, answerer.answer(question, manual).text)])
+    answer = answerer.answer(question, manual)
+    text = context([*generic, (question, answer.text)])
     judged = reasoner.judge(text, word)
-    return Interaction(category, word, text, round(judged.yes, 6), judged.verdict)
+    said = answer.said + judged.said
+    return Interaction(category, word, text, round(judged.yes, 6), judged.verdict, said=said)

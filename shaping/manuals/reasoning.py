@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from rlds_kit.shaping.manuals.said import Said
 from rlds_kit.shaping.manuals.sentences import sentences, stem, words
 
 Verdict = Literal["yes", "no", "abstain"]
@@ -16,10 +17,12 @@ class Judgement:
     Attributes:
       yes: the probability of Yes against No, in [0, 1].
       verdict: "abstain" if the text does not say.
+      said: what a language model said; empty if there is none.
     """
 
     yes: float
     verdict: Verdict
+    said: tuple[Said, ...] = ()
 
 
 class Reasoner(Protocol):
@@ -79,14 +82,23 @@ class WordReasoner:
 
     def judge(self, context: str, name: str) -> Judgement:
         """See `Reasoner`."""
-        name_stems = set(words(name))
-        answers = _answers(context)
-        about = {answers[start:end] for start, end in sentences(answers)}
-        balance = math.fsum(_balance(each) for each in sorted(about) if name_stems <= set(words(each)))
+        balance = math.fsum(_balance(each) for each in sentences_about(context, name))
         yes = 1 / (1 + math.exp(-max(-50.0, min(50.0, balance))))
         if abs(yes - 0.5) < self.undecided:
             return Judgement(yes, "abstain")
         return Judgement(yes, "yes" if yes > 0.5 else "no")
+
+
+def sentences_about(context: str, name: str) -> list[str]:
+    """The sentences of the answers that mention an object, each once, sorted.
+
+    >>> sentences_about("Question: What do ghosts do? Answer: Ghosts kill. Eat dots.", "ghost")
+    ['Ghosts kill.']
+    """
+    stems = set(words(name))
+    answers = _answers(context)
+    about = {answers[start:end] for start, end in sentences(answers)}
+    return [each for each in sorted(about) if stems <= set(words(each))]
 
 
 def _answers(context: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 _END: Final = re.compile(r"(?<![.!?])[.!?]+[\"')\]]*(?=\s|$)|\n\s*\n")
@@ -50,6 +51,7 @@ def words(text: str) -> list[str]:
     return [stem(word) for word in _WORD.findall(text.lower())]
 
 
+@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """The word without its ending: coarse, but the same for all forms of most words.
 

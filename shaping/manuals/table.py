@@ -2,55 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Self, get_args
+from typing import Self
 
-from rlds_kit.base.errors import RldsKitError
 from rlds_kit.base.whole_file import whole_file
+from rlds_kit.shaping.manuals.interaction import VERDICTS, Interaction, TableError, checked, interaction_of, list_of
 from rlds_kit.shaping.manuals.reasoning import Verdict
-
-VERDICTS: Final[tuple[str, ...]] = get_args(Verdict)
-REWARD: Final = 5.0
-"""The paper's auxiliary reward; any in (2, 50) has the same effect where rewards are clipped (section A.1)."""
-
-
-class TableError(RldsKitError, ValueError):
-    """A table of interactions is invalid, or has no such object."""
-
-
-@dataclass(frozen=True)
-class Interaction:
-    """What it means to touch one kind of object.
-
-    Attributes:
-      object: the category of the object, as grounded in the game.
-      word: what the manual calls it; "" if the manual does not mention it.
-      context: the questions and answers that were judged.
-      yes: the probability of "Yes, hit it".
-      verdict: of the reasoner.
-      override: the verdict of a person, which counts instead; None: there is no override.
-      overridden_by: who that is.
-    """
-
-    object: str
-    word: str
-    context: str
-    yes: float
-    verdict: Verdict
-    override: Verdict | None = None
-    overridden_by: str = ""
-
-    @property
-    def decided(self) -> Verdict:
-        """The verdict that counts."""
-        return self.override or self.verdict
-
-    @property
-    def reward(self) -> float:
-        """Of a contact: 5, -5, or 0 if there is no verdict."""
-        return {"yes": REWARD, "no": -REWARD, "abstain": 0.0}[self.decided]
+from rlds_kit.shaping.manuals.said import Said
 
 
 @dataclass(frozen=True)
@@ -65,6 +24,7 @@ class InteractionTable:
       answerer: the fingerprint of the `QuestionAnswerer`.
       reasoner: the fingerprint of the `Reasoner`.
       interactions: one for each kind of object.
+      said: what a language model said about the whole game; empty if there is none.
     """
 
     game: str
@@ -74,6 +34,7 @@ class InteractionTable:
     answerer: str
     reasoner: str
     interactions: tuple[Interaction, ...]
+    said: tuple[Said, ...] = ()
 
     def __getitem__(self, name: str) -> Interaction:
         found = next((each for each in self.interactions if each.object == name), None)
@@ -112,7 +73,11 @@ class InteractionTable:
 
     def to_json(self) -> str:
         """The table as indented JSON, which a review can compare line by line."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
+        content = asdict(self)
+        for each in (content, *content["interactions"]):
+            if not each["said"]:
+                del each["said"]
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -125,14 +90,13 @@ class InteractionTable:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise TableError(f"expected a table of interactions in JSON: {error}") from error
-        rows = _checked(cls, content, "the table").pop("interactions")
-        if not isinstance(rows, list):
-            raise TableError(f"expected a list of interactions, got {type(rows).__name__}")
-        read = tuple(_interaction(row, number) for number, row in enumerate(rows))
+        values = checked(cls, content, "the table")
+        rows = list_of(values["interactions"], "interactions")
+        read = tuple(interaction_of(row, number) for number, row in enumerate(rows))
         names = [each.object for each in read]
         if len(set(names)) < len(names):
             raise TableError(f"expected each object once, got {', '.join(names)}")
-        return cls(**{**content, "interactions": read})
+        return cls(**{**values, "interactions": read})
 
     def save(self, path: Path | str) -> None:
         """Writes the table to a file, which is replaced as a whole.
@@ -156,32 +120,3 @@ class InteractionTable:
         except UnicodeDecodeError as error:
             raise TableError(f"expected a table of interactions in UTF-8: {path}: {error}") from error
         return cls.from_json(text)
-
-
-def _interaction(row: object, number: int) -> Interaction:
-    where = f"interaction {number}"
-    read = Interaction(**_checked(Interaction, row, where))
-    for name in ("verdict", "override"):
-        value = getattr(read, name)
-        if value not in VERDICTS and not (name == "override" and value is None):
-            raise TableError(f"expected {name} of {where} to be one of {', '.join(VERDICTS)}, got {value!r}")
-    if not 0 <= read.yes <= 1:
-        raise TableError(f"expected yes of {where} in [0, 1], got {read.yes}")
-    return read
-
-
-def _checked(kind: type, content: object, where: str) -> dict[str, Any]:
-    """The fields of a dataclass, with the types of texts and numbers checked."""
-    if not isinstance(content, Mapping):
-        raise TableError(f"expected {where} to be an object with fields, got {type(content).__name__}")
-    expected: dict[str, Any] = {field.name: field.type for field in fields(kind)}
-    if content.keys() != expected.keys():
-        odd = sorted(content.keys() ^ expected.keys())
-        raise TableError(
-            f"expected {where} to have the fields {', '.join(expected)}; wrong or missing: {', '.join(odd)}"
-        )
-    for name, declared in expected.items():
-        allowed = {str: (str,), float: (int, float)}.get(declared)
-        if allowed is not None and not isinstance(content[name], allowed):
-            raise TableError(f"expected {name} of {where} to be a {declared.__name__}, got {content[name]!r}")
-    return dict(content)

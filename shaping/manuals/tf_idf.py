@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rlds_kit.shaping.manuals.sentences import sentences, words
@@ -21,6 +21,15 @@ STOP_WORDS: Final = frozenset(
 """Words that say nothing about an object of a game, as stems."""
 
 
+def telling(text: str) -> Counter[str]:
+    """How often a text has each word that says something about an object, by stems.
+
+    >>> sorted(telling("The ghosts chase another ghost").items())
+    [('another', 1), ('chas', 1), ('ghost', 2)]
+    """
+    return Counter(word for word in words(text) if word not in STOP_WORDS)
+
+
 def vectors(texts: Sequence[str]) -> list[dict[str, float]]:
     """The TF-IDF weights of the words of each text, of length 1.
 
@@ -30,10 +39,25 @@ def vectors(texts: Sequence[str]) -> list[dict[str, float]]:
     >>> sorted(first), round(sum(weight**2 for weight in first.values()), 6)
     (['dot', 'eat'], 1.0)
     """
-    counts = [Counter(word for word in words(text) if word not in STOP_WORDS) for text in texts]
+    counts = [telling(text) for text in texts]
     frequency = Counter(word for count in counts for word in count)
-    rarity = {word: math.log((1 + len(texts)) / (1 + found)) + 1 for word, found in frequency.items()}
-    return [_unit({word: number * rarity[word] for word, number in count.items()}) for count in counts]
+    rare = {word: rarity(found, len(texts)) for word, found in frequency.items()}
+    return [weighted(count, rare) for count in counts]
+
+
+def rarity(found: int, texts: int) -> float:
+    """The weight of a word that so many of all texts have."""
+    return math.log((1 + texts) / (1 + found)) + 1
+
+
+def weighted(count: Mapping[str, int], rare: Mapping[str, float]) -> dict[str, float]:
+    """The weights of the words of a text, of length 1.
+
+    Args:
+      count: of each word.
+      rare: the rarity of each word.
+    """
+    return _unit({word: number * rare[word] for word, number in count.items()})
 
 
 def _unit(weights: dict[str, float]) -> dict[str, float]:

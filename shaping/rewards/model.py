@@ -27,6 +27,9 @@ class RewardModel:
       unit: how much more they give for a reward of 1.
       log_ties: logarithm of how frequent ties are, as Davidson has it; minus infinity: there were none.
       training: how it was trained: numbers and text.
+
+    Raises:
+      ValueError: the shapes of the arrays do not fit together.
     """
 
     inputs: Inputs
@@ -38,6 +41,17 @@ class RewardModel:
     unit: float
     log_ties: float
     training: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        width = len(self.mean)
+        _require_shape("deviation", self.deviation, self.mean.shape)
+        if not self.weights or len(self.weights) != len(self.biases):
+            raise ValueError(f"expected a bias for each weight, got {len(self.weights)} and {len(self.biases)}")
+        for number, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            out = 1 if number == len(self.weights) - 1 else weight.shape[-1]
+            _require_shape(f"weight {number}", weight, (self.members, width, out))
+            _require_shape(f"bias {number}", bias, (self.members, 1, out))
+            width = out
 
     @property
     def members(self) -> int:
@@ -76,3 +90,8 @@ class RewardModel:
           SpecError: a field is missing, or is not what the model was trained with.
         """
         return self.rewards(self.inputs.vectors(values))
+
+
+def _require_shape(name: str, array: np.ndarray[Any, Any], expected: tuple[int, ...]) -> None:
+    if array.shape != expected:
+        raise ValueError(f"{name}: expected an array of shape {expected}, as the others have it, got {array.shape}")

@@ -84,12 +84,22 @@ _TETRIS_RUN: Final = (
     "This run counts: ten games with a new agent, about 15 minutes. Its score is the sum of lines of all ten "
     "games. You may pause. When the agent plays well, make it faster and stop judging."
 )
+_PIECE_MS: Final = 20 * 150
+"""That a piece falls: 150 ms for each of 20 rows, the speed at which the paper's trainers began."""
 TETRIS: Final = Protocol(
     name="tetris",
     stages=(
-        Stage(name="practice 1", kind=StageKind.PRACTICE, text=_TETRIS_PRACTICE, is_new_agent=True),
-        Stage(name="practice 2", kind=StageKind.PRACTICE, text=_TETRIS_STRATEGY, is_new_agent=True),
-        Stage(name="run", kind=StageKind.TRAINING, text=_TETRIS_RUN, n_games=10, is_official=True, is_new_agent=True),
+        Stage(name="practice 1", kind=StageKind.PRACTICE, text=_TETRIS_PRACTICE, is_new_agent=True, step_ms=_PIECE_MS),
+        Stage(name="practice 2", kind=StageKind.PRACTICE, text=_TETRIS_STRATEGY, is_new_agent=True, step_ms=_PIECE_MS),
+        Stage(
+            name="run",
+            kind=StageKind.TRAINING,
+            text=_TETRIS_RUN,
+            n_games=10,
+            is_official=True,
+            is_new_agent=True,
+            step_ms=_PIECE_MS,
+        ),
     ),
     counts_previous=True,
 )
@@ -134,3 +144,12 @@ MOUNTAIN_CAR: Final = Protocol(
     controls={"s": 0, "d": 1, "f": 2},
 )
 """The person drives; then three times 20 games of training and 50 to check the agent."""
+
+_FREE: Final = (
+    f"Train the agent to do what you like. {_KEYS} Press, do not hold. Judge what happened, at once, and never what "
+    "you expect. You may change the speed, pause, and begin again with a new agent at any time."
+)
+FREE: Final = Protocol(
+    name="free", stages=(Stage(name="training", kind=StageKind.TRAINING, text=_FREE, is_new_agent=True, step_ms=151),)
+)
+"""One stage without an end, for any environment."""

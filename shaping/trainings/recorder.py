@@ -16,7 +16,8 @@ from rlds_kit.shaping.feedback.step_clock import Mark
 class TrainingRecorder:
     """Writes the games of a training to a dataset, and the feedback to its layer. Nothing is ever replaced.
 
-    A press is on the disk when `take` returns; steps follow the writer's policy, within about a second.
+    A press is on the disk when `take` returns, with the steps before it; other steps follow the writer's policy, within
+    about a second.
 
     Args:
       directory: of the dataset.
@@ -80,6 +81,7 @@ class TrainingRecorder:
             raise ValueError("expected a game that has begun, got feedback; call begin first")
         self._feedback.add(self._id, *items)
         if any(isinstance(each, FeedbackEvent) for each in items):
+            self._writer.flush()  # a press without its step could not be learned again
             self._feedback.flush()
 
     def close(self) -> None:

@@ -1,19 +1,26 @@
 """A training as a person goes through it. It has no clock, no threads and no page: its host gives the time."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import gymnasium
+import numpy as np
 
 from rlds_kit.base.arguments import integer
-from rlds_kit.shaping.feedback.event import Device, FeedbackEvent
+from rlds_kit.shaping.feedback.event import NOT_KNOWN, Device, FeedbackEvent
 from rlds_kit.shaping.feedback.step_clock import Mark, MarkKind
+from rlds_kit.shaping.feedback.stream import FeedbackStream
+from rlds_kit.shaping.learners.learning_thread import LearningThread
 from rlds_kit.shaping.learners.tamer import Tamer
+from rlds_kit.shaping.trainings.position import Position
 from rlds_kit.shaping.trainings.protocol import Protocol, Stage, StageKind
 from rlds_kit.shaping.trainings.recorder import TrainingRecorder
 
 MILLISECOND: Final = 1_000_000
+Draw: TypeAlias = Callable[[gymnasium.Env[Any, Any], Any, Any], np.ndarray]
+"""Draws what a person sees: the environment, its observation, and the action that is done in it (None: it is over)."""
 
 
 class Counters(NamedTuple):
@@ -56,6 +63,12 @@ class TrainingSession:
       recorder: of every step and press; None: nothing is recorded.
       now_ns: the time of the host's monotonic clock.
       seed: of the environment.
+      about: that the recording has with each game besides the protocol, the stage and the annotator.
+      position: where a training goes on that was broken off; None: it begins.
+      thread: in which the agent learns, so that no step waits for it; None: it learns between two steps.
+      draw: called before each step is done; None: nothing is drawn.
+      learned: called when the agent has learned a game, where it learns: with the agent, its number, and that of the
+        game in the training. None: nothing is called.
 
     Attributes:
       stage: in which the training is; None: it is over.
@@ -63,9 +76,11 @@ class TrainingSession:
       step_ms: that a step is shown now.
       is_listening: whether keys reach the training.
       score: sum of the environment's rewards in this stage.
+      shown: what is shown: the observation, and the action that is done in it; None: the game is over.
+      picture: of it, `[height, width, 3]` uint8; None: nothing is drawn.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all that a host may give
         self,
         protocol: Protocol,
         env: gymnasium.Env[Any, Any],
@@ -75,20 +90,34 @@ class TrainingSession:
         recorder: TrainingRecorder | None = None,
         now_ns: int,
         seed: int = 0,
+        about: dict[str, Any] | None = None,
+        position: Position | None = None,
+        thread: LearningThread | None = None,
+        draw: Draw | None = None,
+        learned: Callable[[Tamer, int, int], None] | None = None,
     ) -> None:
+        position = Position() if position is None else position
         self.protocol, self._env, self._learner = protocol, env, learner
-        self._annotator, self._recorder = annotator, recorder
-        self.tamer, self.is_listening, self.score = learner(), True, 0.0
-        self._seed: int | None = seed
+        self._annotator, self._recorder, self._about = annotator, recorder, about or {}
+        self._thread, self._draw, self._learned = thread, draw, learned
+        self.tamer, self.is_listening, self.score = position.agent or learner(), True, 0.0
+        self._stream = FeedbackStream()
+        self._seed: int | None = seed + position.sequence
         self._at, self._is_between = -1, False
-        self._runs: set[str] = set()
+        self._runs = set(position.runs)
+        self._agent, self._sequence, self._attempt = position.agent_number, position.sequence, position.attempt
         self.stage: Stage | None = None
         self.step_ms, self._due_ns, self._is_official = 0, now_ns, False
-        self._n_games = self._n_steps = self._n_presses = self._total = 0
+        self._n_games = self._n_steps = self._n_presses = self._total = self._shown_ns = 0
         self._observation: Any = None
+        self.shown: tuple[Any, Any] = (None, None)
+        self.picture: np.ndarray | None = None
         self._latched: int | None = None
         self._pressed: dict[int, float] = {}
-        self.next_stage(now_ns)
+        if position.stage is None:
+            self.next_stage(now_ns)
+        else:
+            self._resume(position, now_ns)
 
     @property
     def counters(self) -> Counters:
@@ -98,7 +127,17 @@ class TrainingSession:
     @property
     def is_paused(self) -> bool:
         """Whether the game stands still."""
-        return self.tamer.stream.clock.is_paused
+        return self._stream.clock.is_paused
+
+    @property
+    def due_ns(self) -> int:
+        """When the next step is due."""
+        return self._due_ns
+
+    @property
+    def is_official(self) -> bool:
+        """Whether this is a run that counts, and the first one of its stage."""
+        return self._is_official
 
     def next_stage(self, now_ns: int) -> None:
         """Goes on: the person has practised enough, or is satisfied."""
@@ -106,6 +145,11 @@ class TrainingSession:
         self._at += 1
         self.stage = None if self._at >= len(self.protocol.stages) else self.protocol.stages[self._at]
         self._begin_stage(now_ns)
+
+    def close(self, now_ns: int) -> None:
+        """Ends the game in the middle, if there is one: the training may go on later from its recording."""
+        self._end_game(now_ns)
+        self.stage = None
 
     def again(self, now_ns: int) -> None:
         """Repeats the stage: a practice with a new agent, or another check; a run that counts stays the first one."""
@@ -122,7 +166,7 @@ class TrainingSession:
         self._due_ns = max(self._due_ns + self.step_ms * MILLISECOND, now_ns)  # on the beat, without bursts
         self._take(Mark(MarkKind.STEP, now_ns))
         action = self._action()
-        self.tamer.show(self._observation, action)
+        self._show(action)
         self._observation, reward, terminated, truncated, _ = self._env.step(action)
         self.score += float(reward)
         self._n_steps, self._total = self._n_steps + 1, self._total + 1
@@ -134,17 +178,32 @@ class TrainingSession:
             self._is_between = True
         return True
 
-    def press(self, key: str, now_ns: int, *, sent_ns: int = -1, is_repeat: bool = False) -> Pressed | None:
+    def press(
+        self,
+        key: str,
+        now_ns: int,
+        *,
+        sent_ns: int = NOT_KNOWN,
+        frame: int = NOT_KNOWN,
+        device: Device = Device.KEYBOARD,
+        is_repeat: bool = False,
+    ) -> Pressed | None:
         """A key was pressed.
 
         Args:
           key: that was pressed.
           now_ns: when.
           sent_ns: by the clock of its device; -1: not known.
+          frame: number of the picture that was shown; -1: not known.
+          device: what it came from: a key, or a button of the page.
           is_repeat: whether the device repeats it because it is down: that is no press.
 
         Returns:
           What it did, to be shown at once; None: it is not a key of feedback, or nothing listens.
+
+        Raises:
+          ValueError: the time is before the step that is shown began, which no monotonic clock gives; nothing was
+            recorded.
         """
         if self.stage is None or is_repeat or not self.is_listening or self.is_paused:
             return None
@@ -155,15 +214,21 @@ class TrainingSession:
         value, about = self.protocol.keys.get(key), self._n_steps - 1 - is_previous
         if value is None or about < 0:
             return None
+        if now_ns < self._shown_ns:
+            raise ValueError(
+                f"press: expected a time from {self._shown_ns} ns on, when step {self._n_steps - 1} began to be shown, "
+                f"got {now_ns} ns; use one monotonic clock for ticks and presses"
+            )
         event = FeedbackEvent(
             number=self._n_presses,
             time_ns=now_ns,
             value=value,
             key=key,
             annotator=self._annotator,
-            device=Device.KEYBOARD,
+            device=device,
             sent_ns=sent_ns,
             step=self._n_steps - 1,
+            frame=frame,
         )
         self._take(event)
         self._n_presses += 1
@@ -209,24 +274,42 @@ class TrainingSession:
             return
         if self.stage.is_new_agent:
             self.tamer = self._learner()
+            self._agent += 1
+        self._attempt += 1
         self.step_ms = self.stage.step_ms
         self._is_official = self.stage.is_official and self.stage.name not in self._runs
         self._runs.add(self.stage.name)
         self._begin_game(now_ns)
 
+    def _resume(self, position: Position, now_ns: int) -> None:
+        """Goes on in a stage that was broken off; the game that was interrupted is none of its games."""
+        self._at = next(at for at, each in enumerate(self.protocol.stages) if each.name == position.stage)
+        stage = self.stage = self.protocol.stages[self._at]
+        self._n_games, self.score, self._total = position.n_games, position.score, position.total
+        self.step_ms, self._is_official = stage.step_ms, position.is_official
+        self._go_on(now_ns)
+
     def _begin_game(self, now_ns: int) -> None:
         assert self.stage is not None  # noqa: S101  it is called in stages only
         self._n_games, self._n_steps, self._n_presses = self._n_games + 1, 0, 0
         self._pressed, self._latched = {}, None
-        self._due_ns, self._is_between = now_ns, False
-        self.tamer.begin()
+        self._due_ns, self._shown_ns, self._is_between = now_ns, 0, False
+        self._stream = FeedbackStream()
+        self._finish()
+        self._learn(self.tamer.begin)
         self._observation, _ = self._env.reset(seed=self._seed)
         self._seed = None
         if self._recorder is not None:
             self._recorder.begin(self._observation, self._metadata(self.stage))
+        self._sequence += 1
+        self._picture(None)
 
     def _metadata(self, stage: Stage) -> dict[str, Any]:
         return {
+            **self._about,
+            "sequence": self._sequence,
+            "attempt": self._attempt,
+            "agent": self._agent,
             "protocol": self.protocol.name,
             "stage": stage.name,
             "kind": stage.kind.value,
@@ -242,11 +325,39 @@ class TrainingSession:
             return self.tamer.act(self._observation)
         return self._env.action_space.sample() if self._latched is None else self._latched
 
+    def _learn(self, task: Callable[[], None]) -> None:
+        """Has the agent do something: in order, now or in its thread."""
+        if self._thread is None:
+            task()
+        else:
+            self._thread.put(task)
+
+    def _finish(self) -> None:
+        """The agent learns what came in the latest game; then others may know."""
+        self._learn(self.tamer.finish)
+        if self._learned is not None and self._sequence:
+            self._learn(functools.partial(self._learned, self.tamer, self._agent, self._sequence - 1))
+
+    def _show(self, action: Any) -> None:
+        self._learn(functools.partial(self.tamer.show, self._observation, action))
+        self._picture(action)
+
+    def _picture(self, action: Any) -> None:
+        self.shown = (self._observation, action)
+        if self._draw is not None:
+            self.picture = self._draw(self._env, self._observation, action)
+
     def _take(self, item: Mark | FeedbackEvent) -> None:
-        self.tamer.take(item)
+        taken: Mark | FeedbackEvent | None = item
+        if isinstance(item, Mark):
+            self._stream.mark(item)
+            self._shown_ns = item.time_ns if item.kind is MarkKind.STEP else self._shown_ns
+        else:
+            taken = self._stream.add(item)
+        assert taken is not None  # noqa: S101  presses of a game are numbered here
         if self._recorder is not None:
-            stored = self.tamer.stream.events[-1] if isinstance(item, FeedbackEvent) else item
-            self._recorder.take(stored)
+            self._recorder.take(taken)
+        self._learn(functools.partial(self.tamer.take, taken))
 
     def _go_on(self, now_ns: int) -> None:
         """To the next game, or the next stage."""
@@ -259,6 +370,6 @@ class TrainingSession:
     def _end_game(self, now_ns: int) -> None:
         """Ends the game in the middle, if there is one."""
         if self.stage is not None and not self._is_between:
-            latest = self.tamer.stream.clock.marks[-1:]
+            latest = self._stream.clock.marks[-1:]
             self._take(Mark(MarkKind.END, max(now_ns, *(each.time_ns for each in latest), 0)))
-        self.tamer.finish()
+        self._finish()

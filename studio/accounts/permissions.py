@@ -31,6 +31,9 @@ class Action(Enum):
     ENVIRONMENTS_SEE = "see which environments there are"
     ENVIRONMENTS_TRY = "try environments"
     INVITE = "invite people"
+    CROWD_RUN = "run this crowd"
+    MANUAL_SEE = "see what manuals mean"
+    MANUAL_OVERRIDE = "override what manuals mean"
 
 
 class ForbiddenError(RldsKitError):
@@ -64,6 +67,9 @@ ALLOWED: Final[Mapping[Action, Mapping[Role, frozenset[Relation]]]] = {
         Action.ENVIRONMENTS_SEE: (_OWN, _NONE, _NONE),
         Action.ENVIRONMENTS_TRY: (_OWN, _NONE, _NONE),
         Action.INVITE: (_OWN, _NONE, _NONE),
+        Action.CROWD_RUN: (_OWN, _NONE, _NONE),
+        Action.MANUAL_SEE: (_OWN, _NONE, _OWN),
+        Action.MANUAL_OVERRIDE: (_OWN, _NONE, _OWN),
     }.items()
 }
 """By action and role, the relations to a row that are enough. What has no row is one's own."""

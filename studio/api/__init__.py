@@ -2,7 +2,7 @@
 
 | request | answer |
 |---|---|
-| GET /api/about | {"mode": "studio", "version"}; needs no login |
+| GET /api/about | {"mode": "studio", "version", "tasks"}; needs no login |
 | POST /api/login | {"token"}, {"invitation", "name", "email"?} or {"study", "name"?, "participant"?} -> the account |
 | POST /api/logout | ends the login |
 | GET /api/me | the account; 401 without one |

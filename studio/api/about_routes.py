@@ -1,6 +1,6 @@
 """The first request of a page."""
 
-from typing import Final
+from typing import Any, Final
 
 import rlds_kit
 from rlds_kit.base.extras import needs
@@ -14,8 +14,10 @@ with needs("studio"):
 
 async def about(request: Request) -> Response:
     """What serves the page; no login is needed."""
-    del request
-    return answer({"mode": "studio", "version": rlds_kit.__version__})
+    crowd, tasks = request.app.state.settings.crowd, request.app.state.tasks
+    found: dict[str, Any] = {} if crowd is None else {"crowd": crowd.name}
+    found["tasks"] = [{"name": each.name, "title": each.title} for each in tasks]
+    return answer({"mode": "studio", "version": rlds_kit.__version__, **found})
 
 
 ROUTES: Final = [Route("/api/about", about, methods=["GET"])]

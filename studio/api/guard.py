@@ -26,7 +26,7 @@ LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_ACCOUNTS: Final = ("/api/", "/ws/")
 _OPEN: Final = frozenset({"/api/about", "/api/login"})
-_OPEN_BELOW: Final = "/api/open-studies/"
+_OPEN_BELOW: Final = ("/api/open-studies/", "/api/crowd/arrivals")
 """What needs no login."""
 
 
@@ -94,6 +94,9 @@ class Guard:
             self._check_origin(connection)
         connection.scope["account"] = account
         if path not in _OPEN and not path.startswith(_OPEN_BELOW):
+            confine = connection.app.state.confine
+            if confine is not None:
+                confine(account_of(connection), path)
             account_of(connection)  # so that no route can forget it, and tokens of sessions end with the login
         if is_change and account is not None:
             _count(self._changes, account.id)

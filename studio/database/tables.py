@@ -65,6 +65,7 @@ personal: Final = Table(
     Column("name", LongText, nullable=False),
     Column("email", String(254), unique=True),  # in lower case; None: not known
     Column("participant", String(200)),  # by which another service knows the person
+    Column("crowd", JSON(none_as_null=True)),  # what a person of a crowd sent: see `crowds.Personal`
 )
 tokens: Final = Table(
     "tokens",
@@ -186,4 +187,53 @@ deletions: Final = Table(
     Column("server", LongText, nullable=False),  # that has the recording
     Column("directory", LongText, nullable=False),  # whose shards still hold it
     Column("deleted_ns", BigInteger, nullable=False),
+)
+crowds: Final = Table(
+    "crowds",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("owner_id", ID, ForeignKey("users.id"), nullable=False),
+    Column("name", String(200), nullable=False, unique=True),  # in its file
+    Column("is_paused", Boolean, nullable=False),  # nobody goes on
+    Column("is_closed", Boolean, nullable=False),  # nobody new comes in
+    Column("created_ns", BigInteger, nullable=False),
+)
+crowd_people: Final = Table(
+    "crowd_people",
+    METADATA,
+    Column("id", ID, primary_key=True),  # of the person's way, and of the assignment
+    Column("crowd_id", ID, ForeignKey("crowds.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("user_id", ID, ForeignKey("users.id"), nullable=False, index=True),
+    Column("session_id", ID, ForeignKey("sessions.id"), index=True),  # that is played, or was last
+    Column("group", String(200), nullable=False),
+    Column("kind", String(16), nullable=False),  # way of recruitment
+    Column("key", String(40), nullable=False),  # keyed hash of the platform's id
+    Column("stage", String(16), nullable=False),
+    Column("arrived", Float, nullable=False),  # seconds since 1970, as all times of the flow
+    Column("changed", Float, nullable=False),
+    Column("task", String(200)),
+    Column("game", ID),
+    Column("seat", Integer),
+    Column("completion", Float, nullable=False),
+    Column("quality", Float, nullable=False),
+    Column("wrong_checks", Integer, nullable=False),
+    Column("consent", String(64), nullable=False),  # hash of the text that was accepted
+    Column("consented", Float, nullable=False),
+    Column("left", String(16)),
+    Column("reason", LongText, nullable=False),
+    Column("code_hash", String(40), unique=True),  # of the completion code
+    Column("code_used_ns", BigInteger),
+    Column("base_cents", Integer, nullable=False),  # counted when the game was over; payments count again
+    Column("bonus_cents", Integer, nullable=False),
+    Column("tickets", Integer, nullable=False),
+    Column("paid_ns", BigInteger),
+)
+crowd_messages: Final = Table(
+    "crowd_messages",
+    METADATA,
+    Column("id", ID, primary_key=True),
+    Column("crowd_id", ID, ForeignKey("crowds.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("person_id", ID, ForeignKey("crowd_people.id", ondelete="CASCADE")),  # None: to everybody
+    Column("text", LongText, nullable=False),
+    Column("sent_ns", BigInteger, nullable=False),
 )

@@ -109,7 +109,7 @@ def forget(connection: Connection, user: str) -> None:
       NotFoundError: there is no such account.
     """
     get(connection, user)
-    gone = {"name": "", "email": None, "participant": None}
+    gone = {"name": "", "email": None, "participant": None, "crowd": None}
     connection.execute(update(tables.personal).where(tables.personal.c.user_id == user).values(**gone))
     connection.execute(delete(tables.tokens).where(tables.tokens.c.user_id == user))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from rlds_kit.base.extras import needs
 from rlds_kit.studio.accounts.play_token import play_token
@@ -43,6 +43,23 @@ def plan_of(environment: StudyEnvironment) -> LobbyPlan:
     )
 
 
+class Seating(Protocol):
+    """Follows who sits where, before they play."""
+
+    async def seat(self, session: Session) -> None:
+        """People found each other.
+
+        Raises:
+          NotAdmittedError: they cannot play.
+        """
+
+    async def begin(self, session: str) -> None:
+        """They play from now on."""
+
+    async def unseat(self, session: str) -> None:
+        """They do not play after all."""
+
+
 @dataclass(frozen=True)
 class SessionMaker:
     """Makes sessions of people.
@@ -52,12 +69,14 @@ class SessionMaker:
       signer: of the studio.
       live: begins what is played.
       server: name of the studio.
+      seating: follows who sits where; None: nobody does.
     """
 
     database: Database
     signer: Signer
     live: LiveSessions
     server: str
+    seating: Seating | None = None
 
     def of(self, environment: str) -> Gather:
         """What makes sessions of an environment."""
@@ -78,6 +97,8 @@ class SessionMaker:
         first, *_ = people.values()
         made = _Made(self, session)
         try:
+            if self.seating is not None:
+                await self.seating.seat(session)
             await self.live.of(session.id, first.agent, is_guest=is_guest)
         except NotAdmittedError as error:
             await made.end(str(error))
@@ -98,6 +119,11 @@ class _Made:
         """For the person in a seat."""
         return Matched(self.session.id, play_token(self.maker.signer, self.session, seat), seat)
 
+    async def begin(self) -> None:
+        """The countdown is over."""
+        if self.maker.seating is not None:
+            await self.maker.seating.begin(self.session.id)
+
     async def cancel(self, reason: str) -> None:
         """Gives the environment back."""
         self.maker.live.stop(self.session.id, reason)
@@ -106,6 +132,8 @@ class _Made:
 
     async def end(self, reason: str) -> None:
         """Ends the row."""
+        if self.maker.seating is not None:
+            await self.maker.seating.unseat(self.session.id)
         await self.maker.database.run(sessions.end, self.session.id, reason)
 
 

@@ -65,6 +65,9 @@ class Gathered(Protocol):
     def token(self, seat: str) -> Matched:
         """What the person in a seat gets."""
 
+    async def begin(self) -> None:
+        """The countdown is over, and all are there."""
+
     async def cancel(self, reason: str) -> None:
         """Somebody left in the countdown: it is not played."""
 
@@ -223,6 +226,7 @@ class Lobby:
         self._notice, self._is_gathering = "", False
         self._match()
         if await self._counted_down(group, len(self.plan.seats) - len(people)):
+            await gathered.begin()
             for seat, each in group.people.items():
                 self._groups.pop(each.account, None)
                 each.send(gathered.token(seat))

@@ -37,18 +37,19 @@ async def wait(socket: WebSocket) -> None:
         except TimeoutError:
             wanted = None
         if wanted is None:
-            await _refuse(socket, Refused("type", "expected the message wait first"))
+            await refuse(socket, Refused("type", "expected the message wait first"))
             return
         state, account = socket.app.state, socket.scope["account"]
         try:
             found = await state.database.run(_wanted, account, wanted, derived(state.secret, PURPOSE))
         except (NotFoundError, ForbiddenError, DatabaseError) as error:
-            await _refuse(socket, Refused("closed", str(error)))
+            await refuse(socket, Refused("closed", str(error)))
             return
-        await _wait(socket, account, *found)
+        await wait_in(socket, account, *found)
 
 
-async def _wait(socket: WebSocket, account: Account, environment: StudyEnvironment, agent: str) -> None:
+async def wait_in(socket: WebSocket, account: Account, environment: StudyEnvironment, agent: str) -> None:
+    """Has somebody wait in the lobby of an environment; returns when they wait no more."""
     messages: asyncio.Queue[Message] = asyncio.Queue()
     person = Person(account.id, agent, account.is_guest, messages.put_nowait)
     lobbies = socket.app.state.lobbies
@@ -86,7 +87,8 @@ async def _received(socket: WebSocket) -> str | bytes:
     return message["bytes"] if text is None else text
 
 
-async def _refuse(socket: WebSocket, refused: Refused) -> None:
+async def refuse(socket: WebSocket, refused: Refused) -> None:
+    """Sends somebody away who does not wait yet."""
     await socket.send_text(dump(refused))
     await socket.close(NOT_ADMITTED, refused.code)
 

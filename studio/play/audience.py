@@ -38,7 +38,8 @@ class Audience:
             entering.send(to_browser.state(self.state, self.state.episode, now_ns))
         if self._question is not None and entering.seat is None:
             entering.send(self._question)
-        if self._picture is not None:
+        is_of_now = self._picture is not None and (self.state is None or self._picture[1] == self.state.episode)
+        if self._picture is not None and is_of_now:  # not the last one of the episode before
             entering.show(self._shown(entering, *self._picture))
 
     def broadcast(self, message: ToBrowser) -> None:

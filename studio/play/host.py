@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 from rlds_kit.studio.play.attendance import Presence
 from rlds_kit.studio.play.rules import Rules
 from rlds_kit.trials import Driver, Status, Turn
+from rlds_kit.trials.engine.messages import StepEnvironment
 from rlds_kit.trials.frames.picture import Quality
 from rlds_kit.trials.hosts.trial_setup import ActorConfig
 from rlds_kit.trials.workers import requests
@@ -51,6 +52,16 @@ class Admission:
     is_guest: bool = False
 
 
+class Watch(Protocol):
+    """Sees what is played while it is; it returns at once, and does not raise."""
+
+    def begun(self) -> None:
+        """An episode has begun."""
+
+    def stepped(self, doing: StepEnvironment, done: requests.Stepped) -> None:
+        """A step was done, and is recorded."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
     """What is played in a session.
@@ -78,6 +89,8 @@ class Scene:
       limits: other settings of `TrialConfig` by name, such as idle_seconds.
       shows_errors: whether people see what an environment raised; else they see `UNPLAYABLE`, and the log has the
         error.
+      is_rate_fixed: whether people cannot change the steps a second.
+      watch: sees what is played; None: nobody does.
     """
 
     open: requests.Open
@@ -101,6 +114,8 @@ class Scene:
     quality: Quality = Quality.MEDIUM
     limits: Mapping[str, Any] = field(default_factory=dict)
     shows_errors: bool = True
+    is_rate_fixed: bool = False
+    watch: Watch | None = None
 
     def public(self, error: str) -> str:
         """What people see of an error of an environment."""

@@ -300,6 +300,8 @@ class LiveSession:
         match answer:
             case requests.Stepped(step, rewards, terminated, truncated, picture, own=own):
                 self._programs.stepped(answer, self._doing)
+                if self.scene.watch is not None and self._doing is not None:
+                    self.scene.watch.stepped(self._doing, answer)
                 for seat in answer.gone:
                     if self.episode.trial.driver(seat) is Driver.ACTOR:
                         self.handle(events.DriverChanged(self.now(), seat, Driver.NOBODY))
@@ -310,6 +312,8 @@ class LiveSession:
             case requests.Begun():
                 self.episode.begun, self.episode.started_ns = answer, time.time_ns()
                 self._programs.begun(answer)
+                if self.scene.watch is not None:
+                    self.scene.watch.begun()
                 await self._records.begun(self.episode.number, answer, self.opened, self._sync)
                 self._show(answer.picture, 0, Flags.FIRST, answer.own)
                 self.handle(events.EnvironmentReady(self.now()))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from rlds_kit.studio.play import window
 from rlds_kit.studio.play.host import UNPLAYABLE, Host, NotAdmittedError, Scene
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.live_session import LiveSession
@@ -106,6 +107,14 @@ class LiveSessions:
         """Ends a session, if it is being played."""
         if session in self._live:
             self._live[session].stop(reason)
+
+    def dismiss(self, session: str, account: str) -> None:
+        """Has somebody leave a session for good, if they play there; the others go on."""
+        live = self._live.get(session)
+        for each in [] if live is None else list(live.audience.windows.values()):
+            if live is not None and each.admission.account == account:
+                live.leave(each, is_lost=False)
+                each.close(window.LEFT, "left")
 
     def _begin(self, session: str, holder: str, *, is_guest: bool) -> None:
         """Begins to open a session, unless one person, or all guests, would have too many places."""

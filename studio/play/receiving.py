@@ -95,6 +95,8 @@ def _event(session: LiveSession, source: Window, seat: str, message: EventMessag
             if session.phase is Phase.ENDED or session.episode.trial.driver(seat) is not Driver.HUMAN:
                 return None  # keys have no effect now
             event = replace(event, shown_frame=source.frames.step_of(shown, session.episode.number))
+        case events.RateChanged() if session.scene.is_rate_fixed:
+            return Error("refused", "nobody can change the speed in this study", message.type)
         case events.Pause() | events.Cancel() | events.Confirm():
             return _decided(session, message, event)
         case events.DriverChanged(driver=Driver.ACTOR) if seat not in session.scene.actors:

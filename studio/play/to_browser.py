@@ -29,7 +29,7 @@ class Welcome:
       policies: seats that a policy can drive.
       seat_number: of the seat among all; None for observers.
       actors: seats that have a program of their own.
-      rules: whose word pauses, cancels and confirms: "one", "all", "vote" or "nobody".
+      rules: whose word pauses, cancels and confirms: "one", "all", "vote" or "nobody"; of `rate`, where nobody's is.
       controls: of the person's seat, or of the first: `chords` of keys with names, and `axes`.
       camera: number of the view.
       window: frames that may be sent without an `ack`.

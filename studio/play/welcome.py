@@ -22,7 +22,7 @@ def welcome(session: str, scene: Scene, opened: Opened, view: View, seat: str | 
         policies=tuple(environment.policies),
         seat_number=None if seat is None or seat not in opened.seats else opened.seats.index(seat),
         actors=tuple(scene.actors),
-        rules=asdict(scene.rules),
+        rules={**asdict(scene.rules), **({"rate": "nobody"} if scene.is_rate_fixed else {})},
         controls={
             "chords": [{"keys": keys, "name": name} for keys, _, name in controls.actions],
             "axes": [keys for _, _, keys in controls.axes],

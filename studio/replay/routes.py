@@ -32,9 +32,10 @@ that is one number has the name ""; agents, and parts of a reward, have a series
 None are 0; "nan" and "inf" are text, and are left out of sums.
 
 **A step**: `{"step", "flags": ["is_first", ...], "fields": [{"name", "defined", "value"}], "people": [{"seat",
-"driver", "keys": {"ArrowUp": 1.0}, "shown_frame", "is_default"}]}`. `people` is who acted in this step, empty where
-nobody recorded it; `shown_frame` is the step that was on the screen when the keys last changed, or null. A field that
-is not `defined` stands for nothing: on the last step there was no action.
+"driver", "keys": {"ArrowUp": 1.0}, "shown_frame", "is_default"}], "boxes": [{"slot", "category", "x", "y", "width",
+"height"}]}`. `people` is who acted in this step, empty where nobody recorded it; `shown_frame` is the step that was on
+the screen when the keys last changed, or null. `boxes` are of objects that a layer has in its field `objects`, in
+pixels of a screen of 160 x 210. A field that is not `defined` stands for nothing: on the last step there was no action.
 
 **A value** has a `kind`:
 

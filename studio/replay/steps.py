@@ -16,6 +16,7 @@ from rlds_kit.riegeli import RiegeliError
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.json_numbers import number
 from rlds_kit.studio.replay.action_names import action_names
+from rlds_kit.studio.replay.boxes import step_boxes
 from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.library import Admitted
 from rlds_kit.studio.replay.pictures import frames_of
@@ -91,6 +92,7 @@ def step_values(collection: Collection, wanted: uuid.UUID, step: int) -> dict[st
             for name, value in named.items()
         ],
         "people": _people(named.get(PLAY)) if defined.get(PLAY) else [],
+        "boxes": step_boxes(collection, episode, step),
     }
 
 

@@ -123,6 +123,44 @@ def test_too_many_layouts_are_read_one_by_one() -> None:
         Layouts().stretches(records)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "top"),
+    [(np.int32, 2**31 - 1), (np.uint32, 2**32 - 1), (np.int64, 2**63 - 1), (np.uint64, 2**64 - 1)],
+)
+def test_integers_of_several_bytes_are_columns(dtype: type[np.integer[Any]], top: int) -> None:
+    """Such as the numbers of frames, which differ in every step; those that would not fit are read one by one."""
+    numbers = [*range(100, 400, 7), *(2**bits - 1 for bits in range(7, 64, 7) if 2**bits <= top), top]
+    records = [_stored((MID, 0.0, 1.0, dtype(number)), np.array([number], dtype), None) for number in numbers]
+    assert len(Layouts().stretches(records[:43])) == 2  # of one byte, and of two
+    rows = [readers._record(data, Path(), 0) for data in records]
+    first = _stored((FIRST, None, None, dtype(1)), None, None)
+    observed, acted = readers._columns(Layouts().stretches([first, *records]))
+    assert [_shown(each["action"]) for each in acted] == [_shown(row.action) for row in rows]
+    assert [_shown(each["observation"]) for each in observed][1:] == [_shown(row.observation) for row in rows]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_negative_integers_are_constants(dtype: type[np.generic]) -> None:
+    record = _stored((MID, 0.0, 1.0, dtype(-5)), 0, None)
+    assert dtype not in {each.dtype for each in numbers_in(layout_of(record))}
+
+
+def test_an_episode_without_columns_is_not_compared_in_vain() -> None:
+    """Few of its large steps are compared before it is read one by one."""
+    records = [_stored((MID, 0.0, 1.0, f"{number:03}"), np.zeros(1000, np.uint8), None) for number in range(500)]
+    compared = 0
+
+    class Counted(Layouts):
+        def _layout(self, row: np.ndarray) -> Any:
+            nonlocal compared
+            compared += 1
+            return super()._layout(row)
+
+    with pytest.raises(OtherLayoutError):
+        Counted().stretches(records)
+    assert compared < 20
+
+
 def test_numbers_are_found_in_the_bytes() -> None:
     """Those of arrays and scalars, in their order."""
     record = _step(7)
@@ -130,6 +168,15 @@ def test_numbers_are_found_in_the_bytes() -> None:
     assert {*found} == {(np.float64, None), (np.float32, (3,)), (np.int64, None), (np.float32, None)}
     joints = found[np.float32, (3,)]
     assert np.frombuffer(record[joints.begin : joints.end], joints.stored).tolist() == [7, 7, 7]
+
+
+def test_an_array_is_no_empty_dict() -> None:
+    """Where `step_fn` returned an array of large integers in place of a dict of fields."""
+    sides = {"observed": {"x": np.float32(1)}, "acted": np.array([1, 2**25], np.int32)}
+    record = _stored((FIRST, None, None, np.zeros(2)), None, {"rlds_kit": sides})
+    found = readers._episode([record], StoredEpisode(Path(), 0, 0, 1, None), None, Layouts())
+    rows = readers.episode_of([readers._record(record, Path(), 0)], None)
+    assert content_of(found) == content_of(rows)
 
 
 def test_deep_nests_are_refused_by_number() -> None:

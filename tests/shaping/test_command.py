@@ -69,11 +69,26 @@ def test_a_table_cannot_hide_what_it_means(tmp_path: Path) -> None:
     assert all(each.isprintable() for each in shown if each != "\n")
 
 
+def test_a_server_of_models_reads(tmp_path: Path, server: str) -> None:
+    """Once; then the cache is enough."""
+    path, endpoint = tmp_path / "skiing.json", ("--answerer", "endpoint:tiny", "--reasoner", "endpoint:tiny")
+    cache = ("--cache", tmp_path / "said", "--seed", 5)
+    first = run("read", "Skiing", "--out", path, *endpoint, *cache, "--endpoint", server)
+    assert first.exit_code == 0, first.output
+    assert run("read", "Skiing", *endpoint, *cache, "--offline").output == first.output
+    assert "tiny v7 (seed 5) said: 'No'; ' No' 0.905; 'Yes' 0.050" in run("show", path, "--context").output
+
+
 def test_errors_say_what_to_do(tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text("{", "utf-8")
     cases = {
         ("read", "Chess"): (1, "expected a game with a manual"),
+        ("read", "Pong", "--answerer", "chess"): (2, "expected one of words, minilm, extractive:MODEL"),
+        ("read", "Pong", "--reasoner", "endpoint"): (2, "got 'endpoint'"),
+        ("read", "Pong", "--reasoner", "nli:nobody/none", "--offline"): (1, "no other model is used in its place"),
+        ("read", "Pong", "--reasoner", "endpoint:a", "--endpoint", "http://8.8.8.8"): (1, "not sent elsewhere"),
+        ("read", "Pong", "--reasoner", "endpoint:a", "--offline"): (2, "--offline needs --cache"),
         ("show", broken): (1, "expected a table of interactions"),
         ("show", tmp_path / "none.json"): (2, "does not exist"),
     }
@@ -90,7 +105,8 @@ def test_recordings_are_annotated(tmp_path: Path) -> None:
         while not any(recorded.step(0)[2:4]):
             pass
     run("read", "Skiing", "--out", tmp_path / "skiing.json")
-    done = run("annotate", tmp_path / "d", tmp_path / "skiing.json", "--layer", "skis")
+    done = run("annotate", tmp_path / "d", tmp_path / "skiing.json", "--layer", "skis", "--boxes")
     assert "Annotated 1 episodes in the layer skis." in done.output
     (episode,) = rlds_kit.open(tmp_path / "d").as_amended("skis").episodes
     assert episode.mask("manual_reward").tolist() == [True] * (len(episode) - 1) + [False]
+    assert "Player" in episode.steps[9]["objects"]["category"].tolist()

@@ -1,6 +1,7 @@
 """A bad connection between a browser and the studio: a proxy that delays, stalls and cuts, by seeded chance."""
 
 import asyncio
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from random import Random
 
 SEGMENT = 1460
 """Bytes that a TCP segment holds on an Ethernet."""
+_DRAWN_FOR = 0.5
+"""Seconds for which it is drawn whether a connection is cut in them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +37,7 @@ class BadLink:
 
     Attributes:
       port: where it listens.
-      quality: of connections; may be replaced at any time.
+      quality: of connections, also of those that are there; may be replaced at any time.
       connections: how many were made.
       cuts: how many of them were cut.
       stalls: how many segments were stalled.
@@ -68,10 +71,15 @@ class BadLink:
                 end.transport.abort()
 
     async def _until_cut(self, ways: list[asyncio.Task[None]]) -> None:
-        cut_after = self.quality.cut_after
-        seconds = None if cut_after is None else self._random.expovariate(1 / cut_after)
-        done, _ = await asyncio.wait(ways, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        self.cuts += not done
+        """Draws anew again and again, which changes nothing in how long connections last: the quality may change."""
+        while True:
+            cut_after = self.quality.cut_after
+            seconds = math.inf if cut_after is None else self._random.expovariate(1 / cut_after)
+            timeout = min(seconds, _DRAWN_FOR)
+            done, _ = await asyncio.wait(ways, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            if done or seconds <= _DRAWN_FOR:
+                self.cuts += not done
+                return
 
     async def _way(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One direction: segments arrive in order, each at its time."""

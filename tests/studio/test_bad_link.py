@@ -1,5 +1,6 @@
 """The proxy that makes connections bad does what it says: a test through it would prove nothing otherwise."""
 
+import contextlib
 import socket
 import threading
 import time
@@ -75,6 +76,18 @@ def test_connections_are_cut() -> None:
         link.quality = Quality(delay=0, stalled=0)
         assert _echoed(link.port, TEXT) == TEXT
         assert (link.connections, link.cuts) == (2, 1)
+
+
+def test_a_connection_that_is_there_gets_worse() -> None:
+    """The quality is that of now, not that of the beginning."""
+    with _echo() as port, bad_link(port, Quality(delay=0, stalled=0), seed=1) as link:
+        with socket.create_connection(("127.0.0.1", link.port), timeout=60) as connection:
+            connection.sendall(b"a")
+            assert connection.recv(1) == b"a"
+            link.quality = Quality(delay=0, stalled=0, cut_after=1e-9)
+            with contextlib.suppress(ConnectionError):
+                assert connection.recv(1) == b""
+        assert (link.connections, link.cuts) == (1, 1)
 
 
 @pytest.mark.parametrize("stalled", [0.0, 1.0])

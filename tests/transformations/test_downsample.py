@@ -76,7 +76,7 @@ def test_every_mode_gives_the_same(mode: str) -> None:
 
 
 @pytest.mark.parametrize("skip", range(1, 6))
-def test_the_sum_of_rewards_is_kept_for_every_length(skip: int) -> None:
+def test_c44_the_sum_of_rewards_is_kept_for_every_length(skip: int) -> None:
     """From 1 to 50 steps; a last group that is short keeps its rewards too."""
     for length in range(1, 51):
         reward = np.random.default_rng(length).integers(-5, 6, length).astype(np.float32)

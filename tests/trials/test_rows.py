@@ -5,6 +5,9 @@ import re
 from pathlib import Path
 from typing import Final
 
+import pytest
+
+DOCS: Final = Path(__file__).parents[2] / "docs"
 HERE: Final = Path(__file__).parent
 ROWS: Final = {f"g{number}" for number in range(1, 32)}
 OPEN: Final[dict[str, str]] = {}
@@ -28,3 +31,12 @@ def test_every_row_has_a_named_test_or_is_open() -> None:
     tested = {row for test in tests for row in _rows(test)}
     assert tested & OPEN.keys() == set()
     assert tested | OPEN.keys() == ROWS
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="a wheel holds no docs")
+def test_the_tests_of_faults_that_the_page_names_exist() -> None:
+    named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", (DOCS / "trials.md").read_text("utf-8"))
+    assert len(named) >= 15
+    for path, test in named:
+        tree = ast.parse((HERE.parent / path).read_text("utf-8"))
+        assert test in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, (path, test)

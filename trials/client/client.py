@@ -125,6 +125,14 @@ class Client:
         """
         self._post(f"/v1/trials/{trial}/messages", text, requests.Done)
 
+    def revoke(self, name: str) -> None:
+        """Has the service refuse the tokens of a name that were made until now; its programs lose their seats.
+
+        Raises:
+          ServiceError: the token is not an administrator's.
+        """
+        self._post("/v1/tokens/revoke", requests.RevokeTokens(name=name), requests.Done)
+
     def seats(self) -> Sequence[requests.OpenSeat]:
         """Seats that wait for programs.
 

@@ -14,7 +14,8 @@ def parallel_catalogue(modules: Iterable[str] = ()) -> dict[str, str]:
     """Lists the environments of PettingZoo whose agents act at once: the module to import first, by id.
 
     Args:
-      modules: whose `parallel_env`, and whose own subclasses of `ParallelEnv`, are listed as "module:name".
+      modules: whose `parallel_env`, and whose own subclasses of `ParallelEnv` and of parallelizable `AECEnv`, are
+        listed as "module:name".
 
     Returns:
       In alphabetical order; nothing if PettingZoo is not installed.
@@ -35,11 +36,14 @@ def parallel_catalogue(modules: Iterable[str] = ()) -> dict[str, str]:
 
 
 def _makers(module: str) -> Iterator[str]:
-    from pettingzoo import ParallelEnv
+    from pettingzoo import AECEnv, ParallelEnv
 
     found = importlib.import_module(module)
     if callable(getattr(found, MAKER, None)):
         yield f"{module}:{MAKER}"
     for name, each in inspect.getmembers(found, inspect.isclass):
-        if issubclass(each, ParallelEnv) and each.__module__ == module and not name.startswith("_"):
+        is_at_once = issubclass(each, ParallelEnv) or (
+            issubclass(each, AECEnv) and getattr(each, "metadata", {}).get("is_parallelizable", False)
+        )
+        if is_at_once and each.__module__ == module and not name.startswith("_"):
             yield f"{module}:{name}"

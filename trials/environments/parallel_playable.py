@@ -1,20 +1,18 @@
 """Any PettingZoo environment in which all agents act at once: a seat for each agent."""
 
 import contextlib
-import importlib
-import inspect
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import Any, Final
 
 from rlds_kit.base.errors import SpecError
-from rlds_kit.base.extras import needs
 from rlds_kit.base.step import ACTION, INFO, OBSERVATION, REWARD, TERMINATED, TRUNCATED
 from rlds_kit.logger import provenance
 from rlds_kit.logger.agents_recording import AgentNames, declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.trials.environments.actor_class import ActorClass, class_name
 from rlds_kit.trials.environments.controls import Controls, controls_of
+from rlds_kit.trials.environments.parallel_making import make_parallel
 from rlds_kit.trials.environments.playable import EnvironmentSpec, Outcome
 from rlds_kit.trials.environments.policies import Policy, policy
 from rlds_kit.trials.frames.picture import Picture
@@ -31,13 +29,13 @@ class ParallelPlayable:
       spec: which: a name for `pettingzoo.make`, as "classic/rps-v2", or "module:function" that makes it.
 
     Raises:
-      ValueError: people cannot play it, or it does not name its agents.
+      ValueError: people cannot play it, it does not name its agents, or these act in turns.
       SpecError: a space cannot be recorded.
       Whatever making it raises.
     """
 
     def __init__(self, spec: EnvironmentSpec) -> None:
-        self._env = _make(spec)
+        self._env = make_parallel(spec)
         with contextlib.ExitStack() as stack:
             stack.callback(self._env.close)
             self._names = AgentNames()
@@ -124,14 +122,3 @@ class ParallelPlayable:
     def close(self) -> None:
         """Closes the environment."""
         self._env.close()
-
-
-def _make(spec: EnvironmentSpec) -> Any:  # a ParallelEnv of any agents, observations and actions
-    module, _, function = spec.id.partition(":")
-    if not function:
-        with needs("pettingzoo"):
-            import pettingzoo
-        return pettingzoo.make("parallel", spec.id, **{"render_mode": "rgb_array", **spec.kwargs})
-    make = getattr(importlib.import_module(module), function)
-    mode = {"render_mode": "rgb_array"} if "render_mode" in inspect.signature(make).parameters else {}
-    return make(**mode, **spec.kwargs)

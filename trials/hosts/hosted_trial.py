@@ -288,13 +288,13 @@ class HostedTrial:
           ValueError: the trial is over.
         """
         new = await self._seats.made(seat, actor)
-        if self.is_over:
-            await new.end(News(), 0.0)
-            raise ValueError("the trial is over")
         pending = self._asking.pop(seat, None)
         if pending is not None:
             pending.cancel()
             await asyncio.gather(pending, return_exceptions=True)
+        if self.is_over:  # perhaps since a moment ago: nothing else would end the new one
+            await new.end(News(), 0.0)
+            raise ValueError("the trial is over")
         await self._seats.put(seat, new)
         if self.trial.driver(seat) is not Driver.ACTOR:
             self.handle(events.DriverChanged(self.now(), seat, Driver.ACTOR))

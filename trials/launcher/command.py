@@ -117,3 +117,26 @@ def token(file: Path, role: str, name: str, hours: float) -> None:
     from rlds_kit.trials.service.tokens import Role, Signer
 
     click.echo(Signer(read_secret(file)).sign(name, Role(role), seconds=hours * 3600))
+
+
+@trials.command()
+@FILE
+@click.argument("name")
+def revoke(file: Path, name: str) -> None:
+    """Have the service of FILE, which runs, refuse the tokens of NAME that were made until now.
+
+    Programs with such a token lose their seats. `rlds-kit trials token` makes new ones.
+
+    Exit codes: 0 revoked; 1 FILE is not valid, or the service does not answer.
+    """
+    from rlds_kit.trials.client import Client, ServiceError
+    from rlds_kit.trials.launcher.service_file import read_secret, read_settings
+    from rlds_kit.trials.service.tokens import Role, Signer
+
+    _, host, port = read_settings(file)
+    own = Signer(read_secret(file)).sign("rlds-kit trials revoke", Role.ADMIN, seconds=60)
+    try:
+        with Client(f"http://{host}:{port}", own) as client:
+            client.revoke(name)
+    except ServiceError as error:
+        raise click.ClickException(str(error)) from error

@@ -14,7 +14,7 @@ from rlds_kit.trials.service.settings import ServiceSettings
 SERVICE: Final = "service"
 _KEYS: Final = {
     *("actors", "directory", "environments", "host", "join_seconds", "parallel", "per_second", "port", "secret_file"),
-    *("services",),
+    *("revoked", "services"),
 }
 _SPEC: Final = {"has_teacher", "id", "interface", "kwargs", "policies"}
 _BYTES: Final = 32
@@ -36,7 +36,7 @@ def read_settings(path: str | os.PathLike[str]) -> tuple[ServiceSettings, str, i
         known = ", ".join(sorted(_KEYS))
         raise PlanError(f"{path}: expected a table [{SERVICE}] with environments, and perhaps {known}, got {table}")
     folder = path.absolute().parent
-    optional: dict[str, Any] = {}
+    optional: dict[str, Any] = {"revoked": str(folder / table.get("revoked", ".trials-revoked.json"))}
     for name in ("directory", "services"):
         if name in table:
             optional[name] = str(folder / table[name])

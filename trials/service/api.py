@@ -54,6 +54,8 @@ async def watch(call: Call) -> Response:
 
     async def events() -> AsyncIterator[bytes]:
         async for state in call.service.host.watch():
+            if call.token is not None and call.service.revocations.has(call.token):
+                return
             if not wanted or state.id in wanted:
                 yield _event(call, state)
 
@@ -113,6 +115,12 @@ async def seats(call: Call) -> requests.OpenSeats:
             requests.OpenSeat(trial=each.trial, seat=each.seat, actor_class=each.actor_class.name) for each in waiting
         )
     )
+
+
+async def revoke(call: Call) -> requests.Done:
+    """Refuses the tokens of a name that were made until now."""
+    call.service.revoke(call.body.name)
+    return requests.Done()
 
 
 async def health(call: Call) -> requests.Health:
@@ -207,6 +215,16 @@ OPERATIONS: Final = (
         role=Role.WATCHER,
         run=seats,
         answer=requests.OpenSeats,
+    ),
+    Operation(
+        name="revoke",
+        method="POST",
+        path="/v1/tokens/revoke",
+        summary="Refuse the tokens of a name that were made until now; its programs lose their seats.",
+        role=Role.ADMIN,
+        run=revoke,
+        body=requests.RevokeTokens,
+        answer=requests.Done,
     ),
     Operation(
         name="health",

@@ -103,7 +103,7 @@ def _token(operation: Operation, service: Service, request: Request) -> Token:
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     if kind.lower() != "bearer":
         raise BadTokenError("expected a header 'Authorization: Bearer TOKEN'; `rlds-kit trials token` makes a token")
-    token = service.signer.read(text.strip())
+    token = service.token(text.strip())
     if seconds := service.limiter.wait(token.name):
         raise HTTPException(429, f"{token.name} sends too much", {"Retry-After": f"{seconds:.0f}"})
     if operation.role is not None and not token.role.includes(operation.role):

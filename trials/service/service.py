@@ -15,8 +15,9 @@ from rlds_kit.trials.hosts.trial_setup import ActorConfig, TrialSetup
 from rlds_kit.trials.service.metrics import Metrics
 from rlds_kit.trials.service.remote_seat import RemoteSeat
 from rlds_kit.trials.service.remote_seats import RemoteSeats
+from rlds_kit.trials.service.revocations import Revocations
 from rlds_kit.trials.service.settings import REMOTE, ServiceSettings
-from rlds_kit.trials.service.tokens import Signer
+from rlds_kit.trials.service.tokens import Signer, Token
 from rlds_kit.trials.wire.messages import Join
 from rlds_kit.trials.wire.requests import ActorRequest, StartTrial, TrialInfo
 from rlds_kit.trials.wire.values import WireError, decode, encode
@@ -33,6 +34,8 @@ class Service:
     Attributes:
       settings: of it.
       signer: of its tokens.
+      revocations: of them.
+      revoked: by name of who has a seat by a token, set when this token is revoked.
       limiter: of the requests of each token.
       seats: that wait for programs.
       metrics: of its trials.
@@ -43,6 +46,8 @@ class Service:
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings: Final = settings
         self.signer, self.limiter = Signer(settings.secret), RateLimiter(settings.limit)
+        self.revocations = Revocations(settings.revoked)
+        self.revoked: dict[str, asyncio.Event] = {}
         self.seats = RemoteSeats(settings.join_seconds)
         self.metrics = Metrics(self._phases, lambda: len(self.seats.waiting))
         self.services = ServiceDirectory(settings.services)
@@ -60,6 +65,25 @@ class Service:
 
     def _phases(self) -> list[Phase]:
         return [state.phase for state in self.host.states()]
+
+    def token(self, text: str) -> Token:
+        """Who a token is for.
+
+        Raises:
+          BadTokenError: it is not one of this service, has expired or was revoked.
+        """
+        token = self.signer.read(text)
+        self.revocations.check(token)
+        return token
+
+    def revoke(self, name: str) -> None:
+        """Refuses the tokens of a name that were made until now; its programs lose their seats.
+
+        Raises:
+          OSError: that cannot be stored; nothing changed.
+        """
+        self.revocations.revoke(name)
+        self.revoked.pop(name, asyncio.Event()).set()
 
     def setup(self, start: StartTrial) -> TrialSetup:
         """The setup of a trial.

@@ -30,6 +30,7 @@ class ServiceSettings:
       join_seconds: how long a trial waits for a program to take a seat.
       limit: requests of a token.
       services: file for permanent services of its directory; None: they are not stored.
+      revoked: file for names whose tokens were revoked; None: they are forgotten when the service ends.
     """
 
     secret: bytes
@@ -42,3 +43,4 @@ class ServiceSettings:
     join_seconds: float = 60.0
     limit: Limit = field(default_factory=lambda: Limit(per_second=50, burst=200))
     services: str | os.PathLike[str] | None = None
+    revoked: str | os.PathLike[str] | None = None

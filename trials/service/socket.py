@@ -71,7 +71,7 @@ class Program:
             await self._play(seat, token)
 
     def _token(self, join: Join) -> Token:
-        token = self._service.signer.read(join.token)
+        token = self._service.token(join.token)
         if not token.role.includes(Role.ACTOR):
             raise BadTokenError(f"expected a token of an actor, got one of a {token.role.value}")
         if self._service.limiter.wait(token.name):
@@ -99,17 +99,22 @@ class Program:
     async def _play(self, seat: RemoteSeat, token: Token) -> None:
         receiving = asyncio.create_task(self._receive_all(seat, token))
         over = asyncio.create_task(seat.over.wait())
+        is_revoked = self._service.revoked.setdefault(token.name, asyncio.Event())
+        revoked = asyncio.create_task(is_revoked.wait())
         try:
             await self.send(joined(seat.info))
             seat.is_ready.set()
-            await asyncio.wait({receiving, over}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({receiving, over, revoked}, return_when=asyncio.FIRST_COMPLETED)
             if seat.over.is_set():
                 await self.send(Ended())
                 await self._socket.close()
+            elif is_revoked.is_set():
+                await self.send(Refused(reason=f"the tokens of {token.name} were revoked"))
+                await self._socket.close(POLICY)
         finally:
-            for task in (receiving, over):
+            for task in (receiving, over, revoked):
                 task.cancel()
-            await asyncio.gather(receiving, over, return_exceptions=True)
+            await asyncio.gather(receiving, over, revoked, return_exceptions=True)
             if not seat.over.is_set():
                 self._service.lose(seat, f"the program {token.name} is gone")
 

@@ -49,11 +49,13 @@ class Token:
       name: of the person or program; the source of the rewards that it gives.
       role: what it may do.
       expires: in seconds since 1970.
+      issued_ns: when it was made, in nanoseconds since 1970; 0 in tokens of older versions.
     """
 
     name: str
     role: Role
     expires: int
+    issued_ns: int = 0
 
 
 class Signer:
@@ -68,7 +70,7 @@ class Signer:
 
     >>> signer = Signer(b"0123456789abcdef", clock=lambda: 100.0)
     >>> signer.read(signer.sign("ann", Role.ACTOR, seconds=60))
-    Token(name='ann', role=<Role.ACTOR: 'actor'>, expires=160)
+    Token(name='ann', role=<Role.ACTOR: 'actor'>, expires=160, issued_ns=100000000000)
     """
 
     def __init__(self, secret: bytes, clock: Callable[[], float] = time.time) -> None:
@@ -85,7 +87,8 @@ class Signer:
           role: what it may do.
           seconds: until it expires.
         """
-        content = _encoded(json.dumps([name, role.value, int(self._clock() + seconds)]).encode())
+        now = self._clock()
+        content = _encoded(json.dumps([name, role.value, int(now + seconds), int(now * 1e9)]).encode())
         return f"{content}.{self._signature(content)}"
 
     def read(self, text: str) -> Token:
@@ -98,8 +101,8 @@ class Signer:
         if not hmac.compare_digest(self._signature(content).encode(), signature.encode("utf-8", "replace")):
             raise BadTokenError("expected a token that was made with the secret of this service")
         try:
-            name, role, expires = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
-            token = Token(str(name), Role(role), int(expires))
+            name, role, *times = json.loads(base64.urlsafe_b64decode(content + "=" * (-len(content) % 4)))
+            token = Token(str(name), Role(role), *map(int, times))
         except (binascii.Error, TypeError, ValueError) as error:  # a newer version signed it
             raise BadTokenError("expected a token of this version") from error
         if token.expires <= self._clock():

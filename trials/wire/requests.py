@@ -198,6 +198,18 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeTokens:
+    """Tokens that are to be refused.
+
+    Attributes:
+      name: of whom they are for; those that are made later are accepted.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterService:
     """A program that acts in trials, which connect to it.
 

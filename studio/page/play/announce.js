@@ -3,6 +3,7 @@ import { html } from "../html.js";
 import { count, short } from "../format.js";
 import { toast } from "../parts/toasts.js";
 import { link } from "../router.js";
+import { isParticipating } from "../shell/views.js";
 
 const HARMLESS = new Set(["ended", "displaced"]); // the overlay says these
 
@@ -26,5 +27,5 @@ function isTooLate({ code, where }) {
 function savedText({ episode, id, status, steps, totals }) {
   const total = Object.values(totals)[0] ?? 0;
   return html`Episode ${episode + 1} is recorded as <strong>${status}</strong>: ${count(steps, "step")}, return ${short(total)}.
-    ${id && html` <a href=${link("replay", { episode: id })}>Replay</a>`}`;
+    ${id && !isParticipating() && html` <a href=${link("replay", { episode: id })}>Replay</a>`}`;
 }

@@ -32,8 +32,8 @@ export function ControlBar({ player, commands, focusStage }) {
         <button disabled=${!isUnderWay || isPaused || welcome.rules.pause === "nobody"} title=${hint("Pause, and go on")} onClick=${() => player.send("pause")}>
           <${Icon} name="pause" />Pause</button>
         <button disabled=${!isUnderWay || welcome.rules.cancel === "nobody"} title=${hint("End the episode")} onClick=${() => player.send("cancel")}>End episode</button>
-        <${Rate} player=${player} />
-        ${programOf(welcome) && html`<${HandOver} player=${player} isUnderWay=${isUnderWay} program=${programOf(welcome)} />`}
+        ${welcome.rules.rate !== "nobody" && html`<${Rate} player=${player} />`}
+        ${programOf(welcome) && welcome.rules.rate !== "nobody" && html`<${HandOver} player=${player} isUnderWay=${isUnderWay} program=${programOf(welcome)} />`}
         <label class="inline">Quality
           <select onChange=${(event) => player.send("quality", { level: event.target.value })}>
             ${QUALITIES.map((each) => html`<option value=${each} selected=${each === welcome.quality}>${each}</option>`)}

@@ -4,18 +4,18 @@ const VERSION = 1;
 const AGAIN_MS = 1000;
 
 /**
- * @param {string} study @param {string} environment
+ * @param {string} path of the socket @param {object | null} wanted fields of the first message; null: there is none
  * @param {(message: any) => void} take called with each message, and {type: "lost"}
  * @returns {() => void} waits no more
  */
-export function waitIn(study, environment, take) {
+export function waitIn(path, wanted, take) {
   let socket = /** @type {WebSocket | null} */ (null);
   let timer = 0;
   let isOver = false;
   const open = () => {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const mine = (socket = new WebSocket(`${scheme}://${location.host}/ws/lobby`));
-    mine.onopen = () => mine.send(JSON.stringify({ v: VERSION, type: "wait", study, environment }));
+    const mine = (socket = new WebSocket(`${scheme}://${location.host}${path}`));
+    mine.onopen = () => wanted && mine.send(JSON.stringify({ v: VERSION, type: "wait", ...wanted }));
     mine.onmessage = ({ data }) => {
       if (isOver) return;
       const message = JSON.parse(data);

@@ -21,9 +21,10 @@ const PHONE = "(max-width: 720px)";
 
 /**
  * @param {{player: import("./player.js").Player, study: any, environment: string, again: () => void, rejoin: () => void,
- *   leave: () => void}} props `again`: in a new session; `rejoin`: in this one; `leave`: shows where one came from
+ *   leave: () => void, first?: any}} props `again`: in a new session; `rejoin`: in this one; `leave`: shows where one came
+ *   from; `first`: markup beside the picture, instead of the button that ends the session
  */
-export function PlayerView({ player, study, environment, again, rejoin, leave }) {
+export function PlayerView({ player, study, environment, again, rejoin, leave, first = null }) {
   useEventOf(player, "known");
   const frame = useRef(/** @type {HTMLElement | null} */ (null));
   const stage = useRef(/** @type {HTMLElement | null} */ (null));
@@ -70,7 +71,7 @@ export function PlayerView({ player, study, environment, again, rejoin, leave })
         <h1>${title}</h1>
         <${SeatChip} welcome=${known.welcome} />
         ${known.welcome && !player.isSeated && html`<span class="chip accent">You are watching</span>`}
-        <div class="actions"><button onClick=${end}>${player.isSeated ? "End session" : "Stop watching"}</button></div>
+        ${!first && html`<div class="actions"><button onClick=${end}>${player.isSeated ? "End session" : "Stop watching"}</button></div>`}
       </div>
       <div class="play-columns">
         <section class="player" ref=${frame} aria-label="Player">
@@ -81,7 +82,7 @@ export function PlayerView({ player, study, environment, again, rejoin, leave })
           ${player.isSeated && html`<${TouchPad} player=${player} />`}
           <${ControlBar} player=${player} commands=${commands} focusStage=${() => stage.current?.focus({ preventScroll: true })} />
         </section>
-        <${SidePanel} player=${player} study=${study} environment=${environment} commands=${commands} />
+        <${SidePanel} player=${player} study=${study} environment=${environment} commands=${commands} first=${first} />
       </div>
       ${known.ask && player.isSeated && html`<${SaveDialog} key=${known.state?.episode} player=${player} ask=${known.ask} />`}
     </div>

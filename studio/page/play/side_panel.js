@@ -12,9 +12,9 @@ const KINDS = { completed: "success", cancelled: "warning", rejected: "danger", 
 
 /**
  * @param {{player: import("./player.js").Player, study: any, environment: string,
- *   commands: import("./commands.js").Command[]}} props
+ *   commands: import("./commands.js").Command[], first?: any}} props `first`: markup that stands above the rest
  */
-export function SidePanel({ player, study, environment, commands }) {
+export function SidePanel({ player, study, environment, commands, first = null }) {
   const { welcome, saved } = player.known;
   const own = study?.environments.find((each) => each.id === environment)?.instructions ?? "";
   const seat = study?.environments.find((each) => each.id === environment)?.seats?.find((each) => each.name === welcome?.seat);
@@ -22,20 +22,21 @@ export function SidePanel({ player, study, environment, commands }) {
   const given = texts.filter(Boolean);
   return html`
     <aside class="side stack">
+      ${first}
       ${welcome && html`<${Company} player=${player} /><${TextsBox} player=${player} />`}
       ${given.length > 0 && html`<section class="card"><h2>Instructions</h2>${given.map((text) => html`<${Markdown} text=${text} />`)}</section>`}
       ${welcome && !player.isSeated && html`<${Judge} player=${player} />`}
       ${welcome && html`<${Legend} player=${player} commands=${commands} />`}
       ${saved.length > 0 && html`<section class="card"><h2>This session</h2>
-        <ol class="played">${saved.map((each) => html`<${Played} key=${each.episode} episode=${each} />`)}</ol></section>`}
+        <ol class="played">${saved.map((each) => html`<${Played} key=${each.episode} episode=${each} isLinked=${Boolean(study)} />`)}</ol></section>`}
     </aside>
   `;
 }
 
-function Played({ episode: { episode, id, status, steps, totals, is_kept: isKept } }) {
+function Played({ episode: { episode, id, status, steps, totals, is_kept: isKept }, isLinked }) {
   const total = Object.values(totals)[0] ?? 0;
   return html`<li class="row">
-    ${isKept && id ? html`<a href=${link("replay", { episode: id })}>Episode ${episode + 1}</a>` : html`<span>Episode ${episode + 1}</span>`}
+    ${isLinked && isKept && id ? html`<a href=${link("replay", { episode: id })}>Episode ${episode + 1}</a>` : html`<span>Episode ${episode + 1}</span>`}
     <span class=${`chip ${KINDS[status] ?? ""}`}>${status}</span>
     <span class="push small muted numbers">${count(steps, "step")}, return ${short(total)}</span>
   </li>`;

@@ -1,9 +1,11 @@
 // One picture of a step on a canvas: the pixels of the recording, one for one.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../html.js";
+import { Boxes, isScreen } from "./boxes.js";
 
-/** @param {{steps: import("./steps.js").Steps, step: number, shown: import("./pictures.js").Picture, name: string, about: any}} props */
-export function Picture({ steps, step, shown, name, about }) {
+/** @param {{steps: import("./steps.js").Steps, step: number, shown: import("./pictures.js").Picture, name: string, about: any,
+ *   boxes: import("./boxes.js").Box[]}} props */
+export function Picture({ steps, step, shown, name, about, boxes }) {
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
   const [problem, setProblem] = useState("");
   useEffect(() => {
@@ -23,7 +25,10 @@ export function Picture({ steps, step, shown, name, about }) {
   }, [steps, step, shown.field, shown.frame]);
   return html`
     <figure class="picture">
-      <canvas ref=${canvas} role="img" aria-label=${`${name} of step ${step}`} width="1" height="1"></canvas>
+      <div class="picture-frame">
+        <canvas ref=${canvas} role="img" aria-label=${`${name} of step ${step}`} width="1" height="1"></canvas>
+        ${isScreen(about) && boxes.length > 0 && html`<${Boxes} boxes=${boxes} />`}
+      </div>
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
       <figcaption>
         <span>${name}</span>

@@ -1,4 +1,5 @@
 // What there was to see at a step: its pictures, several at once if one likes, or its text.
+import { useState } from "preact/hooks";
 import { html } from "../html.js";
 import { Picture } from "./picture.js";
 import { nameOf, picturesIn } from "./pictures.js";
@@ -10,6 +11,7 @@ import { screenText } from "./screen_text.js";
  *   show: (shown: Shown[]) => void}} props
  */
 export function Stage({ steps, step, values, shown, show }) {
+  const [hasBoxes, setBoxes] = useState(true);
   const pictures = picturesIn(values);
   const text = screenText(values);
   const places = pictures.map((each) => each.place);
@@ -17,13 +19,16 @@ export function Stage({ steps, step, values, shown, show }) {
   return html`
     <div class="stage">
       ${pictures.length > 1 && html`<${Choice} pictures=${pictures} places=${places} shown=${shown} show=${show} />`}
+      ${values.boxes.length > 0 && html`<div class="picture-choice"><button class="toggle" aria-pressed=${hasBoxes}
+        onClick=${() => setBoxes(!hasBoxes)}>Objects</button></div>`}
       ${pictures.length === 0
         ? html`<pre class="screen" aria-label=${`Text of step ${step}`} tabindex="0">${text}</pre>`
         : html`<div class=${`pictures of-${Math.min(there.length, 4)}`}>
             ${there.map((each) => {
               const about = pictures.find((picture) => picture.place === each.field);
               return html`<div class="picture-place" key=${each.field}>
-                <${Picture} steps=${steps} step=${step} shown=${each} name=${nameOf(each.field, places)} about=${about} />
+                <${Picture} steps=${steps} step=${step} shown=${each} name=${nameOf(each.field, places)} about=${about}
+                  boxes=${hasBoxes ? values.boxes : []} />
                 ${about.frames > 1 && html`<${FrameChoice} frames=${about.frames} chosen=${each}
                   choose=${(frame) => show(shown.map((one) => (one === each ? { ...each, frame } : one)))} />`}
               </div>`;

@@ -6,7 +6,7 @@ import { screenText } from "./screen_text.js";
 /** @typedef {import("./values.js").Value} Value */
 /** @typedef {{name: string, defined: boolean, value: Value}} Field */
 /** @typedef {{seat: string, driver: string, keys: Record<string, number>, shown_frame: number | null, is_default: boolean}} Person */
-/** @typedef {{step: number, fields: Field[], flags: string[], people: Person[], canBeDrawn?: boolean}} Step */
+/** @typedef {{step: number, fields: Field[], flags: string[], people: Person[], boxes: import("./boxes.js").Box[], canBeDrawn?: boolean}} Step */
 
 const MOST_KEPT = 512;
 

@@ -4,16 +4,16 @@ import { html } from "../html.js";
 import { toastError } from "../parts/toasts.js";
 import { link } from "../router.js";
 import { ThemeSwitch } from "../theme_switch.js";
-import { navigation } from "./views.js";
+import { isParticipating, navigation } from "./views.js";
 
 const ICON = new URL("../icon.svg", import.meta.url).pathname;
 
 /** @param {{about: any, me: any, current: string}} props */
 export function Header({ about, me, current }) {
-  const views = about ? navigation(about.mode, me) : [];
+  const views = about && !isParticipating() ? navigation(about.mode, me, Boolean(about.crowd)) : [];
   return html`
     <header class="top">
-      <a class="brand" href="#"><img src=${ICON} alt="" width="24" height="24" /><span>rlds-kit</span></a>
+      <a class="brand" href=${isParticipating() ? location.href : "#"}><img src=${ICON} alt="" width="24" height="24" /><span>rlds-kit</span></a>
       ${about?.dataset && html`<span class="dataset" title=${about.path}>${about.dataset}</span>`}
       <nav aria-label="Views">
         ${views.map(
@@ -21,7 +21,7 @@ export function Header({ about, me, current }) {
             html`<a href=${link(name)} aria-current=${name === current ? "page" : undefined}>${title}</a>`,
         )}
       </nav>
-      ${me && html`<${AccountOf} me=${me} />`}
+      ${me && !isParticipating() && html`<${AccountOf} me=${me} />`}
       <${ThemeSwitch} />
     </header>
   `;

@@ -7,7 +7,7 @@ import { Toasts } from "../parts/toasts.js";
 import { parse, useRoute } from "../router.js";
 import { Header } from "./header.js";
 import { Loaded } from "./loaded.js";
-import { home, VIEWS } from "./views.js";
+import { addTasks, home, isParticipating, VIEWS } from "./views.js";
 
 export function Shell() {
   const route = useRoute();
@@ -18,7 +18,8 @@ export function Shell() {
   const ask = useCallback(async () => {
     try {
       const found = await request("about");
-      setMe(found.mode === "studio" && !hasLink() ? await whoAmI() : null);
+      setMe(found.mode === "studio" && !hasLink() && !isParticipating() ? await whoAmI() : null);
+      addTasks(found.tasks ?? []);
       setAbout(found);
       setProblem("");
       forgetToken();
@@ -33,8 +34,8 @@ export function Shell() {
     return () => removeEventListener("loggedout", loggedOut);
   }, [ask]);
 
-  const name = route.name || (about ? home(about.mode) : "");
-  const isLogin = about?.mode === "studio" && (!me || name === "login");
+  const name = isParticipating() ? "participate" : route.name || (about ? home(about.mode) : "");
+  const isLogin = !isParticipating() && about?.mode === "studio" && (!me || name === "login");
   const view = isLogin ? { width: "narrow-view" } : VIEWS[name];
   return html`
     <${Header} about=${about} me=${me} current=${VIEWS[name]?.nav ?? ""} />

@@ -39,7 +39,19 @@ export const VIEWS = {
     nav: "episodes",
     width: "wide-view",
   },
+  manuals: { load: async () => (await import("../manuals/manuals_view.js")).ManualsView, title: "Manuals", nav: "manuals" },
+  manual: { load: async () => (await import("../manuals/manual_view.js")).ManualView, title: "Manual", nav: "manuals" },
   export: { load: async () => (await import("../export/export_view.js")).ExportView, title: "Export", nav: "export" },
+  crowd: {
+    load: async () => (await import("../crowd/experimenter_view.js")).ExperimenterView,
+    title: "Crowd",
+    nav: "crowd",
+  },
+  participate: {
+    load: async () => (await import("../crowd/participant_view.js")).ParticipantView,
+    title: "Study",
+    width: "wide-view",
+  },
   invite: {
     load: async () => (await import("../login/invite_view.js")).InviteView,
     title: "Invite",
@@ -48,17 +60,41 @@ export const VIEWS = {
   },
 };
 
+/** @type {{name: string, title: string}[]} */
+const tasks = [];
+
+/**
+ * Views of what this server has besides: each brings a module of its own.
+ * @param {{name: string, title: string}[]} given
+ */
+export function addTasks(given) {
+  for (const { name, title } of given) {
+    const view = `task-${name}`;
+    if (VIEWS[view]) continue;
+    const load = async () => (await import(`../tasks/${name}/view.js`)).View;
+    VIEWS[view] = { load, title, nav: view, width: "wide-view" };
+    tasks.push({ name: view, title });
+  }
+}
+
 /** @typedef {{id: string, role: "designer" | "participant" | "reviewer", name: string, is_local: boolean}} Account */
 
-/** The links of the navigation. @param {"view" | "studio"} mode @param {Account | null} me */
-export function navigation(mode, me) {
+/** Whether the address is the link of participants of a crowd, who see nothing else. */
+export function isParticipating() {
+  return location.pathname.startsWith("/crowd/");
+}
+
+/** The links of the navigation. @param {"view" | "studio"} mode @param {Account | null} me @param {boolean} hasCrowd */
+export function navigation(mode, me, hasCrowd = false) {
   if (mode === "view") return [{ name: "episodes", title: "Episodes" }];
   if (!me) return [];
   const found = [
     { name: "studies", title: "Studies" },
+    ...tasks,
     { name: "episodes", title: me.role === "participant" ? "My episodes" : "Episodes" },
   ];
-  if (me.role !== "participant") found.push({ name: "export", title: "Export" });
+  if (me.role !== "participant") found.push({ name: "export", title: "Export" }, { name: "manuals", title: "Manuals" });
+  if (me.role === "designer" && hasCrowd) found.push({ name: "crowd", title: "Crowd" });
   if (me.role === "designer") found.push({ name: "invite", title: "Invite" });
   return found;
 }

@@ -4,8 +4,9 @@ import dataclasses
 
 import pytest
 
+from rlds_kit.shaping.credit import UniformWindow
 from rlds_kit.shaping.feedback import FeedbackEvent, FeedbackStream, Mark, MarkKind
-from tests.shaping.streams import hard_stream, press
+from tests.shaping.streams import MS, hard_stream, press
 
 
 def test_two_presses_at_one_time_are_two_events() -> None:
@@ -46,6 +47,18 @@ def test_a_stream_of_many_drops_only_copies() -> None:
         numbers = [each.number for each in stream.events if each.annotator == annotator]
         assert numbers == list(range(len(numbers)))
     assert len(stream.events) == 2_002
+
+
+def test_an_event_before_the_mark_before_it_is_stored_as_it_came_and_shown() -> None:
+    """A clock that goes back; no step that began later gets credit."""
+    stream = FeedbackStream()
+    for time in (0, 1_000, 2_000):
+        stream.mark(Mark(MarkKind.STEP, time * MS))
+    stream.add(press(0, 2_100))
+    stream.add(press(1, 900))
+    assert [each.time_ns for each in stream.events] == [2_100 * MS, 900 * MS]
+    assert [each.number for each in stream.early] == [1]
+    assert UniformWindow(0.2, 0.6).credit(stream.events[1], stream.clock) == (0, (1.0,))
 
 
 @pytest.mark.parametrize(

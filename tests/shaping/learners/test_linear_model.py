@@ -43,6 +43,15 @@ def test_a_step_size_must_be_positive() -> None:
         LinearModel(1, step_size=0)
 
 
+@pytest.mark.parametrize("features", [np.ones(1), np.ones((1, 3)), np.ones(4)])
+def test_features_of_another_shape_are_an_error(features: np.ndarray) -> None:
+    """One number would stand for all of them."""
+    model = LinearModel(3)
+    with pytest.raises(ValueError, match=r"expected features of shape \(3,\), one for each weight, got"):
+        model.update(Label(features, 1.0, 1.0))
+    assert model.weights.tolist() == [0, 0, 0]
+
+
 def test_replay_draws_the_same_again_from_its_state() -> None:
     """And never what it has forgotten."""
     first, second = Replay(repeats=50, capacity=3, seed=1), Replay(repeats=50, capacity=3)

@@ -1,5 +1,6 @@
 """Rewards by a manual: during recording and afterwards they are the same, bit for bit."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -13,10 +14,12 @@ from rlds_kit.shaping.manuals import (
     ContactRewards,
     EveryFrame,
     ManualReward,
+    Said,
     annotate_manual_rewards,
     mixed_rewards,
     read_manual,
     shipped_manual,
+    stored_tables,
 )
 from rlds_kit.shaping.objects import OCAtariObjects
 from rlds_kit.tools import edit
@@ -55,7 +58,22 @@ def test_annotations_name_the_table_and_the_contacts(tmp_path: Path) -> None:
     annotate_manual_rewards(dataset, rewards)
     (annotation,) = dataset.refresh().layer("manual").annotations(dataset.episodes[0])
     assert annotation.source == "manual"
-    assert annotation.user_data == {"rewards": rewards.fingerprint, "contacts": [[0, 0, "Ball"], [2, 0, "Ball"]]}
+    assert annotation.user_data == {
+        "rewards": rewards.fingerprint,
+        "contacts": [[0, 0, "Ball"], [2, 0, "Ball"]],
+        "table": table().to_json(),
+    }
+
+
+def test_a_layer_has_the_tables_and_what_models_said(tmp_path: Path) -> None:
+    """Each once, also where episodes were annotated again by another one."""
+    dataset = _walks(tmp_path, [50, 10, 50], [50, 10])
+    said = Said("tiny", 7, "Judge.", "Hit it?", "Yes", (("Yes", -0.5),))
+    first = replace(table(), interactions=tuple(replace(each, said=(said,)) for each in table().interactions))
+    second = first.override("Tree", "yes", "anna")
+    for each in (first, second):
+        annotate_manual_rewards(dataset, ContactRewards(each, Scripted()))
+    assert stored_tables(dataset.refresh()) == [first, second]
 
 
 def test_the_layer_survives_a_merge_and_a_trim(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """Files of reward models: read back exactly, and only if their hash is the expected one."""
 
 import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as safetensors_bytes
 
 import rlds_kit
@@ -28,6 +30,25 @@ def test_a_model_is_read_back_exactly(tmp_path: Path) -> None:
     assert np.array_equal(back.by_member(vectors), model.by_member(vectors))
     assert (back.inputs, back.log_ties) == (model.inputs, model.log_ties)
     assert to_bytes(back) == data
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "message"),
+    [
+        ("deviation", (3,), r"deviation: expected an array of shape \(2,\), as the others have it, got \(3,\)"),
+        ("weight.00", (2, 3, 1), r"weight 0: expected an array of shape \(2, 2, 1\), .* got \(2, 3, 1\)"),
+        ("bias.00", (1, 1, 1), r"bias 0: expected an array of shape \(2, 1, 1\), .* got \(1, 1, 1\)"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(tmp_path: Path, name: str, shape: tuple[int, ...], message: str) -> None:
+    """NumPy would stretch some of them silently."""
+    data = to_bytes(linear(1.0, 2.0))
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    arrays = from_safetensors(data) | {name: np.ones(shape, np.float32)}
+    data = safetensors_bytes(arrays, header["__metadata__"])
+    (tmp_path / "model").write_bytes(data)
+    with pytest.raises(rlds_kit.FormatError, match=message):
+        rw.load(tmp_path / "model", hashlib.sha256(data).hexdigest())
 
 
 @pytest.mark.parametrize("position", [0, 40, -1])

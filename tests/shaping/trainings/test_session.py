@@ -1,5 +1,6 @@
 """Trainings as people go through them, with the time that a host gives."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,12 @@ import numpy as np
 import pytest
 
 import rlds_kit
+from rlds_kit.shaping.credit import Label, NextStep
 from rlds_kit.shaping.environments import PlacementTetris
 from rlds_kit.shaping.feedback import Mark, MarkKind, read_feedback
-from rlds_kit.shaping.learners import learn_again, mountain_car_tamer, tetris_tamer
-from rlds_kit.shaping.trainings import MOUNTAIN_CAR, TETRIS, StageKind, TrainingRecorder, TrainingSession
+from rlds_kit.shaping.learners import NormalisedLinearModel, Tamer, learn_again, mountain_car_tamer, tetris_tamer
+from rlds_kit.shaping.learners.learning_thread import LearningThread
+from rlds_kit.shaping.trainings import FREE, MOUNTAIN_CAR, TETRIS, StageKind, TrainingRecorder, TrainingSession
 from tests.shaping.streams import MS
 
 
@@ -22,7 +25,9 @@ def _car(max_steps: int = 1000, **options: Any) -> TrainingSession:
 
 def _tetris(max_pieces: int = 3, **options: Any) -> TrainingSession:
     env = PlacementTetris(max_pieces=max_pieces)
-    return TrainingSession(TETRIS, env, tetris_tamer, annotator="anna", now_ns=0, **options)
+    session = TrainingSession(TETRIS, env, tetris_tamer, annotator="anna", now_ns=0, **options)
+    session.set_speed(150, 0)
+    return session
 
 
 def _run(session: TrainingSession, until_ms: int, *, from_ms: int = 0) -> int:
@@ -226,6 +231,43 @@ def test_a_press_is_on_the_disk_when_it_is_shown(tmp_path: Path) -> None:
     dataset = rlds_kit.open(tmp_path / "data", include_open=True)
     assert [each.key for each in read_feedback(dataset, dataset.episodes[-1]).events] == ["p"]
     recorder.close()
+
+
+def test_a_press_before_the_step_that_is_shown_is_an_error() -> None:
+    """The host's clocks differ; nothing is recorded."""
+    session = _car()
+    session.next_stage(0)
+    session.tick(100 * MS)
+    with pytest.raises(ValueError, match="expected a time from 100000000 ns on, when step 0 began to be shown, got 99"):
+        session.press("p", 99 * MS)
+    assert session.press("p", 100 * MS) is not None
+
+
+def test_no_step_waits_for_learning() -> None:
+    """The model is still busy with the first feedback when 20 more steps are done; then it has learned all of it."""
+    is_free, n_learned = threading.Event(), []
+
+    class Slow(NormalisedLinearModel):
+        def update(self, label: Label) -> None:
+            assert is_free.wait(60)
+            super().update(label)
+            n_learned.append(label)
+
+    def slow_tamer() -> Tamer:
+        tamer = mountain_car_tamer(NextStep())
+        tamer.model = Slow(tamer.features.size)
+        return tamer
+
+    env, thread = gymnasium.make("MountainCar-v0"), LearningThread()
+    session = TrainingSession(FREE, env, slow_tamer, annotator="anna", now_ns=0, thread=thread)
+    for step in range(21):
+        session.tick(step * 151 * MS)
+        session.press("p", (step * 151 + 60) * MS)
+    assert (session.counters.step, n_learned) == (21, [])
+    is_free.set()
+    session.close(22 * 151 * MS)
+    thread.close()
+    assert len(n_learned) == 21
 
 
 def test_a_recorder_without_a_game_says_so(tmp_path: Path) -> None:

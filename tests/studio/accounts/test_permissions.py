@@ -30,6 +30,9 @@ EXPECTED = {
     Action.ENVIRONMENTS_SEE: ("o", "", ""),
     Action.ENVIRONMENTS_TRY: ("o", "", ""),
     Action.INVITE: ("o", "", ""),
+    Action.CROWD_RUN: ("o", "", ""),
+    Action.MANUAL_SEE: ("o", "", "o"),
+    Action.MANUAL_OVERRIDE: ("o", "", "o"),
 }
 TOGETHER = {"left": Seated("me", "a"), "right": Seated("you", "b")}
 ROLES = (Role.DESIGNER, Role.PARTICIPANT, Role.REVIEWER)

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Connection
 from starlette.routing import Route
 
+from rlds_kit.shaping.manuals import shipped_table
 from rlds_kit.studio.application import ROUTES
 from rlds_kit.studio.database import episodes, sessions, studies, tables
 from rlds_kit.studio.database.roles import Role
@@ -17,6 +18,7 @@ from rlds_kit.trials import Status
 from tests.studio.api.studio import WALK, Person, Studio
 
 DESIGNER, PARTICIPANT, REVIEWER = Role.DESIGNER, Role.PARTICIPANT, Role.REVIEWER
+OVERRIDE = {"object": "Tree", "verdict": None, "fingerprint": shipped_table("Skiing").fingerprint}
 STUDY = {"v": 1, "name": "n", "environments": [{"name": "e", "environment": "rlds_kit_tests/Corridor-v0"}]}
 
 
@@ -77,6 +79,9 @@ ROLES: dict[str, tuple[dict[str, Any] | None, set[Role]]] = {
     "POST /api/environments/check": ({"environments": STUDY["environments"]}, {DESIGNER}),
     "POST /api/environments/controls": ({"environment": STUDY["environments"][0]}, {DESIGNER}),  # type: ignore[index]
     "POST /api/environments/seats": ({"environment": STUDY["environments"][0]}, {DESIGNER}),  # type: ignore[index]
+    "GET /api/manuals": (None, {DESIGNER, REVIEWER}),
+    "GET /api/manuals/{manual}": (None, {DESIGNER, REVIEWER}),
+    "PUT /api/manuals/{manual}/overrides": (OVERRIDE, {DESIGNER, REVIEWER}),
     "POST /api/invitations": ({"role": "reviewer"}, {DESIGNER}),
     "GET /api/tokens": (None, set(Role)),
     "GET /api/episodes": (None, set(Role)),
@@ -135,7 +140,7 @@ def test_r3_what_has_no_row_goes_by_the_role(studio: Studio, route: str, role: R
     """Only designers make studies, look for environments and invite."""
     body, allowed = ROLES[route]
     method, _, path = route.partition(" ")
-    answer = studio.person(role).ask(method, path.format(name="CartPole-v1"), body)
+    answer = studio.person(role).ask(method, path.format(name="CartPole-v1", manual="Skiing"), body)
     assert (answer.status_code == 403) == (role not in allowed), answer.text
     assert answer.is_success == (role in allowed), answer.text
 
@@ -144,7 +149,7 @@ def test_r3_what_has_no_row_goes_by_the_role(studio: Studio, route: str, role: R
 def test_nobody_who_is_not_logged_in_gets_anything(studio: Studio, route: str) -> None:
     """Without a login all routes but a few answer 401, whatever they are asked for."""
     method, _, path = route.partition(" ")
-    names = dict.fromkeys(("study", "environment", "session", "episode", "name", "token"), "0" * 32)
+    names = dict.fromkeys(("study", "environment", "session", "episode", "name", "token", "manual"), "0" * 32)
     body = (ROUTE.get(route) or ROLES.get(route) or (None,))[0]
     headers = {"Origin": "http://127.0.0.1"}
     answer = studio.client.request(method, path.format(**names), headers=headers, json=body)

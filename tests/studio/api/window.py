@@ -40,7 +40,7 @@ class Window:
     """
 
     def __init__(self, socket: WebSocketTestSession) -> None:
-        self._socket = socket
+        self._socket, self.sequence = socket, 0
 
     def say(self, kind: str, **fields: Any) -> None:
         """Sends a message."""
@@ -51,6 +51,7 @@ class Window:
         assert message["type"] == "websocket.send", message
         if message.get("bytes") is not None:
             header = unpack(message["bytes"])
+            self.sequence = header.sequence
             self.say("ack", seq=header.sequence)
             return header
         said: dict[str, Any] = json.loads(message["text"])

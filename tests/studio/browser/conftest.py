@@ -1,6 +1,7 @@
 """A studio, and Chromium in front of it. A test fails where the page logs an error or breaks its own policy (CSP).
 
-`pytest tests/studio/browser/test_pages.py --screenshots docs/images` writes the pictures of the documentation anew.
+`pytest tests/studio/browser/test_{pages,tasks}.py -m thorough --screenshots docs/images` writes the pictures of the
+documentation anew.
 """
 
 import asyncio

@@ -92,6 +92,8 @@ PAGES: Final[dict[str, tuple[str, Callable[[Page], None]]]] = {
     "episodes": ("#episodes?study={study}", listed),
     "replay": ("#replay?episode={episode}&step=12", replaying),
     "export": ("#export?study={study}", chosen),
+    "manuals": ("#manuals", shown),
+    "manual": ("#manual?name=Skiing", shown),
     "invite": ("#invite", shown),
     "start": ("#play?study={study}&environment={environment}", waiting),
     "player": ("", under_way),
@@ -100,7 +102,8 @@ PAGES: Final[dict[str, tuple[str, Callable[[Page], None]]]] = {
 }
 """In order; those without a place follow from the one before."""
 TALL: Final = ("editor", "replay")
-PICTURES: Final = (*(f"{name}" for name in PAGES if name != "saved"), "player_phone", "replay_dark")
+_NO_PICTURES: Final = {"manual", "manuals", "saved"}
+PICTURES: Final = (*(name for name in PAGES if name not in _NO_PICTURES), "player_phone", "replay_dark")
 """Of the documentation."""
 
 

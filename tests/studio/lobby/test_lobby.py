@@ -40,6 +40,7 @@ class Maker:
 
     sessions: list[dict[str, str]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    begun: list[int] = field(default_factory=list)
     problem: Exception | None = None
 
     def of(self, key: str) -> Callable[[dict[str, Person]], Awaitable[Gathered]]:
@@ -62,6 +63,9 @@ class _Session:
 
     def token(self, seat: str) -> Matched:
         return Matched(str(self.number), "token", seat)
+
+    async def begin(self) -> None:
+        self.maker.begun.append(self.number)
 
     async def cancel(self, reason: str) -> None:
         self.maker.cancelled.append(reason)

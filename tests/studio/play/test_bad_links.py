@@ -154,14 +154,17 @@ def _replayed(episode: rlds_kit.Episode, frames: int) -> Iterator[tuple[int, dic
 
 
 @pytest.mark.parametrize(
-    ("episodes", "frames"),
-    [pytest.param(2, 90, marks=pytest.mark.thorough), pytest.param(50, 450, marks=pytest.mark.slow)],
+    ("episodes", "frames", "seed"),
+    [
+        pytest.param(2, 90, 7, marks=pytest.mark.thorough),
+        *(pytest.param(10, 450, seed, marks=pytest.mark.slow) for seed in range(5)),  # fifty episodes
+    ],
 )
-def test_what_people_saw_is_what_was_recorded(tmp_path: Path, episodes: int, frames: int) -> None:
+def test_what_people_saw_is_what_was_recorded(tmp_path: Path, episodes: int, frames: int, seed: int) -> None:
     """100 ms in each direction, 15 % of the segments stalled, connections cut at random; programs act meanwhile."""
     quality = LinkQuality(delay=0.1, stalled=0.15, retransmission=0.2, cut_after=4.0)
-    with serving({"s": _scene(tmp_path, frames)}) as served, bad_link(served.port, quality, seed=7) as link:
-        people = [Person(seat, f"ws://127.0.0.1:{link.port}/ws/play", Random(seat)) for seat in SEATS]
+    with serving({"s": _scene(tmp_path, frames)}) as served, bad_link(served.port, quality, seed=seed) as link:
+        people = [Person(seat, f"ws://127.0.0.1:{link.port}/ws/play", Random(f"{seat} {seed}")) for seat in SEATS]
         asyncio.run(_all_play(people, episodes))
         _check_the_link(link, people)
     recorded = rlds_kit.open(tmp_path).episodes

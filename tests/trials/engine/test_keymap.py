@@ -16,7 +16,7 @@ ALE = ["NOOP", "FIRE", *DIRECTIONS[1:], *(f"{direction}FIRE" for direction in DI
 
 
 @pytest.mark.parametrize(("number", "meaning"), list(enumerate(ALE)))
-def test_every_chord_of_atari(number: int, meaning: str) -> None:
+def test_c9_every_chord_of_atari(number: int, meaning: str) -> None:
     """All 18 actions have keys of their own, by arrows or by letters."""
     arrows = {"UP": "ArrowUp", "DOWN": "ArrowDown", "LEFT": "ArrowLeft", "RIGHT": "ArrowRight", "FIRE": "Space"}
     letters = {"UP": "KeyW", "DOWN": "KeyS", "LEFT": "KeyA", "RIGHT": "KeyD", "FIRE": "Space"}
@@ -37,7 +37,7 @@ def test_the_arcade_learning_environment_is_understood() -> None:
 
 
 @given(st.sets(st.sampled_from(NAMES)), st.permutations(NAMES))
-def test_a_key_too_many_is_ignored(keys: set[str], order: list[str]) -> None:
+def test_c9_a_key_too_many_is_ignored(keys: set[str], order: list[str]) -> None:
     """The largest chord among the keys that are held is done, whatever else is held."""
     chords = Chords({frozenset(each): "+".join(each) for n in (1, 2) for each in itertools.combinations(NAMES[2:], n)})
     held = dict.fromkeys([key for key in order if key in keys], 1.0)

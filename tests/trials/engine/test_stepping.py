@@ -6,7 +6,7 @@ from rlds_kit.trials import Driver, Pace, Phase, SeatConfig, TrialConfig, Turn, 
 from tests.trials.engine.table import SECOND, Table, clocked, player, turns
 
 
-def test_the_clock_gives_the_rate() -> None:
+def test_c7_the_clock_gives_the_rate() -> None:
     """Ten seconds at 15 a second are 150 steps, the first one at once."""
     table = Table(clocked(15.0, idle_seconds=None))
     table.sit()
@@ -44,7 +44,7 @@ def test_a_short_tap_is_not_lost() -> None:
     assert table.actions() == [0, 2, 0]
 
 
-def test_a_late_step_makes_no_burst() -> None:
+def test_c7_a_late_step_makes_no_burst() -> None:
     """An environment that took a second is not made up for, but counted."""
     table = Table(clocked(idle_seconds=None), slow=True)
     table.sit()

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from rlds_kit.base.errors import RldsKitError
-from rlds_kit.trials.client import Client
+from rlds_kit.trials.client import Client, ServiceError
 from rlds_kit.trials.launcher import Launcher, PlanError, ProcessStatus, State, read_plan, read_settings, read_status
 from rlds_kit.trials.launcher.command import trials
 from rlds_kit.trials.service import Role, Signer
@@ -179,6 +179,11 @@ def test_g24_a_service_is_up_shows_its_status_and_ends(tmp_path: Path) -> None:
         made = CliRunner().invoke(trials, ["token", str(path), "admin", "ann"])
         with Client(f"http://127.0.0.1:{port}", made.output.strip()) as client:
             assert ended(client, client.start(corridor())).status == "completed"
+            revoked = CliRunner().invoke(trials, ["revoke", str(path), "ann"])
+            assert revoked.exit_code == 0, revoked.output
+            with pytest.raises(ServiceError, match="the tokens of ann were revoked"):
+                client.trials()
+        assert json.loads((tmp_path / ".trials-revoked.json").read_text("utf-8")).keys() == {"ann"}
         up.send_signal(signal.SIGTERM)
         assert up.wait(100) == 0
     finally:

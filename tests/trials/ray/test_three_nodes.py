@@ -67,11 +67,14 @@ def _remove(names: list[str]) -> None:
 
 
 def _kill(host: str) -> None:
-    """Kills all processes of a host."""
-    found = subprocess.run(["ip", "netns", "pids", host], check=True, capture_output=True, text=True)
-    for each in found.stdout.split():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(each), 9)
+    """Kills all processes of a host; returns when they are gone: until then their recordings are being written."""
+    end = time.monotonic() + 120
+    while found := subprocess.run(["ip", "netns", "pids", host], check=True, capture_output=True, text=True).stdout:
+        assert time.monotonic() < end, f"processes cannot be killed: {found}"
+        for each in found.split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(each), 9)
+        time.sleep(0.05)
 
 
 def _on(host: str, *command: str) -> list[str]:

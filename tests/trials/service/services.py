@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +22,8 @@ SETTINGS = ServiceSettings(
     is_here=True,
     limit=Limit(per_second=1e6, burst=1_000_000),
 )
+PATIENCE = 300.0
+"""Seconds for an answer; a machine of CI is slow."""
 REMOTE = ActorRequest(implementation="remote")
 
 
@@ -42,19 +45,31 @@ def serving(role: Role = Role.ADMIN, **changes: Any) -> Iterator[Client]:
 
 
 def corridor(implementation: str = "right", **settings: Any) -> StartTrial:
-    """A trial of one seat, which ends three steps to the right."""
+    """A trial of one seat, which ends three steps to the right; a slow machine ends none."""
     actors = {"player": ActorRequest(implementation=implementation)}
-    return StartTrial(environment="corridor", **{"seed": 3, "actors": actors, **settings})
+    return StartTrial(environment="corridor", **{"seed": 3, "actors": actors, "answer_seconds": PATIENCE, **settings})
+
+
+def reached(client: Client, trial: str, condition: Callable[[TrialInfo], bool]) -> None:
+    """Watches a trial until something is so; one that is over before has no more states to wait for."""
+    for each in client.watch(trial):
+        if condition(each):
+            return
+        assert each.phase != "ended", client.info(trial)
 
 
 def ended(client: Client, trial: str) -> TrialInfo:
     """Where a trial stands when it is over."""
-    for each in client.watch(trial):
-        if each.phase == "ended":
-            break
-    while (info := client.info(trial)).status is None:  # its recording is being closed
-        pass
-    return info
+    reached(client, trial, lambda info: info.phase == "ended")
+    until(lambda: client.info(trial).status is not None)  # then its recording is closed
+    return client.info(trial)
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Waits until something is so, and not for ever."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
 
 
 def in_thread(act: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:

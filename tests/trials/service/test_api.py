@@ -13,7 +13,7 @@ from rlds_kit.base.rate_limit import Limit
 from rlds_kit.trials.client import Client, Reward, ServiceError, Text
 from rlds_kit.trials.service import Role
 from rlds_kit.trials.service.api import OPERATIONS
-from tests.trials.service.services import corridor, ended, serving, token
+from tests.trials.service.services import corridor, ended, reached, serving, token
 
 
 def test_g26_trials_are_started_listed_watched_judged_and_ended(tmp_path: Path) -> None:
@@ -26,9 +26,7 @@ def test_g26_trials_are_started_listed_watched_judged_and_ended(tmp_path: Path) 
         patient = client.start(corridor("patient", properties={"curriculum": "hard"}, answer_seconds=300))
         assert [each.id for each in client.trials(properties={"curriculum": "easy"})] == ["first"]
         assert [each.id for each in client.trials("ended")] == ["first"]
-        for state in client.watch(patient):
-            if state.phase == "running":
-                break
+        reached(client, patient, lambda info: info.phase == "running")
         assert client.info(patient, observations=True).observations.keys() == {"player"}
         assert client.reward("first", Reward(seat="player", value=-1.0, step=2)) == {"player": -1.0}
         client.end(patient, "too slow", is_hard=True)
@@ -158,8 +156,6 @@ def test_g25_metrics_and_health(shared: Client) -> None:
 
 def test_messages_between_seats_can_be_sent(shared: Client) -> None:
     trial = shared.start(corridor("patient", answer_seconds=300))
-    for state in shared.watch(trial):
-        if state.phase == "running":
-            break
+    reached(shared, trial, lambda info: info.phase == "running")
     shared.say(trial, Text(content="faster", sender="player", to=("player",)))
     shared.end(trial, is_hard=True)

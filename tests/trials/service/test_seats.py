@@ -13,7 +13,17 @@ from rlds_kit.trials.client import ActorRequest, Client, Reward, ServiceError, S
 from rlds_kit.trials.service import Role
 from tests.trials.hosts.running import PENNIES, steps
 from tests.trials.hosts.running import corridor as corridor_setup
-from tests.trials.service.services import REMOTE, corridor, ended, in_thread, serving, token
+from tests.trials.service.services import (
+    PATIENCE,
+    REMOTE,
+    corridor,
+    ended,
+    in_thread,
+    reached,
+    serving,
+    token,
+    until,
+)
 
 
 def play(client: Client, action: Any = 1, **wishes: Any) -> list[Any]:
@@ -55,13 +65,14 @@ def test_g8_g26_two_programs_take_seats_by_slot_and_by_class_and_talk(tmp_path: 
                     seat.act(0, rewards=rewards)
 
         thread, errors = in_thread(even)
-        trial = client.start(StartTrial(environment="pennies", actors={"odd": REMOTE, "even": REMOTE}, seed=1))
+        actors = {"odd": REMOTE, "even": REMOTE}
+        trial = client.start(StartTrial(environment="pennies", actors=actors, seed=1, answer_seconds=PATIENCE))
         with client.join(trial, "odd", wait=60) as seat:
             assert (seat.joined.seat, seat.joined.trial) == ("odd", trial)
             for turn in seat:
                 seat.act(1, messages=[Text(content=f"step {turn.step}", to=("even",))] if turn.step < 3 else [])
-        thread.join(60)
-        assert (errors, ended(client, trial).status) == ([], "completed")
+        thread.join(PATIENCE)
+        assert (thread.is_alive(), errors, ended(client, trial).status) == (False, [], "completed")
     assert [text.content for text in heard] == ["step 1", "step 2"]
     assert {text.sender for text in heard} == {"odd"}
     episode = rlds_kit.open(tmp_path).as_amended("judgements").episodes[0]
@@ -93,7 +104,8 @@ def test_a_program_that_leaves_is_replaced_by_the_default_and_may_return() -> No
     """Of a seat that is not required; the trial goes on meanwhile."""
     long = dataclasses.replace(PENNIES, kwargs={"length": 1_000_000})
     remote = ActorRequest(implementation="remote", is_required=False, default_action=0)
-    start = StartTrial(environment="long", actors={"odd": remote, "even": REMOTE}, seed=1)
+    actors = {"odd": remote, "even": REMOTE}
+    start = StartTrial(environment="long", actors=actors, seed=1, answer_seconds=PATIENCE)
     with serving(environments={"long": long}) as client:
         trial = client.start(start)
         thread, errors = in_thread(lambda: play(client, 0, actor_class="even"))
@@ -101,17 +113,15 @@ def test_a_program_that_leaves_is_replaced_by_the_default_and_may_return() -> No
             next(iter(odd))
             odd.leave()
         before = client.info(trial).step
-        for state in client.watch(trial):
-            if state.step > before + 2:  # odd does its default action
-                break
+        reached(client, trial, lambda info: info.step > before + 2)  # odd does its default action
         with client.join(trial, "odd", wait=60) as again:
             turns = iter(again)
             next(turns)
             again.act(1)
             assert next(turns).step == 2
             client.end(trial, is_hard=True)
-        thread.join(60)
-        assert (errors, ended(client, trial).reason) == ([], "it was ended")
+        thread.join(PATIENCE)
+        assert (thread.is_alive(), errors, ended(client, trial).reason) == (False, [], "it was ended")
 
 
 def test_a_seat_that_nobody_takes_ends_its_trial() -> None:
@@ -123,8 +133,7 @@ def test_a_seat_that_nobody_takes_ends_its_trial() -> None:
 def test_a_trial_that_waits_for_a_program_can_be_ended() -> None:
     with serving() as client:
         trial = client.start(corridor("remote"))
-        while not client.seats():
-            pass
+        until(client.seats)
         assert client.info(trial).phase == "initializing"
         client.end(trial, "enough")
         assert "enough" in ended(client, trial).reason

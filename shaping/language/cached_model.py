@@ -1,0 +1,64 @@
+"""A language model whose answers are stored: what was said once is said again, also without the model."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rlds_kit.base.whole_file import make_directory, whole_file
+from rlds_kit.shaping.language.model import LanguageModel, ModelError
+from rlds_kit.shaping.manuals.interaction import TableError, said_of
+from rlds_kit.shaping.manuals.said import Said
+
+
+@dataclass(frozen=True)
+class CachedModel:
+    """A model with a directory of its answers, one file each, named by the SHA-256 of model, instructions and prompt.
+
+    Any number of processes may use one directory.
+
+    Attributes:
+      model: that answers what is not there yet.
+      directory: of the answers; it is made if it is missing.
+      is_offline: never uses the model itself.
+    """
+
+    model: LanguageModel
+    directory: Path
+    is_offline: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the model: its answers are the same."""
+        return self.model.fingerprint
+
+    def say(self, system: str, prompt: str, *, most_tokens: int) -> Said:
+        """See `LanguageModel`.
+
+        Raises:
+          ModelError: the model does not answer; or this is offline, and it was not given this prompt before.
+          OSError: an answer cannot be read or written.
+        """
+        question = [self.fingerprint, system, prompt, most_tokens]
+        path = self.directory / f"{hashlib.sha256(json.dumps(question).encode()).hexdigest()}.json"
+        if path.exists():
+            return self._stored(path, system, prompt)
+        if self.is_offline:
+            raise ModelError(
+                f"{self.directory}: expected an answer of {self.fingerprint} to {prompt[-80:]!r}, got none: run it "
+                "once with the model, and with the same seed and manual"
+            )
+        said = self.model.say(system, prompt, most_tokens=most_tokens)
+        make_directory(self.directory)
+        with whole_file(path) as temporary:
+            temporary.write_text(json.dumps(asdict(said), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        return said
+
+    def _stored(self, path: Path, system: str, prompt: str) -> Said:
+        try:
+            said = said_of(json.loads(path.read_bytes()), str(path))
+        except (TableError, ValueError, RecursionError) as error:
+            raise ModelError(f"{path}: expected an answer of a model: {error}: delete the file") from error
+        if (said.system, said.prompt) != (system, prompt):
+            raise ModelError(f"{path}: expected an answer to another prompt: delete the file")
+        return said

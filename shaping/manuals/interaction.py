@@ -1,0 +1,134 @@
+"""One row of a table of interactions: what it means to touch one kind of object, and how it is read from JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, get_args
+
+from rlds_kit.base.errors import RldsKitError
+from rlds_kit.shaping.manuals.reasoning import Verdict
+from rlds_kit.shaping.manuals.said import Said
+
+VERDICTS: Final[tuple[str, ...]] = get_args(Verdict)
+_SAID: Final = "said"
+REWARD: Final = 5.0
+"""The paper's auxiliary reward; any in (2, 50) has the same effect where rewards are clipped (section A.1)."""
+
+
+class TableError(RldsKitError, ValueError):
+    """A table of interactions is invalid, or has no such object."""
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """What it means to touch one kind of object.
+
+    Attributes:
+      object: the category of the object, as grounded in the game.
+      word: what the manual calls it; "" if the manual does not mention it.
+      context: the questions and answers that were judged.
+      yes: the probability of "Yes, hit it".
+      verdict: of the reasoner.
+      override: the verdict of a person, which counts instead; None: there is no override.
+      overridden_by: who that is.
+      said: what a language model said about this object; empty if there is none.
+    """
+
+    object: str
+    word: str
+    context: str
+    yes: float
+    verdict: Verdict
+    override: Verdict | None = None
+    overridden_by: str = ""
+    said: tuple[Said, ...] = ()
+
+    @property
+    def decided(self) -> Verdict:
+        """The verdict that counts."""
+        return self.override or self.verdict
+
+    @property
+    def reward(self) -> float:
+        """Of a contact: 5, -5, or 0 if there is no verdict."""
+        return {"yes": REWARD, "no": -REWARD, "abstain": 0.0}[self.decided]
+
+
+def interaction_of(row: object, number: int) -> Interaction:
+    """Reads a row.
+
+    Raises:
+      TableError: it is none; the message names the field.
+    """
+    where = f"interaction {number}"
+    read = Interaction(**checked(Interaction, row, where))
+    for name in ("verdict", "override"):
+        value = getattr(read, name)
+        if value not in VERDICTS and not (name == "override" and value is None):
+            raise TableError(f"expected {name} of {where} to be one of {', '.join(VERDICTS)}, got {value!r}")
+    if not 0 <= read.yes <= 1:
+        raise TableError(f"expected yes of {where} in [0, 1], got {read.yes}")
+    return read
+
+
+def _said(rows: object, where: str) -> tuple[Said, ...]:
+    """What a language model said, or an error that says where."""
+    return tuple(said_of(row, f"statement {number} of {where}") for number, row in enumerate(list_of(rows, where)))
+
+
+def said_of(row: object, where: str) -> Said:
+    """Reads what a language model said.
+
+    Raises:
+      TableError: it is no such statement; the message names the field.
+    """
+    values = checked(Said, row, where)
+    try:
+        candidates = tuple((_token(token), float(logarithm)) for token, logarithm in values["log_probabilities"])
+        return Said(**{**values, "log_probabilities": candidates})
+    except (TypeError, ValueError) as error:
+        raise TableError(f"expected log-probabilities of {where} as pairs of text and number: {error}") from error
+
+
+def _token(value: object) -> str:
+    if not isinstance(value, str) or not _is_whole(value):
+        raise ValueError(f"expected a token, got {value!r}")
+    return value
+
+
+def list_of(value: object, where: str) -> list[Any]:
+    """A list from JSON.
+
+    Raises:
+      TableError: it is none.
+    """
+    if not isinstance(value, list):
+        raise TableError(f"expected a list of {where}, got {type(value).__name__}")
+    return value
+
+
+def checked(kind: type, content: object, where: str) -> dict[str, Any]:
+    """The fields of a dataclass, with the types of texts and numbers checked; `said` may be missing.
+
+    Raises:
+      TableError: a field is missing, has another type, or is not known.
+    """
+    if not isinstance(content, Mapping):
+        raise TableError(f"expected {where} to be an object with fields, got {type(content).__name__}")
+    expected: dict[str, Any] = {field.name: field.type for field in fields(kind)}
+    if odd := sorted((content.keys() ^ expected.keys()) - {_SAID}):
+        raise TableError(
+            f"expected {where} to have the fields {', '.join(expected)}; wrong or missing: {', '.join(odd)}"
+        )
+    for name, declared in expected.items():
+        allowed = {str: (str,), float: (int, float), int: (int,)}.get(declared)
+        if allowed is not None and not isinstance(content[name], allowed):
+            raise TableError(f"expected {name} of {where} to be a {declared.__name__}, got {content[name]!r}")
+        if declared is str and not _is_whole(content[name]):
+            raise TableError(f"expected {name} of {where} to be text, got halves of characters: {content[name]!r}")
+    said = {_SAID: _said(content[_SAID], where)} if _SAID in content and _SAID in expected else {}
+    return {**content, **said}
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text has no halves of characters, which neither a file nor a page takes."""
+    return not any("\ud800" <= each <= "\udfff" for each in text)

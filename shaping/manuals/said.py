@@ -1,0 +1,58 @@
+"""What a language model said, with all that is needed to say whether it would say it again."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+_MOST_CANDIDATES: Final = 100
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer of a language model.
+
+    Attributes:
+      model: its name, and its version if that is known.
+      seed: of its random numbers.
+      system: the instructions that came before the prompt.
+      prompt: what it was given.
+      text: what it said.
+      log_probabilities: candidates for the first token of the text, and the natural logarithms of their probabilities;
+        empty if the model does not report them.
+
+    Raises:
+      ValueError: a log-probability is above 0 or not finite, or there are more than a hundred.
+    """
+
+    model: str
+    seed: int
+    system: str
+    prompt: str
+    text: str
+    log_probabilities: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.log_probabilities) > _MOST_CANDIDATES:
+            raise ValueError(f"expected at most {_MOST_CANDIDATES} candidates, got {len(self.log_probabilities)}")
+        for token, logarithm in self.log_probabilities:
+            if not math.isfinite(logarithm) or logarithm > 0:
+                raise ValueError(f"expected a finite logarithm of the probability of {token!r}, got {logarithm}")
+
+    def probability(self, word: str) -> float:
+        """The probability that the text begins with a word, in any case and with anything but letters around it.
+
+        >>> said = Said("tiny", 0, "", "Eat it?", "Yes.", ((" Yes", -0.5), ("yes", -1.5), ("No", -2.0)))
+        >>> round(said.probability("yes"), 3), round(said.probability("no"), 3)
+        (0.83, 0.135)
+        """
+        found = (math.exp(logarithm) for token, logarithm in self.log_probabilities if letters(token) == word)
+        return min(1.0, math.fsum(found))
+
+
+def letters(token: str) -> str:
+    """The letters of a token in lower case, without the mark of a space that tokenizers put before words.
+
+    >>> letters("\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}Yes,"), letters("\N{LOWER ONE EIGHTH BLOCK}NO")
+    ('yes', 'no')
+    """
+    return "".join(each for each in token.lstrip("\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}").lower() if each.isalpha())

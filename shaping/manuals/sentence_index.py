@@ -1,0 +1,42 @@
+"""The sentences of a part of a manual by their words: a question meets only those that share a word with it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from rlds_kit.shaping.manuals.sentences import Span, sentences
+from rlds_kit.shaping.manuals.tf_idf import rarity, similarity, telling, weighted
+
+
+class SentenceIndex:
+    """Gives sentences the scores that `vectors` of the question and of all sentences of the part would give.
+
+    Args:
+      text: of the manual.
+      part: of the text.
+    """
+
+    def __init__(self, text: str, part: Span) -> None:
+        piece = text[part.start : part.end]
+        self._spans = [Span(part.start + start, part.start + end) for start, end in sentences(piece)]
+        self._counts = [telling(text[start:end]) for start, end in self._spans]
+        self._places: dict[str, list[int]] = defaultdict(list)
+        for place, count in enumerate(self._counts):
+            for word in count:
+                self._places[word].append(place)
+        self._texts = 1 + len(self._spans)
+        self._rare = {word: rarity(len(places), self._texts) for word, places in self._places.items()}
+
+    def scores(self, question: str, *, zeros: bool) -> Iterator[tuple[Span, float]]:
+        """The similarity of sentences with a question, in the order of the text.
+
+        Args:
+          question: about the manual.
+          zeros: whether those that share no word with it are wanted, too.
+        """
+        asked: Counter[str] = telling(question)
+        places = {word: self._places.get(word, []) for word in asked}
+        rare = self._rare | {word: rarity(1 + len(found), self._texts) for word, found in places.items()}
+        wanted = weighted(asked, rare)
+        found = range(len(self._spans)) if zeros else sorted({each for some in places.values() for each in some})
+        for place in found:
+            yield self._spans[place], similarity(wanted, weighted(self._counts[place], rare))

@@ -1,0 +1,61 @@
+"""What the studio gives a task; it fits `rlds_kit.studio.tasks`, which is above."""
+
+import json
+from pathlib import Path
+from typing import Any, Protocol
+
+from rlds_kit.base.extras import needs
+
+with needs("studio"):
+    from starlette.exceptions import HTTPException
+    from starlette.requests import HTTPConnection, Request
+
+MOST_BYTES = 1 << 20
+"""Of the body of a request."""
+
+
+class Person(Protocol):
+    """Who trains, as the studio knows them."""
+
+    @property
+    def id(self) -> str:
+        """A pseudonym."""
+
+    @property
+    def is_designer(self) -> bool:
+        """Whether they see the results of all."""
+
+
+class Host(Protocol):
+    """What the studio gives."""
+
+    @property
+    def directory(self) -> Path:
+        """Where recordings go."""
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """That register environments."""
+
+    def person(self, connection: HTTPConnection, /) -> Person:
+        """Who sends a request."""
+
+
+async def body_of(request: Request) -> dict[str, Any]:
+    """The JSON object of a request.
+
+    Raises:
+      HTTPException: it is none, or too long.
+    """
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > MOST_BYTES:
+            raise HTTPException(413, f"expected a body of at most {MOST_BYTES} bytes")
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"expected a body in JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise HTTPException(400, "expected an object of JSON")
+    return found

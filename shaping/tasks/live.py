@@ -1,0 +1,133 @@
+"""A process of one person, between its page and the studio."""
+
+import asyncio
+import contextlib
+import json
+import multiprocessing
+import threading
+from collections.abc import Awaitable, Callable
+from multiprocessing.connection import Connection
+from typing import Any, Final
+
+from rlds_kit.base.extras import needs
+from rlds_kit.trials.workers.process import start
+
+with needs("studio"):
+    from starlette.websockets import WebSocket, WebSocketDisconnect
+
+END_SECONDS: Final = 30.0
+"""For a process to write what it has and end; then it is killed."""
+
+
+class Lives:
+    """The processes that go on, one for each key: a person and what they do.
+
+    Args:
+      most: at the same time.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._live: dict[str, Live] = {}
+        self._opening = asyncio.Lock()
+        self._endings = set[asyncio.Task[None]]()
+
+    async def serve(self, socket: WebSocket, key: str, open_one: Callable[[], Awaitable["Live"]]) -> None:
+        """Serves a page; what goes on for the same key in another window ends before."""
+        await socket.accept()
+        async with self._opening:
+            if key in self._live:
+                await self._live.pop(key).end()
+            live = await open_one() if len(self._live) < self._most else None
+            if live is not None:
+                self._live[key] = live
+        if live is None:
+            await socket.send_json({"failed": f"{self._most} go on already; try again later"})
+            await socket.close()
+            return
+        try:
+            await live.serve(socket)
+        finally:  # a page that goes away cancels what serves it, and never what is written
+            ending = asyncio.create_task(self._end(key, live))
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+            await asyncio.shield(ending)
+
+    async def close(self) -> None:
+        """Ends all; what they have is written."""
+        for each in list(self._live.values()):
+            await each.end()
+
+    async def _end(self, key: str, live: "Live") -> None:
+        await live.end()
+        if self._live.get(key) is live:
+            del self._live[key]
+
+
+class Live:
+    """A process and the page that shows what it does: messages go both ways, each a dict.
+
+    Args:
+      target: a function of a module; its first argument is the connection. It ends when a message has "do": "end".
+      *arguments: others of it, as pickles can hold.
+    """
+
+    def __init__(self, target: Callable[..., None], *arguments: Any) -> None:
+        self._ours, theirs = multiprocessing.Pipe()
+        self._process = start(target, theirs, *arguments)
+        theirs.close()
+        self._ending = asyncio.Lock()
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Passes messages in both ways, until the page or the process ends."""
+        loop, said = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
+
+        def put(message: dict[str, Any] | None) -> None:
+            loop.call_soon_threadsafe(said.put_nowait, message)
+
+        threading.Thread(target=_read, args=(self._ours, put), daemon=True).start()
+        out = asyncio.create_task(_send(socket, said))
+        heard = asyncio.create_task(self._hear(socket))
+        done, waiting = await asyncio.wait({out, heard}, return_when=asyncio.FIRST_COMPLETED)
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*done, *waiting, return_exceptions=True)
+
+    async def end(self) -> None:
+        """Ends the process, which writes what it has."""
+        async with self._ending:
+            with contextlib.suppress(OSError):  # it has ended
+                await asyncio.to_thread(self._ours.send, {"do": "end"})
+            await asyncio.to_thread(self._process.join, END_SECONDS)
+            if self._process.is_alive():
+                self._process.kill()
+
+    async def _hear(self, socket: WebSocket) -> None:
+        while True:
+            try:
+                message = json.loads(await socket.receive_text())
+            except ValueError:
+                continue
+            except (WebSocketDisconnect, KeyError, RuntimeError):
+                return
+            if isinstance(message, dict):
+                await asyncio.to_thread(self._ours.send, message)
+
+
+async def _send(socket: WebSocket, said: "asyncio.Queue[dict[str, Any] | None]") -> None:
+    while (message := await said.get()) is not None:
+        await socket.send_json(message)
+    await socket.close()
+
+
+def _read(connection: Connection, put: Callable[[dict[str, Any] | None], None]) -> None:
+    """Passes on what the process sends, in a thread; None: it has ended."""
+    try:
+        while True:
+            put(connection.recv())
+    except (EOFError, OSError):
+        pass
+    try:
+        put(None)
+    except RuntimeError:
+        return  # the server has ended

@@ -1,0 +1,154 @@
+"""Queues of queries about a recorded dataset, and the answers that people give to them."""
+
+import json
+import threading
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+import rlds_kit
+from rlds_kit.base.whole_file import whole_file
+from rlds_kit.dataset.dataset import Dataset
+from rlds_kit.shaping.preferences.answers import Answer, Correction, from_plain
+from rlds_kit.shaping.preferences.query import Query, Response, latest
+from rlds_kit.shaping.preferences.segment import Segment
+from rlds_kit.shaping.preferences.stored import drafts, responses
+
+LAYER: Final = "preferences"
+"""Of the answers."""
+QUEUES: Final = "queues"
+SOURCE: Final = "rlds_kit.shaping.tasks.judge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """Queries in the order in which people get them.
+
+    Attributes:
+      id: of the queue.
+      name: for people.
+      dataset: absolute path of the recorded data.
+      queries: at least one, all of one kind and with one question.
+      low: of ratings, the worst value.
+      high: the best one.
+    """
+
+    name: str
+    dataset: Path
+    queries: tuple[Query, ...]
+    id: str
+    low: float = 1.0
+    high: float = 5.0
+
+    @property
+    def kind(self) -> str:
+        """Of the answers."""
+        return self.queries[0].kind
+
+
+def write_queue(studio: Path | str, dataset: Path | str, queries: Sequence[Query], name: str, **scale: float) -> Queue:
+    """Writes a queue for a studio; it is there at once, also if the studio runs.
+
+    Args:
+      studio: its directory.
+      dataset: that the queries are about, as the studio was started with it: `--task judge=DATASET`.
+      queries: as `preferences.queries` makes them, with any strategy.
+      name: for people.
+      **scale: `low` and `high` of ratings.
+
+    Raises:
+      ValueError: there is no query, or they differ in kind or question.
+    """
+    if len({(each.kind, each.question) for each in queries}) != 1:
+        raise ValueError(f"queue {name!r}: expected queries of one kind with one question, got {len(queries)} queries")
+    queue = Queue(name=name, dataset=Path(dataset).resolve(), queries=tuple(queries), id=uuid.uuid4().hex, **scale)
+    folder = Path(studio) / "tasks" / "judge" / QUEUES
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole_file(folder / f"{queue.id}.json") as temporary:
+        temporary.write_text(json.dumps(_plain(queue)), "utf-8")
+    return queue
+
+
+def read_queues(directory: Path) -> list[Queue]:
+    """The queues of a task's directory, by name."""
+    files = (directory / QUEUES).glob("*.json")
+    return sorted((_queue(each) for each in files), key=lambda queue: (queue.name, queue.id))
+
+
+def _plain(queue: Queue) -> dict[str, Any]:
+    first = queue.queries[0]
+    segments = [
+        [
+            [each.episode.hex, *((None, None) if each.steps is None else (each.steps.start, each.steps.stop))]
+            for each in query.segments
+        ]
+        for query in queue.queries
+    ]
+    about = {"name": queue.name, "dataset": str(queue.dataset), "low": queue.low, "high": queue.high}
+    asked = {"kind": first.kind, "question": first.question, "strategy": first.strategy}
+    return {**about, **asked, "parameters": dict(first.parameters), "segments": segments}
+
+
+def _queue(path: Path) -> Queue:
+    plain = json.loads(path.read_text("utf-8"))
+    shared = {name: plain[name] for name in ("kind", "question", "strategy", "parameters")}
+    queries = tuple(Query(segments=tuple(map(_segment, each)), **shared) for each in plain["segments"])
+    scale = {"low": plain["low"], "high": plain["high"]}
+    return Queue(id=path.stem, name=plain["name"], dataset=Path(plain["dataset"]), queries=queries, **scale)
+
+
+def _segment(plain: list[Any]) -> Segment:
+    episode, start, stop = plain
+    return Segment(uuid.UUID(episode), None if start is None else range(start, stop))
+
+
+class Answers:
+    """The answers about a dataset: those of its layer, and those that come. For several threads.
+
+    Args:
+      dataset: that is judged.
+    """
+
+    def __init__(self, dataset: Path) -> None:
+        self.dataset: Dataset = rlds_kit.open(dataset)
+        self._lock = threading.Lock()
+        there = LAYER in self.dataset.layers
+        self._given = list(responses(self.dataset.layer(LAYER)).whole) if there else []
+        self._writer = self.dataset.annotator(LAYER, source=SOURCE)
+
+    def give(self, response: Response) -> None:
+        """Stores an answer; it is on the disk when this returns."""
+        with self._lock:
+            self._writer.add_all(drafts([response]))
+            self._given.append(response)
+
+    def about(self, queue: Queue) -> list[Response]:
+        """The latest answer of each annotator to each query of a queue."""
+        wanted = {each.id for each in queue.queries}
+        with self._lock:
+            return [each for each in latest(self._given) if each.query.id in wanted]
+
+    def close(self) -> None:
+        """Closes the file of the answers."""
+        self._writer.close()
+
+
+def answer_of(kind: str, plain: dict[str, Any]) -> Answer:
+    """The answer that a page sent.
+
+    Raises:
+      ValueError: it is none of this kind.
+    """
+    given = dict(plain)
+    if kind == Correction.KIND and given.get("actions") is not None:
+        given["actions"] = np.asarray(given["actions"])
+    if kind == "ranking":
+        given["ranks"] = tuple(given.get("ranks", ()))
+    try:
+        return from_plain(kind, given)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{kind}: expected the fields of such an answer, got {sorted(plain)}") from error

@@ -1,0 +1,376 @@
+"""Where the people of a crowd are: a row is in the database before anybody is answered."""
+
+import asyncio
+import dataclasses
+import hmac
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rlds_kit.base.extras import needs
+from rlds_kit.crowd.table import participant
+from rlds_kit.crowd.tasks import (
+    Book,
+    Crowd,
+    Person,
+    Place,
+    RefusedError,
+    Source,
+    Stage,
+    code_hash,
+    code_of,
+    flow,
+    is_full,
+    source_of,
+)
+from rlds_kit.studio.accounts import login
+from rlds_kit.studio.accounts.account import Account
+from rlds_kit.studio.accounts.login import Login
+from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.crowd.games import Game
+from rlds_kit.studio.database import crowds, tables, users
+from rlds_kit.studio.database.crowds import CrowdRow, Visit
+from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.roles import Role
+from rlds_kit.studio.database.sessions import Session
+from rlds_kit.studio.play.host import NotAdmittedError
+
+with needs("studio"):
+    from sqlalchemy import Connection
+
+ELSEWHERE: Final = (
+    "You began this study in another browser; go on there. If you cannot, write to the people who sent you the link: "
+    "they can give you one of your own."
+)
+CLOSED: Final = "This study takes nobody new now."
+_PROOFS: Final = ("SESSION_ID", "assignmentId")
+"""What a platform gives to one person for one participation: who brings it again is the same person."""
+
+
+Sent = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Somebody came.
+
+    Attributes:
+      visit: where they are.
+      login: of a browser that had none; None: it goes on with its own.
+    """
+
+    visit: Visit
+    login: Login | None
+
+
+class Desk:
+    """The people of a crowd. Changes are made one after another.
+
+    Args:
+      crowd: the tasks.
+      row: of the crowd.
+      games: what the tasks are here, by name.
+      database: of the studio.
+      key: secret of the studio, for ids of people and for completion codes.
+      known: the rows that there are.
+      now: seconds since 1970.
+
+    Attributes:
+      crowd: the tasks.
+      row: of the crowd, which says whether it is paused or closed.
+      games: by name of the task.
+      book: sums and free seats.
+    """
+
+    def __init__(
+        self,
+        crowd: Crowd,
+        row: CrowdRow,
+        games: Mapping[str, Game],
+        database: Database,
+        key: bytes,
+        known: Iterable[Visit],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.crowd, self.row, self.games = crowd, row, games
+        self._database, self._key, self.now = database, key, now
+        self._visits = {each.person.id: each for each in known}
+        self._latest = {each.user_id: each.person.id for each in self._visits.values()}
+        self.book = Book.of(each.person for each in self._visits.values())
+        self._one_at_a_time = asyncio.Lock()
+        self._draw = random.SystemRandom().randrange
+
+    def __iter__(self) -> Iterator[Visit]:
+        return iter(list(self._visits.values()))
+
+    def __getitem__(self, person: str) -> Visit:
+        return self._visits[person]
+
+    def get(self, person: str) -> Visit:
+        """A person's row.
+
+        Raises:
+          ApiError: there is none.
+        """
+        if person not in self._visits:
+            raise ApiError(404, "not_found", f"there is no person {person} in this crowd")
+        return self._visits[person]
+
+    def of_user(self, user: str) -> Visit | None:
+        """The latest row of an account; None: it is not of this crowd."""
+        found = self._latest.get(user)
+        return None if found is None else self._visits[found]
+
+    def of_session(self, session: str) -> tuple[Visit, ...]:
+        """The rows of those who play, or played last, in a session."""
+        return tuple(each for each in self._visits.values() if each.session_id == session)
+
+    def players(self, game: str) -> tuple[Visit, ...]:
+        """The rows of those who play a game, by seat; also of those who left it and may come back."""
+        found = [
+            each
+            for each in self._visits.values()
+            if each.person.place is not None
+            and each.person.place.game == game
+            and Stage.PLAY in {each.person.stage, each.person.left}
+        ]
+        return tuple(sorted(found, key=lambda each: _seat(each.person)))
+
+    def game_of(self, visit: Visit) -> Game | None:
+        """What somebody was assigned to; None: nothing yet."""
+        place = visit.person.place
+        return None if place is None else self.games[place.task]
+
+    def code(self, visit: Visit) -> str:
+        """The completion code of a person."""
+        return code_of(self._key, visit.person.id)
+
+    async def arrive(
+        self, parameters: Mapping[str, str], group: str, account: Account | None, *, again: bool = False
+    ) -> Arrival:
+        """Somebody opens the link, or loads it again.
+
+        A browser that is logged in goes on where its person is. Any other begins, unless somebody with this id of a
+        platform did before: only who brings the platform's id of that participation, too, is the same person.
+
+        Args:
+          parameters: of the link; none: of a browser that is logged in.
+          group: of the link.
+          account: that is logged in.
+          again: whether a person who is done wants to play again.
+
+        Raises:
+          RecruitmentError: the link does not have what its platform appends.
+          RefusedError: they may not take part, or not now.
+        """
+        own = None if account is None else self.of_user(account.id)
+        is_known = own is not None and not parameters
+        source = Source(own.person.kind, "", {}) if is_known and own else source_of(parameters, self.crowd.recruitment)
+        async with self._one_at_a_time:
+            own = None if account is None else self.of_user(account.id)
+            if own is not None and self._is_of(own, source):
+                return Arrival(await self._returned(own, source, group, again=again), None)
+            return await self._came(source, group)
+
+    def _is_of(self, visit: Visit, source: Source) -> bool:
+        """Whether a link is that of a person: of their id, or of nobody's, however it was sent."""
+        return not source.person or self._hash(source.kind, source.person) == visit.person.key
+
+    async def _returned(self, own: Visit, source: Source, group: str, *, again: bool) -> Visit:
+        person = own.person
+        if person.stage is Stage.DROPPED:
+            back = dataclasses.replace(own, person=flow.come_back(self.crowd, self.book, person, self.now()))
+            return (await self._store([back]))[0]
+        was_full = person.stage is Stage.SENT_AWAY and person.reason == flow.FULL
+        if (person.stage is Stage.DONE and again) or (was_full and not is_full(self.crowd, self.book, group)):
+            self._require_open(source)
+            person = flow.arrive(self.crowd, self.book, source, group, person.key, tables.new_id(), self.now())
+            return (await self._store([Visit(person, own.user_id)]))[0]
+        return own
+
+    async def _came(self, source: Source, group: str) -> Arrival:
+        key = self._hash(source.kind, source.person) if source.person else ""
+        earlier = [self._visits[each.id] for each in self.book.of_key(key)] if key else []
+        if earlier and earlier[-1].person.stage not in {Stage.DONE, Stage.SENT_AWAY}:
+            return await self._recognised(earlier[-1], source, group)
+        if not earlier:
+            self._require_open(source)
+        new = tables.new_id()
+        person = flow.arrive(self.crowd, self.book, source, group, key, new, self.now())
+        made = await self._database.run(_enter, self.row.id, person, source, self._hash)
+        visit = Visit(made.person, made.login.account.id)
+        self._remember(visit)
+        return Arrival(visit, made.login)
+
+    async def _recognised(self, earlier: Visit, source: Source, group: str) -> Arrival:
+        """Somebody comes back in a browser that is not logged in."""
+        known = (await self._database.run(crowds.personal_of, earlier.user_id)).get("source", {})
+        proof = next((name for name in _PROOFS if name in source.details), "")
+        if not proof or not hmac.compare_digest(str(known.get(proof, "")).encode(), source.details[proof].encode()):
+            raise RefusedError(ELSEWHERE)
+        made = await self._database.run(login.link, earlier.user_id)
+        return Arrival(await self._returned(earlier, source, group, again=False), made)
+
+    def _require_open(self, source: Source) -> None:
+        if self.row.is_closed and not source.is_test:
+            raise RefusedError(CLOSED)
+
+    async def change(
+        self, person: str, step: Callable[[Person], Person], sent: Sent | None = None, **more: Any
+    ) -> Visit:
+        """Somebody goes a step further.
+
+        Args:
+          person: who.
+          step: of `flow`.
+          sent: what they sent with it, as `note` takes it.
+          **more: other fields of the `Visit`.
+
+        Raises:
+          RefusedError: it is not possible where they are.
+        """
+        async with self._one_at_a_time:
+            visit = self._visits[person]
+            changed = dataclasses.replace(visit, person=step(visit.person), **more)
+            return (await self._store([changed], sent))[0]
+
+    async def note(self, person: str, sent: Sent) -> None:
+        """Somebody sent something that identifies them, or may: it stands apart from their row.
+
+        Args:
+          person: who.
+          sent: from what they sent before to what they sent now.
+        """
+        async with self._one_at_a_time:
+            await self._store([self._visits[person]], sent)
+
+    async def place(self, person: str, chosen: str | None) -> Visit:
+        """Somebody in the lobby gets an assignment, if they have none; who plays alone plays at once.
+
+        Raises:
+          RefusedError: they are elsewhere, or the task is not one of the cards.
+        """
+        async with self._one_at_a_time:
+            visit = self._visits[person]
+            if visit.person.stage is not Stage.LOBBY or visit.person.place is None:
+                new, now = tables.new_id(), self.now()
+                placed = flow.place(self.crowd, self.book, visit.person, new, self._draw, now, chosen=chosen)
+                visit = (await self._store([dataclasses.replace(visit, person=placed)]))[0]
+            game = self.game_of(visit)
+            if game is None or not game.is_alone or visit.person.place is None:
+                return visit
+            (started,) = flow.start(self.book, visit.person.place.game, self.now())
+            return (await self._store([dataclasses.replace(visit, person=started)]))[0]
+
+    async def seat(self, session: Session) -> None:
+        """A lobby has put people together, and counts down: they have the seats of a session.
+
+        Raises:
+          NotAdmittedError: one of them is not in the lobby any more.
+        """
+        async with self._one_at_a_time:
+            task = next((each for each in self.games.values() if each.environment.id == session.environment_id), None)
+            if task is None:
+                return  # of a study that is no task
+            moved = []
+            for seat, each in session.people.items():
+                visit = self.of_user(each.user_id)
+                if visit is None or visit.person.stage is not Stage.LOBBY:
+                    raise NotAdmittedError("stage", "one of those who wait is elsewhere now; wait again")
+                place = Place(task.task.name, session.id, task.seats.index(seat))
+                person = dataclasses.replace(visit.person, place=place)
+                moved.append(dataclasses.replace(visit, person=person, session_id=session.id))
+            await self._store(moved)
+
+    async def begin(self, session: str) -> None:
+        """The countdown is over: they play."""
+        async with self._one_at_a_time:
+            there = [each for each in self.of_session(session) if each.person.stage is Stage.LOBBY]
+            started = {each.id: each for each in flow.start(self.book, session, self.now())}
+            await self._store(dataclasses.replace(each, person=started[each.person.id]) for each in there)
+
+    async def unseat(self, session: str) -> None:
+        """Somebody left before it began: the others wait again."""
+        async with self._one_at_a_time:
+            back = [each for each in self.of_session(session) if each.person.stage is Stage.LOBBY]
+            await self._store(dataclasses.replace(each, session_id=None) for each in back)
+
+    async def moved(self, visits: Iterable[Visit], session: str) -> None:
+        """These people play in another session from now on: the one before is over."""
+        async with self._one_at_a_time:
+            await self._store(dataclasses.replace(self._visits[each.person.id], session_id=session) for each in visits)
+
+    async def set_state(self, *, is_paused: bool, is_closed: bool) -> None:
+        """Pauses or closes the crowd, or not."""
+        self.row = await self._database.run(crowds.set_state, self.row, is_paused=is_paused, is_closed=is_closed)
+
+    async def redeem(self, code: str) -> Visit:
+        """Somebody gives a completion code for pay, which is good once.
+
+        Raises:
+          NotFoundError: nobody has it.
+          TakenError: it was used before.
+        """
+        async with self._one_at_a_time:
+            person = await self._database.run(crowds.redeem, self.row.id, code_hash(code))
+            used = dataclasses.replace(self._visits[person], code_used_ns=tables.now_ns())
+            self._visits[person] = used
+            return used
+
+    async def paid(self, assignments: Iterable[str]) -> int:
+        """Notes that people were paid; returns for how many this is new."""
+        async with self._one_at_a_time:
+            new = [self.get(each) for each in dict.fromkeys(assignments)]
+            due = [dataclasses.replace(each, paid_ns=tables.now_ns()) for each in new if each.paid_ns is None]
+            return len(await self._store(due))
+
+    async def _store(self, changed: Iterable[Visit], sent: Sent | None = None) -> list[Visit]:
+        """Writes rows, and then remembers them."""
+        rows = [self._with_code(each) for each in changed]
+        await self._database.run(_write, self.row.id, rows, sent)
+        for each in rows:
+            self._remember(each)
+        return rows
+
+    def _with_code(self, visit: Visit) -> Visit:
+        """Who did all that was wanted gets a code at the end."""
+        is_due = visit.person.stage is Stage.DONE and visit.earned.completion >= 1 and visit.code_hash is None
+        return dataclasses.replace(visit, code_hash=code_hash(self.code(visit))) if is_due else visit
+
+    def _remember(self, visit: Visit) -> None:
+        self.book.put(visit.person)
+        self._visits[visit.person.id] = visit
+        self._latest[visit.user_id] = visit.person.id
+
+    def _hash(self, kind: str, person: str) -> str:
+        return participant(self._key, kind, person)
+
+
+def _write(connection: Connection, crowd: str, rows: list[Visit], sent: Sent | None) -> None:
+    crowds.write(connection, crowd, rows)
+    for each in rows if sent is not None else ():
+        crowds.note_personal(connection, each.user_id, **sent(crowds.personal_of(connection, each.user_id)))  # type: ignore[misc]  # it is not None here
+
+
+@dataclass(frozen=True, slots=True)
+class _Entered:
+    person: Person
+    login: Login
+
+
+def _enter(
+    connection: Connection, crowd: str, person: Person, source: Source, hashed: Callable[[str, str], str]
+) -> _Entered:
+    """The account of somebody new, with the row of where they are; whom no platform knows is known by the account."""
+    user = users.add(connection, Role.PARTICIPANT, "", participant=source.person or None, is_guest=True)
+    if not person.key:
+        person = dataclasses.replace(person, key=hashed(source.kind, user.id))
+    crowds.note_personal(connection, user.id, source=dict(source.details))
+    crowds.write(connection, crowd, [Visit(person, user.id)])
+    return _Entered(person, login.link(connection, user.id))
+
+
+def _seat(person: Person) -> int:
+    return 0 if person.place is None else person.place.seat

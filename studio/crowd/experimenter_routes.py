@@ -1,0 +1,259 @@
+"""The experimenter's side of a crowd over HTTP: who is where, pay, messages, and what stops everything."""
+
+import asyncio
+import csv
+import io
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rlds_kit.base.extras import needs
+from rlds_kit.crowd.incentives import payment_csv, prolific_bonuses, unpaid
+from rlds_kit.crowd.incentives.ledger import Entry, harmless
+from rlds_kit.crowd.tasks import Stage
+from rlds_kit.studio.accounts import login
+from rlds_kit.studio.accounts.permissions import Action, require
+from rlds_kit.studio.api.answer import answer
+from rlds_kit.studio.api.body import read
+from rlds_kit.studio.api.guard import account_of
+from rlds_kit.studio.crowd import bodies, worth
+from rlds_kit.studio.crowd.playing import Playing, works
+from rlds_kit.studio.crowd.shown import row_as_json
+from rlds_kit.studio.database import crowds, sessions, studies, users
+from rlds_kit.studio.database.tokens import Kind
+
+with needs("studio"):
+    from sqlalchemy import Connection
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+PAUSED: Final = "the study pauses"
+_SESSIONS: Final = 20
+_LISTED: Final = 500
+"""People in the table of the page, the latest ones."""
+
+
+class ExperimenterRoutes:
+    """The routes of the designer who runs the crowd.
+
+    Args:
+      playing: the games of the crowd.
+    """
+
+    def __init__(self, playing: Playing) -> None:
+        self._playing, self._desk, self._database = playing, playing.desk, playing.database
+
+    def routes(self) -> Sequence[Route]:
+        """All of them."""
+        return [
+            Route("/api/crowd", self.overview, methods=["GET"]),
+            Route("/api/crowd/state", self.state, methods=["PUT"]),
+            Route("/api/crowd/messages", self.message, methods=["POST"]),
+            Route("/api/crowd/codes", self.code, methods=["POST"]),
+            Route("/api/crowd/payments", self.payments, methods=["GET"]),
+            Route("/api/crowd/payments", self.paid, methods=["POST"]),
+            Route("/api/crowd/payments.csv", self.payments_file, methods=["GET"]),
+            Route("/api/crowd/bonuses.csv", self.bonuses_file, methods=["GET"]),
+            Route("/api/crowd/answers.csv", self.answers_file, methods=["GET"]),
+            Route("/api/crowd/people/{person}", self.person, methods=["GET"]),
+            Route("/api/crowd/people/{person}/link", self.link, methods=["POST"]),
+            Route("/api/crowd/people/{person}/personal", self.erase, methods=["DELETE"]),
+        ]
+
+    async def overview(self, request: Request) -> Response:
+        """Arrivals, where people are, drop-outs, and what the tasks have."""
+        await self._require(request)
+        desk = self._desk
+        counted = [each for each in desk if not each.person.is_test]
+        left = Counter(
+            (each.person.left or Stage.CONSENT).value for each in counted if each.person.stage is Stage.DROPPED
+        )
+        tasks = [
+            {
+                "name": name,
+                "title": each.title,
+                "target": each.target,
+                "active": desk.book.active(name),
+                "completed": desk.book.completed(name),
+            }
+            for name, each in desk.crowd.tasks.items()
+        ]
+        return answer(
+            {
+                "name": desk.crowd.name,
+                "is_paused": desk.row.is_paused,
+                "is_closed": desk.row.is_closed,
+                "currency": desk.crowd.currency,
+                "groups": list(desk.crowd.groups),
+                "recruitment": list(desk.crowd.recruitment),
+                "stages": Counter(each.person.stage.value for each in counted),
+                "left": left,
+                "connected": sum(self._playing.presence.is_connected(each.person.id) for each in desk),
+                "cents": sum(each.earned.total_cents for each in counted),
+                "tasks": tasks,
+                "sessions": await self._database.run(_sessions, [each.session_id for each in desk if each.session_id]),
+                "people": [
+                    {**row_as_json(each), "is_connected": self._playing.presence.is_connected(each.person.id)}
+                    for each in list(desk)[-_LISTED:]
+                ],
+            }
+        )
+
+    async def person(self, request: Request) -> Response:
+        """What one person sent, and how far behind the picture was when they pressed keys."""
+        await self._require(request)
+        visit = self._desk.get(request.path_params["person"])
+        user = await self._database.run(users.get, visit.user_id)
+        sent = await self._database.run(crowds.personal_of, visit.user_id)
+        lags = sorted(await self._playing.lags(visit))
+        found = {"person": row_as_json(visit), "participant": user.participant, "sent": sent}
+        return answer({**found, "lag": _percentiles(lags)})
+
+    async def state(self, request: Request) -> Response:
+        """Pauses everything, or closes the crowd for new people; games that are played end when it pauses."""
+        await self._require(request)
+        given = await read(request, bodies.Opening)
+        await self._desk.set_state(is_paused=given.paused, is_closed=given.closed)
+        if given.paused:
+            for session in {each.session_id for each in self._desk if each.person.stage is Stage.PLAY}:
+                self._playing.live.stop(session or "", PAUSED)
+        return answer({"paused": given.paused, "closed": given.closed})
+
+    async def message(self, request: Request) -> Response:
+        """Writes to a person, or to everybody who is here by now."""
+        await self._require(request)
+        given = await read(request, bodies.Writing)
+        if given.person is not None:
+            self._desk.get(given.person)
+        await self._database.run(crowds.send, self._desk.row.id, given.text, given.person)
+        return answer({}, 201)
+
+    async def code(self, request: Request) -> Response:
+        """Redeems a completion code; it is good once."""
+        await self._require(request)
+        given = await read(request, bodies.Redeeming)
+        return answer({"person": row_as_json(await self._desk.redeem(given.code))})
+
+    async def payments(self, request: Request) -> Response:
+        """The ledger, counted from the recordings now."""
+        await self._require(request)
+        return answer({"entries": [self._entry(each) for each in await self._ledger()]})
+
+    async def payments_file(self, request: Request) -> Response:
+        """Who is to be paid what, as CSV; test users and those who were paid are not in it."""
+        await self._require(request)
+        return _file("payments.csv", payment_csv(await self._due(), currency=self._desk.crowd.currency))
+
+    async def bonuses_file(self, request: Request) -> Response:
+        """What Prolific takes for bonuses."""
+        await self._require(request)
+        due = [each for each in await self._due() if self._desk[each.work.assignment].person.kind == "prolific"]
+        return _file("bonuses.csv", prolific_bonuses(each for each in due if each.work.participant))
+
+    async def paid(self, request: Request) -> Response:
+        """Notes whom somebody has paid: they are in no further file."""
+        await self._require(request)
+        given = await read(request, bodies.Paid)
+        return answer({"new": await self._desk.paid(given.assignments)})
+
+    async def answers_file(self, request: Request) -> Response:
+        """What people answered, as CSV by assignment, without test users unless `?test=1`."""
+        await self._require(request)
+        is_test_wanted = request.query_params.get("test") == "1"
+        sent = await self._database.run(crowds.participants, self._desk.row.id)
+        crowd = self._desk.crowd
+        columns = [("before", each.name) for each in crowd.before] + [("after", each.name) for each in crowd.after]
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["assignment", "task", "completion", *(f"{part}_{name}" for part, name in columns)])
+        for each in self._desk:
+            if each.person.is_test and not is_test_wanted:
+                continue
+            answers = sent.get(each.person.id, (None, {}))[1].get("answers", {})
+            given = [answers.get(part, {}).get(name) for part, name in columns]
+            place = each.person.place
+            row = [each.person.id, "" if place is None else place.task, each.person.completion]
+            writer.writerow([*row, *("" if value is None else harmless(str(value)) for value in given)])
+        return _file("answers.csv", file.getvalue())
+
+    async def link(self, request: Request) -> Response:
+        """A link of one's own for a person who lost their browser; it logs in once a day at most."""
+        await self._require(request)
+        visit = self._desk.get(request.path_params["person"])
+        made = await self._database.run(login.make_link, visit.user_id)
+        text = request.app.state.signer.sign(Kind.LINK, made.id)
+        return answer({"token": text, "group": visit.person.group}, 201)
+
+    async def erase(self, request: Request) -> Response:
+        """Deletes what identifies a person, and all that they wrote; what they played stays without a name."""
+        await self._require(request)
+        visit = self._desk.get(request.path_params["person"])
+        await self._database.run(users.forget, visit.user_id)
+        return answer({})
+
+    async def _require(self, request: Request) -> None:
+        account = account_of(request)
+        games = list(self._desk.games.values())
+        found = await self._database.run(studies.get, games[0].study)
+        require(account, Action.CROWD_RUN, found)
+
+    def _entry(self, entry: Entry) -> dict[str, Any]:
+        visit = self._desk[entry.work.assignment]
+        return {
+            **row_as_json(visit),
+            "participant": entry.work.participant,
+            "treatment": entry.work.treatment.name,
+            "values": entry.values,
+            "episodes": entry.episodes,
+            "base_cents": entry.reward.base_cents,
+            "bonus_cents": entry.reward.bonus_cents,
+            "total_cents": entry.reward.total_cents,
+            "tickets": entry.reward.tickets,
+            "is_due": visit.paid_ns is None and entry.reward.total_cents > 0 and not entry.work.is_test,
+        }
+
+    async def _due(self) -> tuple[Entry, ...]:
+        """The entries of those whose way is over, and whom nobody has paid."""
+        over = [each for each in await self._ledger() if self._desk[each.work.assignment].person.stage.is_over]
+        return unpaid(over, {each.person.id for each in self._desk if each.paid_ns is not None})
+
+    async def _ledger(self) -> list[Entry]:
+        sent = await self._database.run(crowds.participants, self._desk.row.id)
+        wanted = works(self._desk, sent)
+        places = await self._database.run(_directories, [self._desk[each].session_id or "" for each in wanted])
+        by_place: defaultdict[tuple[Path, float], list[str]] = defaultdict(list)
+        for assignment, (_, game) in wanted.items():
+            visit = self._desk[assignment]
+            directory = self._playing.recordings / places[visit.session_id or ""]
+            by_place[directory, game.fps].append(assignment)
+        found: dict[str, Entry] = {}
+        for (directory, fps), names in by_place.items():
+            counted = await asyncio.to_thread(worth.entries, directory, [wanted[each][0] for each in names], fps)
+            found |= {each.work.assignment: each for each in counted}
+        return [found[each] for each in wanted]
+
+
+def _sessions(connection: "Connection", wanted: Sequence[str]) -> list[dict[str, Any]]:
+    """The latest sessions, and how they ended."""
+    latest = list(dict.fromkeys(reversed(wanted)))[:_SESSIONS]
+    found = [sessions.get(connection, each) for each in latest]
+    names = ("id", "started_ns", "ended_ns", "is_valid", "reason")
+    return [{name: getattr(each, name) for name in names} for each in found]
+
+
+def _directories(connection: "Connection", wanted: Sequence[str]) -> dict[str, str]:
+    """Where sessions are recorded."""
+    return {each: sessions.get(connection, each).directory for each in dict.fromkeys(wanted)}
+
+
+def _percentiles(ordered: Sequence[int]) -> dict[str, int | None]:
+    """Of the lags of key presses, in steps: how many there are, and what so many per cent do not exceed."""
+    of = {f"p{part}": ordered[min(len(ordered) - 1, len(ordered) * part // 100)] for part in (50, 95, 99) if ordered}
+    return {"presses": len(ordered), **dict.fromkeys(("p50", "p95", "p99")), **of}
+
+
+def _file(name: str, text: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)

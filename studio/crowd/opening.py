@@ -1,0 +1,152 @@
+"""Opens a crowd in a studio: its rows, its games, its routes, and what watches over its people."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rlds_kit.base.extras import needs
+from rlds_kit.crowd.tasks import Crowd, Stage
+from rlds_kit.studio.accounts import login
+from rlds_kit.studio.accounts.account import Account
+from rlds_kit.studio.accounts.anonymous import agent_id
+from rlds_kit.studio.accounts.permissions import ForbiddenError
+from rlds_kit.studio.accounts.secret import derived
+from rlds_kit.studio.api.inspection import Inspector
+from rlds_kit.studio.crowd.desk import Desk
+from rlds_kit.studio.crowd.experimenter_routes import ExperimenterRoutes
+from rlds_kit.studio.crowd.games import open_games
+from rlds_kit.studio.crowd.host import CrowdHost
+from rlds_kit.studio.crowd.person_routes import PersonRoutes
+from rlds_kit.studio.crowd.playing import Playing
+from rlds_kit.studio.crowd.presence import Presence
+from rlds_kit.studio.database import crowds, users
+from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.lobby.messages import Refused
+from rlds_kit.studio.lobby.socket import refuse, wait_in
+
+with needs("studio"):
+    from starlette.routing import BaseRoute, WebSocketRoute
+    from starlette.websockets import WebSocket, WebSocketDisconnect
+
+log = logging.getLogger(__name__)
+PURPOSE: Final = "people of crowds"
+"""What the key of ids and completion codes is derived from the studio's secret for."""
+SWEEP_SECONDS: Final = 2.0
+LOBBY: Final = "/ws/crowd"
+_ALLOWED: Final = frozenset(
+    {"/api/about", "/api/me", "/api/login", "/api/logout", "/api/crowd/arrivals", "/ws/play", LOBBY}
+)
+_ALLOWED_BELOW: Final = "/api/crowd/me"
+
+
+async def open_desk(crowd: Crowd, database: Database, inspector: Inspector, secret: bytes) -> Desk:
+    """The people of a crowd, as they were; the first designer of the studio runs it.
+
+    Raises:
+      GameError: its environments cannot be played here.
+    """
+    owner = (await database.run(login.first_designer)).id
+    row = await database.run(crowds.find_or_add, owner, crowd.name)
+    games = await open_games(crowd, database, inspector, row.owner_id)
+    known = await database.run(crowds.visits, row.id)
+    gone = [each for each in known if each.person.place is not None and each.person.place.task not in games]
+    for each in gone:
+        log.warning("the task %s is not in the file any more; people of it are left out", each.person.place)
+    return Desk(crowd, row, games, database, derived(secret, PURPOSE), [each for each in known if each not in gone])
+
+
+@dataclass(frozen=True)
+class CrowdParts:
+    """What a crowd adds to a studio.
+
+    Args:
+      desk: its people.
+      presence: who is here.
+      playing: its games.
+    """
+
+    desk: Desk
+    presence: Presence
+    playing: Playing
+
+    def routes(self) -> list[BaseRoute]:
+        """Of participants, of the experimenter, and of the lobby."""
+        return [
+            *PersonRoutes(self.playing).routes(),
+            *ExperimenterRoutes(self.playing).routes(),
+            WebSocketRoute(LOBBY, self._wait),
+        ]
+
+    def confine(self, account: Account, path: str) -> None:
+        """Participants of a crowd see nothing else of the studio.
+
+        Raises:
+          ForbiddenError: they may not.
+        """
+        is_open = path in _ALLOWED or path == _ALLOWED_BELOW or path.startswith(f"{_ALLOWED_BELOW}/")
+        if not is_open and self.desk.of_user(account.id) is not None:
+            raise ForbiddenError("participants of this study see their own way through it, and nothing else")
+
+    @contextlib.asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """Notes who left without a word, until the context is left."""
+        task = asyncio.create_task(self._sweep())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            try:
+                await self.playing.sweep()
+            except Exception:
+                log.exception("who left could not be noted")
+
+    async def _wait(self, socket: WebSocket) -> None:
+        """Has somebody wait for the others of their game."""
+        await socket.accept()
+        account: Account = socket.scope["account"]
+        visit = self.desk.of_user(account.id)
+        game = None if visit is None else self.desk.game_of(visit)
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # what Starlette raises for a socket that is gone
+            if visit is None or game is None or visit.person.stage is not Stage.LOBBY or self.desk.row.is_paused:
+                await refuse(socket, Refused("stage", "you do not wait for others now; load the page again"))
+                return
+            user = await self.playing.database.run(users.get, account.id)
+            agent = agent_id(self.playing.anonymous, game.study, user.person)
+            name = f"lobby {id(socket)}"
+            self.presence.connected(visit.person.id, name, is_there=True)
+            try:
+                await wait_in(socket, account, game.environment, agent)
+            finally:
+                self.presence.connected(visit.person.id, name, is_there=False)
+
+
+def make_parts(host: CrowdHost, state: Any, anonymous: bytes) -> CrowdParts:
+    """What a crowd adds to a studio, with its games.
+
+    Args:
+      host: that plays them.
+      state: of the application.
+      anonymous: key of ids in published data.
+    """
+    settings, desk, presence = state.settings, host.desk, host.presence
+    playing = Playing(
+        desk,
+        host,
+        state.live_sessions,
+        state.database,
+        state.signer,
+        anonymous,
+        settings.name,
+        settings.recordings,
+        presence,
+    )
+    return CrowdParts(desk, presence, playing)

@@ -1,0 +1,214 @@
+"""Where the crowd meets the game: who enters, what is counted, and what it was worth when it is over."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from rlds_kit.base.extras import needs
+from rlds_kit.crowd.incentives import Reward, Work, completion
+from rlds_kit.crowd.tasks import Person, Stage, flow
+from rlds_kit.studio.accounts.anonymous import agent_id
+from rlds_kit.studio.accounts.play_token import play_token
+from rlds_kit.studio.accounts.signing import Signer
+from rlds_kit.studio.api.errors import ApiError
+from rlds_kit.studio.crowd import worth
+from rlds_kit.studio.crowd.desk import Desk
+from rlds_kit.studio.crowd.games import Game
+from rlds_kit.studio.crowd.host import CrowdHost
+from rlds_kit.studio.crowd.presence import READING_SECONDS, Presence
+from rlds_kit.studio.database import sessions, users
+from rlds_kit.studio.database.crowds import Visit
+from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.sessions import Seated, Session
+from rlds_kit.studio.play.live_sessions import LiveSessions
+
+with needs("studio"):
+    from sqlalchemy import Connection
+
+FRESH_SECONDS: Final = 2.0
+"""For which what was counted from a recording is shown while somebody plays."""
+
+
+@dataclass(eq=False)
+class Playing:
+    """The games of a crowd while they are played.
+
+    Args:
+      desk: of the crowd.
+      host: that plays them.
+      live: all sessions that are played.
+      database: of the studio.
+      signer: of the studio.
+      anonymous: key of ids in published data.
+      server: name of the studio.
+      recordings: directory of all recordings.
+      presence: who is here.
+    """
+
+    desk: Desk
+    host: CrowdHost
+    live: LiveSessions
+    database: Database
+    signer: Signer
+    anonymous: bytes
+    server: str
+    recordings: Path
+    presence: Presence
+    _counted: dict[str, tuple[float, Mapping[str, float]]] = field(default_factory=dict)
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def enter(self, visit: Visit) -> tuple[Session, str]:
+        """The session in which somebody plays, and their token; a new one, if the one before is over.
+
+        Raises:
+          ApiError: they do not play now.
+        """
+        async with self._opening:  # two of a pair come back at once
+            visit, game = self._require_playing(visit)
+            found = None if visit.session_id is None else await self.database.run(sessions.get, visit.session_id)
+            if found is None or found.ended_ns is not None or found.server != self.server:
+                found = await self._open(visit, game)
+        seat = next((seat for seat, each in found.people.items() if each.user_id == visit.user_id), None)
+        if seat is None:
+            raise ApiError(409, "stage", "your game goes on without you; go on with what you did so far")
+        return found, play_token(self.signer, found, seat)
+
+    def _require_playing(self, visit: Visit) -> tuple[Visit, Game]:
+        visit = self.desk[visit.person.id]
+        game = self.desk.game_of(visit)
+        if visit.person.stage is not Stage.PLAY or game is None:
+            raise ApiError(409, "stage", f"expected somebody who plays, got one at {visit.person.stage.value}")
+        return visit, game
+
+    async def _open(self, visit: Visit, game: Game) -> Session:
+        place = visit.person.place
+        players = () if place is None else self.desk.players(place.game)
+        seats = {game.seats[each.person.place.seat]: each for each in players if each.person.place is not None}
+        made = await self.database.run(_add, game, seats, self.anonymous, self.server)
+        await self.desk.moved(seats.values(), made.id)
+        return made
+
+    async def values(self, visit: Visit) -> dict[str, float]:
+        """What somebody's play counts so far, by collector; nothing where they have no game."""
+        game = self.desk.game_of(visit)
+        if game is None or visit.session_id is None:
+            return {}
+        place = visit.person.place
+        seat = game.seats[0 if place is None else place.seat]
+        names = tuple(dict.fromkeys((*game.task.collectors, *game.task.treatment.collectors)))
+        live = self.host.live_values(visit.session_id, seat)
+        missing = [each for each in names if each not in live]
+        recorded = await self._recorded(visit, game, missing) if missing else {}
+        return {name: live[name] if name in live else recorded.get(name, 0.0) for name in names}
+
+    async def _recorded(self, visit: Visit, game: Game, names: list[str]) -> Mapping[str, float]:
+        """What the recording has, of some seconds ago at most."""
+        person = visit.person.id
+        when, found = self._counted.get(person, (0.0, {}))
+        if time.monotonic() - when > FRESH_SECONDS or not {*names} <= found.keys():
+            directory = await self._directory(visit)
+            found = await asyncio.to_thread(worth.values, directory, person, names, game.fps)
+            self._counted[person] = time.monotonic(), found
+        return found
+
+    async def _directory(self, visit: Visit) -> Path:
+        session = await self.database.run(sessions.get, visit.session_id or "")
+        return self.recordings / session.directory
+
+    async def finish(self, visit: Visit, *, is_early: bool) -> Visit:
+        """Somebody's game is over: the recording says what it was worth.
+
+        Args:
+          visit: of the person.
+          is_early: whether they know that not all is done.
+
+        Raises:
+          ApiError: they do not play, or not all is done.
+        """
+        visit, game = self._require_playing(visit)
+        if not is_early and game.task.treatment.requirements and (share := await self._completion(visit, game)) < 1:
+            message = f"{int(share * 100)} % of the task is done; who ends now gets no pay for it"
+            raise ApiError(409, "incomplete", message)
+        if game.is_alone and visit.session_id is not None:
+            self.live.stop(visit.session_id, "its person was done")
+            await self.live.end_of(visit.session_id)
+            await self.database.run(sessions.end, visit.session_id, "its person was done")
+        self.live.dismiss(visit.session_id or "", visit.user_id)
+        earned = await self.earned(visit, game)
+        self._counted.pop(visit.person.id, None)
+        now = self.desk.now()
+
+        def step(person: Person) -> Person:
+            return flow.finish(self.desk.crowd, flow.progress(person, earned.completion), now)
+
+        done = await self.desk.change(visit.person.id, step, earned=earned)
+        self.live.dismiss(visit.session_id or "", visit.user_id)  # who came in again meanwhile
+        return done
+
+    async def _completion(self, visit: Visit, game: Game) -> float:
+        """How much is done, as far as is known while they play; without requirements, anything is all."""
+        found = await self.values(visit)
+        requirements = game.task.treatment.requirements
+        return completion(requirements, found) if requirements else float(any(found.values()))
+
+    async def earned(self, visit: Visit, game: Game) -> Reward:
+        """What the recordings of an assignment are worth."""
+        if visit.session_id is None:
+            return Reward(0.0, 0, 0, 0)
+        work = Work(visit.person.id, "", game.task.treatment, is_test=visit.person.is_test)
+        directory = await self._directory(visit)
+        (entry,) = await asyncio.to_thread(worth.entries, directory, [work], game.fps)
+        return entry.reward
+
+    async def lags(self, visit: Visit) -> list[int]:
+        """The lag of each key that somebody pressed, in steps; see `crowd.collectors.Lags`."""
+        if visit.session_id is None:
+            return []
+        return await asyncio.to_thread(worth.lags, await self._directory(visit), visit.person.id)
+
+    async def sweep(self) -> None:
+        """Notes who left without a word; their seats are free, or a program's."""
+        grace = self.desk.crowd.grace_seconds
+        for visit in self.desk:
+            person = visit.person
+            if person.stage.is_over:
+                continue
+            is_waited_for = person.stage in {Stage.LOBBY, Stage.PLAY}
+            if self.presence.away(person.id) > (grace if is_waited_for else max(grace, READING_SECONDS)):
+                await self._drop(visit)
+
+    async def _drop(self, visit: Visit) -> None:
+        game = self.desk.game_of(visit)
+        done = await self._completion(visit, game) if game and visit.person.stage is Stage.PLAY else None
+        now = self.desk.now()
+
+        def step(person: Person) -> Person:
+            there = person if done is None or person.stage is not Stage.PLAY else flow.progress(person, done)
+            return flow.drop(there, now)
+
+        await self.desk.change(visit.person.id, step)
+
+
+def _add(connection: "Connection", game: Game, seats: Mapping[str, Visit], anonymous: bytes, server: str) -> Session:
+    people: dict[str, Any] = {}
+    for seat, each in seats.items():
+        agent = agent_id(anonymous, game.study, users.get(connection, each.user_id).person)
+        people[seat] = Seated(each.user_id, agent)
+    first, *_ = people.values()
+    environment = game.environment.id
+    return sessions.add(connection, game.study, environment, first.user_id, first.agent_id, server, people)
+
+
+def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any]]]) -> dict[str, tuple[Work, Game]]:
+    """What people did who have a game, and which, by assignment; `participants` says how platforms know them."""
+    found = {}
+    for visit in desk:
+        game = desk.game_of(visit)
+        if game is not None and visit.session_id is not None:
+            known = participants.get(visit.person.id, (None, {}))[0] or ""
+            work = Work(visit.person.id, known, game.task.treatment, is_test=visit.person.is_test)
+            found[visit.person.id] = work, game
+    return found

@@ -1,0 +1,1 @@
+"""Tables of manuals, which people review."""
