@@ -8,7 +8,7 @@ studio; what it is worth is counted from the recordings (`worth`).
 | POST /api/crowd/arrivals | {"group", "parameters", "again"?} -> where they are; needs no login, and makes one |
 | GET /api/crowd/me | where they are; a page sends it every few seconds |
 | POST /api/crowd/me/consent, answers, device, instructed, check | a step further |
-| POST /api/crowd/me/place, leave, enter, finish | an assignment; no more waiting; the token to play; the end of the game |
+| POST /api/crowd/me/place, leave, enter, finish | an assignment; no more waiting; the token to play; the end |
 | GET /api/crowd/me/values, standings | what is counted so far; where they stand among all |
 | POST /api/crowd/me/texts | a message to the experimenter |
 
