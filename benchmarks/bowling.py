@@ -12,7 +12,7 @@ tested: without them it can repeat two wrong moves for ever, and never throws.
 Each seed is a few rows of a CSV file, which is written after each game. A seed whose rows are complete is not done
 again; one that was interrupted begins anew.
 
-    python benchmarks/bowling.py --seeds 10 11 12 13 14 --out benchmarks/results/bowling.csv
+    python benchmarks/bowling.py --out benchmarks/results/bowling.csv --plot docs/images/bowling.png
 """
 
 import argparse
@@ -236,17 +236,42 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
     new.replace(path)
 
 
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draws the return of each game, in the order of the games, for each seed."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
+    for seed in dict.fromkeys(row["seed"] for row in rows):
+        axes.plot([float(row["return"]) for row in rows if row["seed"] == seed], ".-", lw=0.8, label=f"seed {seed}")
+    first = [row["phase"] for row in rows if row["seed"] == rows[0]["seed"]]
+    for number, phase in enumerate(dict.fromkeys(first)):
+        begin = first.index(phase)
+        axes.axvspan(begin - 0.5, begin + first.count(phase) - 0.5, color="0.9" if number % 2 else "1", zorder=0)
+        axes.text(begin - 0.4, 122, phase, va="top", fontsize=8)
+    axes.set(
+        xlabel="game", ylabel="return", ylim=(0, 125), title="Bowling: random play, feedback, model of the trainer"
+    )
+    axes.legend(fontsize=7, loc="lower right")
+    figure.savefig(path, dpi=120)
+
+
 def main() -> None:
     """Runs the seeds that the file does not have."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10, 15)))
     parser.add_argument("--out", type=Path, required=True, help="CSV file")
+    parser.add_argument("--plot", type=Path, help="also draw the games: PNG file")
     given = parser.parse_args()
     torch.set_num_threads(1)
     for seed in given.seeds:
         rows = read(given.out)
         if str(seed) not in {row["seed"] for row in rows}:
             run(seed, given.out, rows)
+    if given.plot:
+        plot(read(given.out), given.plot)
 
 
 if __name__ == "__main__":
