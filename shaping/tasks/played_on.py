@@ -70,11 +70,14 @@ def standing_at(episode: Episode, step: int) -> tuple[gymnasium.Env[Any, Any], A
       The environment, and the observation of the step.
 
     Raises:
-      ValueError: the environment is not known, has no numbered actions, or does something else than then.
+      ValueError: the step is the last one, or the environment is not known, has no numbered actions, or does something
+        else than then.
       RldsKitError: it cannot be made again, or the recording is damaged.
     """
     if reason := why_not_drawn(episode):
         raise ValueError(f"nobody can play on in this episode: {reason}")
+    if not 0 <= step < episode.length - 1:
+        raise ValueError(f"expected a step from 0 to {episode.length - 2}, before the last one, to play on, got {step}")
     env = rebuilt(episode.provenance, render_mode=MODE)
     try:
         if not isinstance(env.action_space, gymnasium.spaces.Discrete) or env.action_space.start != 0:
@@ -97,7 +100,7 @@ def _play(connection: Connection, order: PlayOn, env: gymnasium.Env[Any, Any], o
         while True:
             connection.send(_shown(env, int(space.n), len(actions), is_over=is_over))
             match connection.recv():
-                case {"do": "act", "action": int(action)} if not is_over and 0 <= action < space.n:
+                case {"do": "act", "action": action} if type(action) is int and not is_over and 0 <= action < space.n:
                     observation, reward, terminated, truncated, _ = env.step(action)
                     actions.append(action)
                     is_over = bool(terminated or truncated)

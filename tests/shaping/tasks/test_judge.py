@@ -16,6 +16,7 @@ import rlds_kit
 from rlds_kit.logger import GymnasiumLogger
 from rlds_kit.shaping import preferences
 from rlds_kit.shaping.tasks import write_queue
+from rlds_kit.shaping.tasks.played_on import standing_at
 from rlds_kit.studio.database.roles import Role
 from tests.shaping.preferences.recorded import record
 from tests.studio.api.studio import Person, Studio, opened
@@ -123,8 +124,8 @@ def test_a_person_plays_on_from_a_step(studio: Studio, designer: Person, cart_po
     step = segment["first"] + 1
     with _playing_on(anna, dataset="cart_pole", episode=segment["episode"], step=step) as socket:
         assert socket.receive_json()["n_actions"] == 2
-        for message in ({"do": "act", "action": 7}, {"do": "act", "action": 1}, {"do": "act", "action": 0}):
-            socket.send_json(message)
+        for action in (7, True, 1, 0):
+            socket.send_json({"do": "act", "action": action})
             assert socket.receive_json()["picture"]
         socket.send_json({"do": "done"})
         done = socket.receive_json()
@@ -143,12 +144,16 @@ def test_a_person_plays_on_from_a_step(studio: Studio, designer: Person, cart_po
     assert np.array_equal(played["observation"][-1], observation)
 
 
-def test_where_nobody_can_play_on_the_page_says_why(studio: Studio) -> None:
-    """An episode without an environment, and one that is not there."""
+def test_where_nobody_can_play_on_the_page_says_why(studio: Studio, cart_pole: Path) -> None:
+    """An episode without an environment, one that is over, and one that is not there."""
     anna = studio.person(Role.PARTICIPANT, "anna")
     episode = rlds_kit.open(studio.state.tasks[0].datasets[0]).episodes[0].id
     with _playing_on(anna, dataset="reach", episode=episode, step=1) as socket:
         assert "no environment id was recorded" in socket.receive_json()["failed"]
+    (episode,) = (each for each in rlds_kit.open(cart_pole).episodes)
+    for step in (-1, episode.length - 1):
+        with pytest.raises(ValueError, match=f"before the last one, to play on, got {step}"):
+            standing_at(episode, step)
     with pytest.raises(WebSocketDisconnect), _playing_on(anna, dataset="reach", episode="x", step=1) as socket:
         socket.receive_json()
 
