@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 
 import rlds_kit
+from rlds_kit.base.errors import NotADatasetError
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.episode.episode import Episode
 from rlds_kit.logger.episode_writer import EpisodeWriter
@@ -90,12 +91,30 @@ def standing_at(episode: Episode, step: int) -> tuple[gymnasium.Env[Any, Any], A
     return env, episode.steps[step]["observation"]
 
 
+def require_played(order: PlayOn, played: uuid.UUID) -> None:
+    """Checks that an episode is what a person played on from a step.
+
+    Raises:
+      ValueError: it is not.
+    """
+    try:
+        dataset = rlds_kit.open(order.directory, include_open=True)
+        found = next((each for each in dataset.episodes if each.id == played), None)
+    except NotADatasetError:  # nobody has played yet
+        found = None
+    if found is None or not _about(order).items() <= dict(found.metadata).items():
+        raise ValueError(f"expected the id of what you played on from this step, got {played}")
+
+
+def _about(order: PlayOn) -> dict[str, Any]:
+    return {"annotator": order.annotator, "plays_on": str(order.episode), "from_step": order.step}
+
+
 def _play(connection: Connection, order: PlayOn, env: gymnasium.Env[Any, Any], observation: Any) -> None:
-    about = {"annotator": order.annotator, "plays_on": str(order.episode), "from_step": order.step}
     space: Any = env.action_space
     actions: list[int] = []
     is_over = False
-    with EpisodeWriter(order.directory) as writer, writer.episode(metadata=about) as recorded:
+    with EpisodeWriter(order.directory) as writer, writer.episode(metadata=_about(order)) as recorded:
         recorded.start(observation)
         while True:
             connection.send(_shown(env, int(space.n), len(actions), is_over=is_over))
