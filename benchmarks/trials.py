@@ -100,18 +100,18 @@ def _speed_table(speeds: Mapping[str, tuple[Speed, Speed]]) -> list[str]:
     lines = ["| four scripted actors | ticks/s | recorded | an answer, median | p99 |", "|---|---|---|---|---|"]
     for name, (plain, recorded) in speeds.items():
         answers = recorded.answers
-        times = "| |" if answers is None else f"| {answers[0]:.2f} ms | {answers[1]:.2f} ms |"
+        times = "| | |" if answers is None else f"| {answers[0]:.2f} ms | {answers[1]:.2f} ms |"
         lines.append(f"| {name} | {plain.ticks:,.0f} | {recorded.ticks:,.0f} {times}")
     return [*lines, ""]
 
 
 def _fault_table(late: Mapping[str, Mapping[str, Lateness]]) -> list[str]:
     columns = [f"{name}: {what}" for name in ("processes", "Ray") for what in ("median", "p99", "most")]
-    lines = [f"| what fails | {' | '.join(columns)} | within two frames |", f"|---|{'---|' * 7}"]
+    lines = [f"| what fails | {' | '.join(columns)} | within two frames: processes, Ray |", f"|---|{'---|' * 7}"]
     for fault, found in late.items():
         times = " | ".join(f"{time_ms:.1f} ms" for each in found.values() for time_ms in _times(each))
-        is_met = all(each.most <= FRAMES_MS for each in found.values())
-        lines.append(f"| {fault} | {times} | {'yes' if is_met else 'NO'} |")
+        is_met = ", ".join("yes" if each.most <= FRAMES_MS else "NO" for each in found.values())
+        lines.append(f"| {fault} | {times} | {is_met} |")
     return lines
 
 

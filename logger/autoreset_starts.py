@@ -38,13 +38,13 @@ class AutoresetStarts:
         known = self._known.get(lane)
         if known is None or known.key != key:
             first = start_message(provenance=start_provenance(self._resets, lane, autoreset=True))
-            known = self._known[lane] = _Known(key, first, *_places(first))
-        start = pb.EpisodeStart()
-        start.CopyFrom(known.start)
-        start.episode_id, start.started_unix_ns = new_id(), time.time_ns()
+            known = self._known[lane] = _Known(key, first, *_numbers(first))
+        made = known.start
+        made.episode_id, made.started_unix_ns = new_id(), time.time_ns()
         if chain is not None:
-            entries = start.provenance.dict.value[known.chain].dict.value
-            entries[known.resets].integer, entries[known.steps].integer = chain.resets, chain.steps
+            known.resets.integer, known.steps.integer = chain.resets, chain.steps
+        start = pb.EpisodeStart()
+        start.CopyFrom(made)
         return start
 
 
@@ -53,29 +53,24 @@ class _Known(NamedTuple):
 
     Attributes:
       key: of the chain; None: there was no seed yet.
-      start: of one of its episodes.
-      chain: the place of the chain among the items of the provenance.
-      resets: the place of the number of resets in the chain.
+      start: of its latest episode; others get copies.
+      resets: the number of resets in it; of no meaning without a chain.
       steps: likewise.
     """
 
     key: tuple[str, int] | None
     start: pb.EpisodeStart
-    chain: int
-    resets: int
-    steps: int
+    resets: pb.Value
+    steps: pb.Value
 
 
-def _places(start: pb.EpisodeStart) -> tuple[int, int, int]:
-    """Where the chain is, and its numbers of resets and steps; if there is none, of no meaning."""
-    provenance = start.provenance.dict
-    chain = _place(provenance, RESET_CHAIN)
-    if chain < 0:
-        return -1, -1, -1
-    entries = provenance.value[chain].dict
-    return chain, _place(entries, "resets"), _place(entries, "steps")
+def _numbers(start: pb.EpisodeStart) -> tuple[pb.Value, pb.Value]:
+    """The numbers of resets and steps in the chain of a start, to be changed there."""
+    chain = _item(start.provenance.dict, RESET_CHAIN)
+    return _item(chain.dict, "resets"), _item(chain.dict, "steps")
 
 
-def _place(entries: pb.Entries, name: str) -> int:
+def _item(entries: pb.Entries, name: str) -> pb.Value:
+    """The value of a name; another one if there is none."""
     key = value.encode_text(name)
-    return next((at for at, each in enumerate(entries.key) if each.text == key), -1)
+    return next((item for each, item in zip(entries.key, entries.value, strict=True) if each.text == key), pb.Value())

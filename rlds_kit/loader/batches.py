@@ -19,6 +19,8 @@ LIGHT_WORKERS: Final = 2
 """Threads for light rows that are read in random order, unless the caller sets their number."""
 HEAVY_BATCH: Final = 1 << 24
 """Bytes of a batch from which on half of the cores copy as fast as all."""
+HEAVY_ROW: Final = 1 << 16
+"""Bytes of rows, such as frames of games, of which smaller batches are as heavy: they are copied, not decoded."""
 
 
 class Batches(Iterable[Batch]):
@@ -86,8 +88,14 @@ class Batches(Iterable[Batch]):
             return options.workers
         if weights.row_bytes <= LIGHT_ROW:
             return min(options.workers, LIGHT_WORKERS)
-        is_heavy = options.batch_size * weights.rows_per_sample * weights.row_bytes >= HEAVY_BATCH
-        return max(1, options.workers // 2) if is_quick and is_heavy else options.workers
+        return max(1, options.workers // 2) if is_quick and self._is_heavy else options.workers
+
+    @property
+    def _is_heavy(self) -> bool:
+        """Whether copying a batch takes so long that memory is the limit."""
+        weights = self._samples.samples.weights
+        nbytes = self._options.batch_size * weights.rows_per_sample * weights.row_bytes
+        return nbytes >= (HEAVY_BATCH if weights.row_bytes < HEAVY_ROW else HEAVY_BATCH // 4)
 
     def _reader(
         self, loop: "_Loop", samples: Ordered, cache: FieldCache, executor: ThreadPoolExecutor, gather: Gather | None
@@ -100,7 +108,7 @@ class Batches(Iterable[Batch]):
         most = self._options.step_bytes // 4 // sample_bytes
         group = group_size(size, sample_bytes, most)
         # New memory costs as much as reading into it, so of heavy batches only one is read ahead.
-        wanted = 1 if size * sample_bytes >= HEAVY_BATCH else 2 * self._workers(is_quick=True)
+        wanted = 1 if self._is_heavy else 2 * self._workers(is_quick=True)
         ahead = min(most // (group * size), wanted)
         reader = GatherAhead(gather, samples.batches(loop.epoch, loop.done), executor, group, ahead)
         return lambda _: reader.take()

@@ -44,6 +44,11 @@ class ReusableMemory:
         weakref.finalize(array, self._give, memory).atexit = False
         return array
 
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """An uninitialized array; a small one is allocated by NumPy."""
+        size = math.prod(shape) * dtype.itemsize
+        return np.empty(shape, dtype) if size < LARGE_BYTES else self.array(size).view(dtype).reshape(shape)
+
     @property
     def lent_bytes(self) -> int:
         """Requested bytes that are in use."""

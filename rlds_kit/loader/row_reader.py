@@ -11,6 +11,7 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.errors import DamagedError, FormatError
 from rlds_kit.loader.block_map import BlockMap, block_map
 from rlds_kit.loader.layout import Leaf, layout, nested
+from rlds_kit.loader.memory import ReusableMemory
 from rlds_kit.loader.pool import Layouts, Nest, cast
 from rlds_kit.loader.shared_cache import PICK, SharedCache, native
 from rlds_kit.loader.source import Source
@@ -34,6 +35,11 @@ _SAMPLE: Final = 32
 """Blocks from which the size of all columns in the cache is estimated."""
 _KEPT_SHARE: Final = 4
 """Leaves whose values at all steps take less than this part of the cache's memory together are kept, in addition."""
+
+
+_memory: Final = ReusableMemory()
+"""For large batches, whichever threads read them: the allocator gives memory of threads back to the system, and new
+memory costs as much as reading into it."""
 
 
 class NotFoundError(Exception):
@@ -224,7 +230,7 @@ class RowReader:
         """
         known, count = self._leaves[leaf], len(at.block)
         block, defined = self._columns(known, at)
-        values = np.empty((count, *known.wanted.shape), known.wanted.dtype)
+        values = _memory.empty((count, *known.wanted.shape), known.wanted.dtype)
         if not defined.all():
             values[~defined] = 0
         kind = np.where(defined, known.kind[block], _ABSENT)

@@ -176,7 +176,7 @@ def _pack_light(column: Column, first: int, count: int, choose: FilterChoice) ->
     choice = choose.known(column.key)
     if choice is None:
         return None
-    if choice.level != NO_LEVEL:
+    if choice.level != NO_LEVEL and length > WORTHWHILE_BYTES:
         filtered = filters.shuffled_bytes(choice.filter, plain, count, values.dtype.itemsize)
         payload = compressor(choice.level).compress(filtered)
         if len(payload) + WORTHWHILE_BYTES <= length:

@@ -58,7 +58,12 @@ class CrowdHost(DatabaseHost):
             for seat, each in seats.items()
         }
         counting = self._counts[session] = Counting(dict.fromkeys(seats, names), before, game.fps)
-        metadata = {**found.metadata, CROWD: {seat: each.person.id for seat, each in seats.items()}}
+        metadata = {
+            **found.metadata,
+            CROWD: {seat: each.person.id for seat, each in seats.items()},
+            "crowd_task": game.task.name,
+            "crowd_recruitment": {seat: each.person.kind for seat, each in seats.items()},  # such as "test"
+        }
         return replace(found, metadata=metadata, watch=counting, is_rate_fixed=True, shows_errors=False)
 
     def live_values(self, session: str, seat: str) -> dict[str, float]:

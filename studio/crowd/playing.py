@@ -31,6 +31,8 @@ with needs("studio"):
 FRESH_SECONDS: Final = 2.0
 """For which what was counted from a recording is shown while somebody plays."""
 
+_DONE: Final = "its person was done"
+
 
 @dataclass(eq=False)
 class Playing:
@@ -129,15 +131,13 @@ class Playing:
           ApiError: they do not play, or not all is done.
         """
         visit, game = self._require_playing(visit)
-        if not is_early and game.task.treatment.requirements and (share := await self._completion(visit, game)) < 1:
-            message = f"{int(share * 100)} % of the task is done; who ends now gets no pay for it"
-            raise ApiError(409, "incomplete", message)
-        if game.is_alone and visit.session_id is not None:
-            self.live.stop(visit.session_id, "its person was done")
-            await self.live.end_of(visit.session_id)
-            await self.database.run(sessions.end, visit.session_id, "its person was done")
-        self.live.dismiss(visit.session_id or "", visit.user_id)
+        is_checked = bool(game.task.treatment.requirements) and not is_early
+        if is_checked:
+            _require_all(await self._completion(visit, game))
+        await self._leave(visit, game)
         earned = await self.earned(visit, game)
+        if is_checked:
+            _require_all(earned.completion)  # nobody loses a code because the page was ahead of the recording
         self._counted.pop(visit.person.id, None)
         now = self.desk.now()
 
@@ -147,6 +147,18 @@ class Playing:
         done = await self.desk.change(visit.person.id, step, earned=earned)
         self.live.dismiss(visit.session_id or "", visit.user_id)  # who came in again meanwhile
         return done
+
+    async def _leave(self, visit: Visit, game: Game) -> None:
+        """Ends what somebody plays; where others play, too, it goes on, and what there is is on the disk."""
+        if visit.session_id is None:
+            return
+        if game.is_alone:
+            self.live.stop(visit.session_id, _DONE)
+            await self.live.end_of(visit.session_id)
+            await self.database.run(sessions.end, visit.session_id, _DONE)
+        else:
+            self.live.dismiss(visit.session_id, visit.user_id)
+            await self.live.sync(visit.session_id)
 
     async def _completion(self, visit: Visit, game: Game) -> float:
         """How much is done, as far as is known while they play; without requirements, anything is all."""
@@ -190,6 +202,12 @@ class Playing:
             return flow.drop(there, now)
 
         await self.desk.change(visit.person.id, step)
+
+
+def _require_all(done: float) -> None:
+    if done < 1:
+        message = f"{int(done * 100)} % of the task is done; who ends now gets no pay for it"
+        raise ApiError(409, "incomplete", message)
 
 
 def _add(connection: "Connection", game: Game, seats: Mapping[str, Visit], anonymous: bytes, server: str) -> Session:

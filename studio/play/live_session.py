@@ -314,7 +314,7 @@ class LiveSession:
                 self._programs.begun(answer)
                 if self.scene.watch is not None:
                     self.scene.watch.begun()
-                await self._records.begun(self.episode.number, answer, self.opened, self._sync)
+                await self._records.begun(self.episode.number, answer, self.opened, self.sync)
                 self._show(answer.picture, 0, Flags.FIRST, answer.own)
                 self.handle(events.EnvironmentReady(self.now()))
             case Encoded():
@@ -338,7 +338,12 @@ class LiveSession:
         log.warning("session %s: %s", self._id, error)
         return self.scene.public(error)
 
-    async def _sync(self) -> None:
+    async def sync(self) -> None:
+        """Puts what is recorded so far on the disk.
+
+        Raises:
+          EnvironmentLostError: the environment is lost; what was recorded before its loss is there.
+        """
         await self._environment.request(requests.Sync())
 
     async def _begin(self, number: int) -> None:

@@ -1,6 +1,7 @@
 """All sessions that are played."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable
@@ -107,6 +108,12 @@ class LiveSessions:
         """Ends a session, if it is being played."""
         if session in self._live:
             self._live[session].stop(reason)
+
+    async def sync(self, session: str) -> None:
+        """Puts what is recorded of a session on the disk, if it is played."""
+        if session in self._live:
+            with contextlib.suppress(EnvironmentLostError):
+                await self._live[session].sync()
 
     def dismiss(self, session: str, account: str) -> None:
         """Has somebody leave a session for good, if they play there; the others go on."""

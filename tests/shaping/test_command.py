@@ -76,7 +76,7 @@ def test_a_server_of_models_reads(tmp_path: Path, server: str) -> None:
     first = run("read", "Skiing", "--out", path, *endpoint, *cache, "--endpoint", server)
     assert first.exit_code == 0, first.output
     assert run("read", "Skiing", *endpoint, *cache, "--offline").output == first.output
-    assert "tiny v7 (seed 5) said: 'No'; ' No' 0.905; 'Yes' 0.050" in run("show", path, "--context").output
+    assert "tiny v7.5 (seed 5) said: 'No'; ' No' 0.905; 'Yes' 0.050" in run("show", path, "--context").output
 
 
 def test_errors_say_what_to_do(tmp_path: Path) -> None:

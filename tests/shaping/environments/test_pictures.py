@@ -14,7 +14,7 @@ def _places(picture: np.ndarray, colour: tuple[int, int, int]) -> np.ndarray:
 def test_t8_the_bar_is_where_the_car_accelerates_to() -> None:
     """At the left end, in the middle, at the right end; none without an action."""
     middles = [_places(mountain_car_picture([-0.5, 0.0], action), BAR)[:, 1].mean() for action in (0, 1, 2)]
-    assert middles == sorted(middles)
+    assert middles[0] < middles[1] < middles[2]
     assert len(_places(mountain_car_picture([-0.5, 0.0], None), BAR)) == 0
 
 
@@ -23,7 +23,7 @@ def test_t8_a_red_car_drives_to_a_green_goal() -> None:
     cars = [_places(mountain_car_picture([position, 0.0], None), CAR) for position in (-1.2, -0.5, 0.3, 0.6)]
     assert all(len(each) > 50 for each in cars)
     columns = [each[:, 1].mean() for each in cars]
-    assert columns == sorted(columns)
+    assert columns == sorted(set(columns))
     assert cars[1][:, 0].mean() > cars[2][:, 0].mean()  # in the valley it is lower
     assert len(_places(mountain_car_picture([-0.5, 0.0], 0), GOAL)) > 50
 

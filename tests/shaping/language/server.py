@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
         if body["logprobs"] and model != "wordless":
             top = [{"token": token, "logprob": logarithm} for token, logarithm in candidates]
             choice["logprobs"] = {"content": [{"token": "", "top_logprobs": top}] if top else []}
-        return self._send(200, {"model": model, "system_fingerprint": "v7", "choices": [choice]})
+        return self._send(200, {"model": model, "system_fingerprint": f"v7.{body['seed']}", "choices": [choice]})
 
     def _send(self, status: int, content: object, **headers: str) -> None:
         data = content.encode() if isinstance(content, str) else json.dumps(content).encode()

@@ -42,7 +42,7 @@ def test_a_model_reads_a_manual(server: str) -> None:
     assert table["Ghost"].context.endswith("hit a ghost? Answer: Avoid the ghost. A ghost will kill you.")
     quote, verdict = table["Ghost"].said
     assert (quote.model, quote.seed, quote.system, quote.text) == (
-        "tiny v7",
+        "tiny v7.3",
         3,
         QUOTE,
         "Avoid the ghost.\nA ghost will kill you.",

@@ -57,7 +57,7 @@ def test_captions_are_compared_stored_and_repeated(server: str, tmp_path: Path) 
     stored = responses(dataset.refresh().layer("motif")).whole
     assert [each.answer for each in stored] == [each.answer for each in found]
     said = stored[0].query.parameters["said"]
-    assert (said["model"], said["seed"], said["text"]) == ("tiny v7", 4, "Second")
+    assert (said["model"], said["seed"], said["text"]) == ("tiny v7.4", 4, "Second")
     assert said["log_probabilities"] == [["Second", -0.3], ["First", -3.0]]
     assert stored[0].query.parameters["seed"] == 1
     assert (stored[0].annotator, stored[0].query.strategy) == (judge.model.fingerprint, "by hand")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from rlds_kit.shaping.language import (
 )
 from rlds_kit.shaping.language.entailment import HYPOTHESIS
 from rlds_kit.shaping.manuals import InteractionTable, Manual, read_manual
+from rlds_kit.shaping.manuals.answering import joined
+from rlds_kit.shaping.manuals.sentences import Span
 from tests.shaping.language.tiny_models import LONGEST, make
 
 MANUAL = Manual("Pac", "Eat each pill to score. Avoid the ghost. " * 12, "a test")
@@ -44,17 +47,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_passages_are_the_most_probable_of_their_windows(folder: Path) -> None:
     """Compared with every pair of tokens of every window; all are in the manual."""
-    answerer = ExtractiveAnswerer.load(str(folder / "extractive"))
+    answerer = replace(ExtractiveAnswerer.load(str(folder / "extractive")), most_tokens=5)
     question = "Who is the ghost?"
     answer = answerer.answer(question, MANUAL)
     expected = list(_best_of_windows(folder / "extractive", question, answerer))
-    assert len(expected) > 2
-    assert {tuple(span) for span in answer.spans} <= set(expected)
+    assert len(expected) > 1
+    assert answer.spans == joined(MANUAL.text, dict.fromkeys(expected, 1.0)).spans
     assert answer.text == " ".join(" ".join(MANUAL.text[start:end].split()) for start, end in answer.spans)
     assert answer.spans
 
 
-def _best_of_windows(path: Path, question: str, answerer: ExtractiveAnswerer) -> Iterator[tuple[int, int]]:
+def _best_of_windows(path: Path, question: str, answerer: ExtractiveAnswerer) -> Iterator[Span]:
     tokenizer: Any = transformers.AutoTokenizer.from_pretrained(path)
     network = transformers.AutoModelForQuestionAnswering.from_pretrained(path)
     tokens = tokenizer(MANUAL.text, add_special_tokens=False, return_offsets_mapping=True)
@@ -69,7 +72,8 @@ def _best_of_windows(path: Path, question: str, answerer: ExtractiveAnswerer) ->
         shift = len(asked) + 2
         pairs = [(i, j) for i in range(len(part)) for j in range(i, min(i + answerer.most_tokens, len(part)))]
         best = max(pairs, key=lambda pair: float(start[pair[0] + shift] * end[pair[1] + shift]))
-        yield tokens["offset_mapping"][first + best[0]][0], tokens["offset_mapping"][first + best[1]][1]
+        if start[best[0] + shift] * end[best[1] + shift] > start[0] * end[0]:
+            yield Span(tokens["offset_mapping"][first + best[0]][0], tokens["offset_mapping"][first + best[1]][1])
         if first + room >= len(tokens["input_ids"]):
             return
 

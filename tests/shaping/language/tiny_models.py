@@ -11,6 +11,7 @@ library: Any = transformers  # whose types are not strict
 TEXT = ["Eat each pill to score. Avoid the ghost. Yes No should you hit a question answer"] * 3
 LONGEST = 80
 SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+LARGE: Any = {"initializer_range": 0.5}  # weights that make a difference
 
 
 def make(folder: Path, kind: str, **options: Any) -> Path:
@@ -18,7 +19,7 @@ def make(folder: Path, kind: str, **options: Any) -> Path:
     tokenizer = _tokenizer(**options)
     torch.manual_seed(0)
     tokens = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "vocab_size": len(tokenizer)}
-    roberta = {**SIZES, **tokens, "max_position_embeddings": LONGEST + 2}
+    roberta = {**SIZES, **LARGE, **tokens, "max_position_embeddings": LONGEST + 2}
     classes = {
         "extractive": lambda: library.RobertaForQuestionAnswering(library.RobertaConfig(**roberta)),
         "nli": lambda: library.RobertaForSequenceClassification(
@@ -27,7 +28,7 @@ def make(folder: Path, kind: str, **options: Any) -> Path:
             )
         ),
         "causal": lambda: library.LlamaForCausalLM(
-            library.LlamaConfig(**SIZES, **tokens, max_position_embeddings=LONGEST)
+            library.LlamaConfig(**SIZES, **LARGE, **tokens, max_position_embeddings=LONGEST)
         ),
         "seq2seq": lambda: library.T5ForConditionalGeneration(
             library.T5Config(d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, **tokens, decoder_start_token_id=1)

@@ -8,11 +8,12 @@ import pytest
 import rlds_kit
 from rlds_kit.base.errors import SpecError
 from rlds_kit.convert.conversion import convert
+from rlds_kit.logger import EpisodeWriter
 from rlds_kit.shaping.manuals import ContactRewards, annotate_boxes, annotate_manual_rewards
 from rlds_kit.shaping.manuals.boxes import boxes_of, columns_of
 from rlds_kit.shaping.objects import Box
 from rlds_kit.tools import edit
-from tests.shaping.manuals.scripted import Scripted, table
+from tests.shaping.manuals.scripted import Scripted, ram, table
 from tests.shaping.manuals.test_annotating import _walks
 
 PLAYER = Box(9, "Player", 10, 0, 2, 2)
@@ -71,6 +72,16 @@ def test_rewards_survive_conversions(tmp_path: Path, name: str) -> None:
         assert new["manual_reward"].tobytes() == old["manual_reward"].tobytes()
         assert new["info/manual_reward"][1:].tobytes() == old["manual_reward"][:-1].tobytes()
         assert np.count_nonzero(old["manual_reward"]) > 0
+
+
+def test_the_last_frame_of_a_step_counts(tmp_path: Path) -> None:
+    """That of the observation; frames before it are still shown to the extractor, in order."""
+    with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode() as episode:
+        episode.start({"frames": np.stack([ram(50)])})
+        frames = np.stack([ram(10), ram(20), ram(30)])
+        episode.step(action=0, reward=0.0, discount=1.0, observation={"frames": frames}, truncated=True)
+    annotate_boxes(rlds_kit.open(tmp_path), Scripted(), field="observation/frames")
+    assert [[each.x for each in boxes if each.category == "Ball"] for boxes in _boxes(tmp_path)[0]] == [[50], [30]]
 
 
 def test_episodes_without_memory_have_no_boxes(tmp_path: Path) -> None:

@@ -64,12 +64,19 @@ def test_a_training_goes_on_where_it_was_broken_off(studio: Studio, recordings: 
         page.do("speed", step_ms=20)
         page.until(lambda me: me.state["counters"]["step"] > 25)
         page.press("n")
+        page.go_to("training 2")  # with a new agent, after the check
+        page.do("speed", step_ms=20)
+        page.until(lambda me: me.state["counters"]["step"] > 25)
+        page.press("p")
     dataset = rlds_kit.open(recordings / "mountain_car")
     played = [each for each in dataset.episodes if each.metadata["training"].endswith(":1")]
     own = [each for each in played if each.metadata["annotator"] == played[-1].metadata["annotator"]]
-    assert [each.metadata["stage"] for each in own] == ["control", "training 1", "training 1"]
-    assert [len(read_feedback(dataset, each).events) for each in own[1:]] == [1, 1]
-    assert all(each.metadata["is_official"] for each in own[1:])
+    assert [each.metadata["stage"] for each in own] == [
+        *("control", "training 1", "training 1", "check 1", "training 2")
+    ]
+    assert [len(read_feedback(dataset, each).events) for each in own[1:]] == [1, 1, 0, 1]
+    assert [each.metadata["agent"] for each in own] == [0, 1, 1, 1, 2]
+    assert all(each.metadata["is_official"] for each in own[1:3])
     result = CliRunner().invoke(main, ["relearn", str(recordings / "mountain_car")])
     assert result.exit_code == 0, result.output
     assert result.output.count("same bits") == len(dataset.episodes)

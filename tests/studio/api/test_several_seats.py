@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,14 @@ MODULE = "tests.trials.environments.matching_pennies"
 ACTORS = "tests.trials.actors.odd_actors"
 PENNIES = f"{MODULE}:MatchingPennies"
 PROGRAMS = tuple(f"{ACTORS}:{name}" for name in ("Right", "Raising", "Outside", "Dying", "Unmade", "Silent"))
+MODEL = "rlds_kit.trials.models:PolicyActor"
 QUICK = Together(countdown_seconds=0.0)
 
 
 @pytest.fixture(scope="module")
 def pennies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """A studio that knows an environment with two seats, and programs for it."""
-    with opened(tmp_path_factory.mktemp("pennies"), modules=(*MODULES, MODULE), actors=PROGRAMS) as made:
+    with opened(tmp_path_factory.mktemp("pennies"), modules=(*MODULES, MODULE), actors=(*PROGRAMS, MODEL)) as made:
         yield made
 
 
@@ -317,6 +319,18 @@ def test_a_program_that_cannot_begin_ends_the_session_and_its_row_says_why(penni
     ann, _, session, token = alone(pennies, f"{ACTORS}:Unmade")
     with playing(ann, token):
         assert "it has no shoes" in leave(ann, session)["reason"]
+
+
+def test_g23_a_model_file_of_another_hash_ends_the_session_and_its_row_says_so(pennies: Studio, tmp_path: Path) -> None:
+    """Before anything of the file is read."""
+    file = tmp_path / "model.onnx"
+    file.write_bytes(b"another model")
+    config = {"path": str(file), "sha256": "0" * 64}
+    study = a_study(pennies, SeatPlan(name="odd"), SeatPlan(name="even", is_human=False, actor=MODEL, config=config))
+    ann = pennies.person(Role.PARTICIPANT, "Ann")
+    made = ann.post("/api/sessions", {"study": study.id, "environment": study.content.environments[0].id})
+    with playing(ann, made["token"]):
+        assert "expected the SHA-256 0000" in leave(ann, made["session"]["id"])["reason"]
 
 
 def test_kill_9_of_the_worker_leaves_what_was_durable_and_a_row_that_says_so(pennies: Studio) -> None:

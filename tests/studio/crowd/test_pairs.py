@@ -135,6 +135,7 @@ def test_c33_c36_c37_a_pair_plays_one_is_lost_a_program_acts_and_the_person_come
     wait_for(lambda: session not in pennies.state.live_sessions.sessions)
     (episode, *_) = rlds_kit.open(episode_directory(pennies, game)).episodes
     assert episode.metadata["crowd"] == {"odd": done["id"], "even": here["id"]}
+    assert (episode.metadata["crowd_task"], episode.metadata["crowd_recruitment"]["odd"]) == ("pennies", "social")
     drivers = [step["play"]["seats"]["even"]["driver"] for step in list(episode.steps)[:-1]]
     assert drivers == ["human", "actor", "actor"]
     (reward, *_) = [step["reward"]["even"] for step in list(episode.steps)[:-1]]

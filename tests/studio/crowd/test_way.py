@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from rlds_kit.cli import main
 from rlds_kit.crowd.tasks import code_hash
 from rlds_kit.studio.crowd.games import GameError
 from rlds_kit.studio.database import crowds
@@ -136,3 +138,14 @@ def test_a_file_that_has_changed_makes_the_next_version_of_its_studies(tmp_path:
         with again.playing() as window:
             window.begin()
             window.press("KeyL", 1)
+
+
+def test_mistakes_of_a_file_are_listed_before_a_studio_is_opened(tmp_path: Path) -> None:
+    """By the command, with the place of each."""
+    file = tmp_path / "tasks.toml"
+    file.write_text(FILE.replace("target = 100", 'target = "many"'))
+    command = ["studio", str(tmp_path / "studio"), "--port", "0", "--no-browser", "--crowd", str(file)]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 2
+    assert done.output.count("expected a whole number, 1 or more, got 'many'") == 2
+    assert not (tmp_path / "studio").exists()

@@ -1,5 +1,6 @@
 """Several seats: people and programs act together, each seat from a window of its own."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,36 @@ def test_a_person_who_presses_nothing_is_stood_in_for_until_the_next_key(tmp_pat
         "odd": {"kind": "human", "agent_id": "ann"},
         "even": {"kind": "human", "agent_id": "bob", "fallback": f"random {rlds_kit.__version__}"},
     }
+
+
+async def mute(observation: Any, reward: Any, messages: Any) -> None:
+    """Never acts, and delays nobody else."""
+    await asyncio.Event().wait()
+
+
+def test_g7_a_program_that_is_silent_ends_the_episode_with_the_reason(tmp_path: Path) -> None:
+    """After the time that it has to answer; the step that waited for it was not done."""
+    scene = Scene(
+        open=requests.Open(
+            EnvironmentSpec(PENNIES, interface="pettingzoo"), str(tmp_path), are_observations_returned=True
+        ),
+        turn=Turn.PRESS,
+        drivers={"even": Driver.ACTOR},
+        actors={"even": ActorConfig(implementation=mute)},
+        people={"odd": "ann"},
+        limits={"answer_seconds": 0.2},
+    )
+    with serving({"s": scene}) as served:
+
+        async def play() -> None:
+            async with entered(served.url, "s:ann::odd") as odd:
+                await begin(odd)
+                await odd.press("ArrowLeft")
+                await odd.next_of("notice", code="ended")
+
+        run(play)
+        (episode,) = served.host.episodes
+    assert (episode.status.value, episode.reason) == ("abandoned", "even gave no action in time")
 
 
 def test_rewards_of_people_are_kept_beside_those_of_the_environment(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Actors in trials: they act, fail, talk, judge and learn, in processes of their own."""
 
+import asyncio
 import importlib
 import itertools
 import json
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 import rlds_kit
-from rlds_kit.trials import ActorConfig, FinishedTrial, Status, TrialHost, TrialSetup, register, run_trials
+from rlds_kit.trials import ActorConfig, FinishedTrial, Status, Text, TrialHost, TrialSetup, register, run_trials
 from tests.trials.actors import odd_actors
 from tests.trials.hosts.running import corridor, odd, pennies, run, seats, steps
 
@@ -52,6 +53,50 @@ def test_g2_an_actor_is_swapped_in_mid_trial(tmp_path: Path) -> None:
     assert run(play).status is Status.COMPLETED
     names = [step["play"]["seats"]["player"]["implementation"].rpartition(":")[2] for step in steps(tmp_path)]
     assert names == ["Silent", "left", "left", "left"]
+
+
+class Clinging(odd_actors.Right):
+    """Does not act, and takes its time to stop; events of one test."""
+
+    acts, stops, may_stop = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def act(self, observation: Any, reward: float | None, messages: tuple[Text, ...]) -> Any:
+        """Until it is cancelled, and may stop."""
+        self.acts.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stops.set()
+            await self.may_stop.wait()
+
+
+class Ended(odd_actors.Right):
+    """Notes that its trial ended."""
+
+    count = 0
+
+    def end(self) -> None:
+        """It did."""
+        Ended.count += 1
+
+
+def test_an_actor_that_is_swapped_in_as_its_trial_ends_is_ended_too() -> None:
+    """Else a program elsewhere would wait for its turn for ever."""
+
+    async def test() -> None:
+        async with TrialHost(is_here=True, parallel=1) as host:
+            trial = await host.start(corridor(ActorConfig(implementation=Clinging), answer_seconds=300.0))
+            await Clinging.acts.wait()
+            swapping = asyncio.create_task(host.swap(trial, "player", ActorConfig(implementation=Ended)))
+            await Clinging.stops.wait()
+            host.end(trial, is_hard=True)
+            await host.result(trial)
+            Clinging.may_stop.set()
+            with pytest.raises(ValueError, match="the trial is over"):
+                await swapping
+
+    run(test)
+    assert Ended.count == 1
 
 
 def test_g3_each_seat_has_spaces_of_its_own(tmp_path: Path) -> None:
