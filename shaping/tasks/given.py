@@ -58,7 +58,7 @@ class Given(Strict):
 
     query: str
     answer: dict[str, Any]
-    confidence: float = Field(1.0, ge=0, le=1)
+    confidence: float = 1.0
 
 
 class _Plain(Strict, ABC):

@@ -56,24 +56,31 @@ def test_nobody_waits_until_what_somebody_else_does_has_ended() -> None:
                 await asyncio.sleep(0)
                 return made[name]
 
-            return asyncio.create_task(lives.serve(socket, name[0], opened))  # type: ignore[arg-type]  # as much as it needs
+            return asyncio.create_task(lives.serve(socket, name[0], opened))  # type: ignore[arg-type]  # a part of one
+
+        async def begun() -> None:
+            for name in ("a again", "b", "c"):
+                made[name].may_end.set()
+            await made["a"].is_served.wait()
+            tasks.append(serve("a again", Socket()))
+            await made["a"].is_ending.wait()
+            tasks.append(serve("b", Socket()))
+            await made["b"].is_served.wait()
+            assert not made["a again"].is_served.is_set()
+            made["a"].may_end.set()
+            tasks.append(serve("c", refused))
+            await made["a again"].is_served.wait()
+            await tasks[-1]
 
         tasks, refused = [serve("a", Socket())], Socket()
-        await made["a"].is_served.wait()
-        tasks.append(serve("a again", Socket()))
-        await made["a"].is_ending.wait()
-        tasks.append(serve("b", Socket()))
-        await made["b"].is_served.wait()
-        assert not made["a again"].is_served.is_set()
-        made["a"].may_end.set()
-        tasks.append(serve("c", refused))
-        await made["a again"].is_served.wait()
-        await tasks[-1]
+        try:
+            await asyncio.wait_for(begun(), 20)
+        finally:
+            for each in made.values():
+                each.is_ending.set()
+                each.may_end.set()
+            await asyncio.gather(*tasks, return_exceptions=True)
         assert refused.sent == [{"failed": "2 go on already; try again later"}]
-        for each in made.values():
-            each.is_ending.set()
-            each.may_end.set()
-        await asyncio.gather(*tasks)
         assert not lives._live
 
-    asyncio.run(asyncio.wait_for(test(), 60))
+    asyncio.run(test())
