@@ -8,6 +8,7 @@ from typing import Any, Final
 import gymnasium
 import numpy as np
 
+from rlds_kit.base.extras import needs
 from rlds_kit.shaping.environments.pictures import mountain_car_picture, tetris_picture
 from rlds_kit.shaping.environments.placement_tetris import PlacementTetris
 from rlds_kit.shaping.learners.general import general_tamer
@@ -99,10 +100,11 @@ def of_environment(environment: str) -> Training:
 
     Raises:
       gymnasium.error.Error: there is no such environment.
+      MissingExtraError: it is a game of Atari, and ale-py is not installed.
     """
     if environment.startswith("ALE/"):
-        import ale_py  # whose games are then registered
-
+        with needs("atari"):
+            import ale_py  # whose games are then registered
         gymnasium.register_envs(ale_py)
     gymnasium.spec(environment)
     return Training(

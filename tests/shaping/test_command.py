@@ -86,7 +86,6 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
         ("read", "Chess"): (1, "expected a game with a manual"),
         ("read", "Pong", "--answerer", "chess"): (2, "expected one of words, minilm, extractive:MODEL"),
         ("read", "Pong", "--reasoner", "endpoint"): (2, "got 'endpoint'"),
-        ("read", "Pong", "--reasoner", "nli:nobody/none", "--offline"): (1, "no other model is used in its place"),
         ("read", "Pong", "--reasoner", "endpoint:a", "--endpoint", "http://8.8.8.8"): (1, "not sent elsewhere"),
         ("read", "Pong", "--reasoner", "endpoint:a", "--offline"): (2, "--offline needs --cache"),
         ("show", broken): (1, "expected a table of interactions"),

@@ -10,6 +10,7 @@ import pytest
 import rlds_kit
 from rlds_kit import logger
 from rlds_kit.base.errors import SpecError
+from rlds_kit.convert.conversion import convert
 from rlds_kit.shaping.manuals import (
     ContactRewards,
     EveryFrame,
@@ -99,28 +100,42 @@ def test_episodes_without_memory_are_refused(tmp_path: Path) -> None:
         annotate_manual_rewards(rlds_kit.open(tmp_path), ContactRewards(table(), Scripted()))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("game", "frames"), [("Breakout", 300), ("MsPacman", 300), ("Seaquest", 1000), ("Skiing", 300)]
 )
 def test_online_equals_offline(tmp_path: Path, game: str, frames: int) -> None:
-    """On real games with OCAtari's objects, many episodes, sticky actions."""
+    """On real games with OCAtari's objects, many episodes, sticky actions; also after merge, trim and conversion."""
     gymnasium.register_envs(__import__("ale_py"))
-    number = 25
+    number, directory = 25, tmp_path / "a"
     read = read_manual(shipped_manual(game))
     with OCAtariObjects(game) as extractor:
+        rewards = ContactRewards(read, extractor)
         inner = EveryFrame(gymnasium.make(f"ALE/{game}-v5", frameskip=1, max_episode_steps=frames, obs_type="ram"))
-        with logger.GymnasiumLogger(
-            ManualReward(inner, ContactRewards(read, extractor)), tmp_path, record_info=True
-        ) as env:
+        with logger.GymnasiumLogger(ManualReward(inner, rewards), directory, record_info=True) as env:
             env.action_space.seed(0)
             for episode in range(number):
                 env.reset(seed=episode)
                 while not any(env.step(env.action_space.sample())[2:4]):
                     pass
-        assert annotate_manual_rewards(rlds_kit.open(tmp_path), ContactRewards(read, extractor)) == number
+        assert annotate_manual_rewards(rlds_kit.open(directory), rewards) == number
+        edit.merge([directory], tmp_path / "merged")
+        edit.trim(directory, tmp_path / "trimmed", begin=5)
+        convert(directory, tmp_path / "foreign", "envlogger", allow_loss=True)
+        convert(tmp_path / "foreign", tmp_path / "converted", "rlds_kit")
+        assert annotate_manual_rewards(rlds_kit.open(tmp_path / "converted"), rewards) == number
+    contacts = _contacts_of_equal_columns(directory)
+    assert contacts > 0
+    assert _contacts_of_equal_columns(tmp_path / "merged") == contacts
+    assert 0 < _contacts_of_equal_columns(tmp_path / "trimmed") <= contacts
+    assert _contacts_of_equal_columns(tmp_path / "converted") == contacts
+
+
+def _contacts_of_equal_columns(directory: Path) -> int:
+    """How many steps have a reward by the manual, in both columns the same."""
     contacts = 0
-    for played in rlds_kit.open(tmp_path).as_amended("manual").episodes:
+    for played in rlds_kit.open(directory).as_amended("manual").episodes:
         online, offline = played["info/manual_reward"][1:], played["manual_reward"][:-1]
         assert (online.dtype, online.tobytes()) == (offline.dtype, offline.tobytes())
         contacts += int(np.count_nonzero(online))
-    assert contacts > 0
+    return contacts
