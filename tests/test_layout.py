@@ -46,6 +46,7 @@ MODULE_LIBRARIES = {
     "rlds_kit.crowd.space_invaders.cooperative": {"pettingzoo"},
     **{f"rlds_kit.logger.{name}": {"pettingzoo"} for name in ("aec_logger", "parallel_logger", "pettingzoo_logger")},
     **{f"rlds_kit.trials.client.{name}": {library} for name, library in _CLIENT},
+    "rlds_kit.shaping.tasks.given": {"pydantic"},
     **{f"rlds_kit.shaping.tasks.{name}": {"starlette"} for name in ("host", "judge", "live", "train")},
     "rlds_kit.trials.directory.service_actor": {"websockets"},
     **{f"rlds_kit.trials.wire.{name}": {"pydantic", "pydantic_core"} for name in ("messages", "reading", "requests")},

@@ -44,7 +44,7 @@ class Endpoint:
       seconds: to wait for each part of an answer.
 
     Raises:
-      ModelError: the address is not one of http or https, or not one of this machine or its network.
+      ModelError: the address is not one of http or https, has spaces, or its path has other characters than ASCII.
 
     >>> Endpoint("http://127.0.0.1:8080/v1", "qwen3-4b").fingerprint
     'chat-1 model=qwen3-4b seed=0 temperature=0'
@@ -62,6 +62,8 @@ class Endpoint:
             is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
         except ValueError:
             is_address = False
+        if is_address:
+            is_address = self.url.isprintable() and " " not in self.url and parts.path.isascii()
         if not is_address or "@" in self.url or parts.query or parts.fragment:
             raise ModelError(f"expected an address such as http://127.0.0.1:8080/v1, got {self.url!r}")
         if not (self.key.isascii() and self.key.isprintable()):
@@ -93,7 +95,7 @@ class Endpoint:
             version = content.get("system_fingerprint")
             model = f"{self.model} {_text(version)}" if version else self.model
             return Said(model, self.seed, system, prompt, text, tuple(_candidates(choice)))
-        except (AttributeError, KeyError, IndexError, RecursionError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError) as error:
             raise ModelError(
                 f"{self._address}: expected an answer of the OpenAI protocol, got {_shown(answer)!r} "
                 f"({type(error).__name__}: {error}): is the server OpenAI-compatible?"

@@ -34,7 +34,8 @@ class EventJudge:
     Attributes:
       model: that judges.
       caption: describes a segment.
-      least: cannot say if First, Second and Equal together are less probable.
+      least: cannot say if First, Second and Equal together are less probable; nor if First and Second are equally
+        probable, and more so than Equal.
     """
 
     model: LanguageModel
@@ -75,6 +76,8 @@ class EventJudge:
         if total < self.least:
             return Choice.CANNOT_SAY, 1.0
         best = max(likely, key=lambda word: likely[word])
+        if likely["first"] == likely["second"] == likely[best]:  # the order of the segments must not decide
+            return Choice.CANNOT_SAY, 1.0
         return _WORDS[best], min(1.0, likely[best] / total)
 
 

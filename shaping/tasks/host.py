@@ -1,10 +1,10 @@
 """What the studio gives a task; it fits `rlds_kit.studio.tasks`, which is above."""
 
-import json
 from pathlib import Path
 from typing import Any, Protocol
 
 from rlds_kit.base.extras import needs
+from rlds_kit.base.strict_json import from_json
 
 with needs("studio"):
     from starlette.exceptions import HTTPException
@@ -45,7 +45,7 @@ async def body_of(request: Request) -> dict[str, Any]:
     """The JSON object of a request.
 
     Raises:
-      HTTPException: it is none, or too long.
+      HTTPException: it is none, is too long, or has values that cannot be stored.
     """
     content = bytearray()
     async for chunk in request.stream():
@@ -53,8 +53,8 @@ async def body_of(request: Request) -> dict[str, Any]:
         if len(content) > MOST_BYTES:
             raise HTTPException(413, f"expected a body of at most {MOST_BYTES} bytes")
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        found = from_json(content)
+    except ValueError as error:
         raise HTTPException(400, f"expected a body in JSON: {error}") from error
     if not isinstance(found, dict):
         raise HTTPException(400, "expected an object of JSON")

@@ -18,17 +18,18 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Final
 
-from rlds_kit.base.arguments import integer
 from rlds_kit.base.extras import MissingExtraError, needs
 from rlds_kit.shaping.preferences.agreement import agreement
-from rlds_kit.shaping.preferences.answers import KINDS, Comparison, Ranking, Rating
+from rlds_kit.shaping.preferences.answers import Comparison, Correction, Ranking, Rating
 from rlds_kit.shaping.preferences.query import Query, Response
 from rlds_kit.shaping.preferences.sampling import Uniform, queries
 from rlds_kit.shaping.preferences.segment import Segment, cut
+from rlds_kit.shaping.preferences.stored import drafts
+from rlds_kit.shaping.tasks.given import Given, NewQueue, answer_of, checked
 from rlds_kit.shaping.tasks.host import Host, Person, body_of
 from rlds_kit.shaping.tasks.live import Live, Lives
-from rlds_kit.shaping.tasks.played_on import PlayOn, play_on
-from rlds_kit.shaping.tasks.queues import Answers, Queue, answer_of, read_queues, write_queue
+from rlds_kit.shaping.tasks.played_on import PlayOn, play_on, require_played
+from rlds_kit.shaping.tasks.queues import Answers, Queue, read_queues, write_queue
 
 with needs("studio"):
     from starlette.concurrency import run_in_threadpool
@@ -41,11 +42,10 @@ with needs("studio"):
 
 SIZES: Final = {Comparison.KIND: 2}
 """Segments of a query by kind; of a ranking the designer says how many, of others it is one."""
-MOST_QUERIES: Final = 10_000
 MOST: Final = 16
 """Corrections that are played at the same time: each has a process."""
 PLAYED: Final = "played"
-"""Folder of what people played, one dataset for each that is judged."""
+"""Folder of what people played, one dataset for each that is judged; see `_named`."""
 REFUSED: Final = 4403
 MEASURED: Final = (Comparison.KIND, Ranking.KIND, Rating.KIND)
 
@@ -67,7 +67,8 @@ class JudgeTask:
     title = "Judge"
 
     def __init__(self, host: Host, datasets: Sequence[Path]) -> None:
-        self._host, self.datasets = host, datasets
+        self._host, self._names = host, _named(datasets)
+        self.datasets: Sequence[Path] = list(self._names.values())
         self.page: Traversable = resources.files("rlds_kit.shaping") / "tasks" / "pages" / "judge"
         self._answers: dict[Path, Answers] = {}
         self._opening, self._lives = asyncio.Lock(), Lives(MOST)
@@ -96,32 +97,27 @@ class JudgeTask:
                 about = {"id": queue.id, "name": queue.name, "kind": queue.kind, "question": queue.queries[0].question}
                 own = sum(each.annotator == person.id for each in answers)
                 found.append({**about, "queries": len(queue.queries), "answered": own})
-        names = [each.name for each in self.datasets]
-        return JSONResponse({"v": 1, "queues": found, "datasets": names, "is_designer": person.is_designer})
+        return JSONResponse({"v": 1, "queues": found, "datasets": list(self._names), "is_designer": person.is_designer})
 
     async def _make(self, request: Request) -> HttpResponse:
         _require_designer(self._host.person(request))
         given = await body_of(request)
         try:
-            queue = await run_in_threadpool(self._made, given)
-        except (KeyError, TypeError, ValueError) as error:
+            queue = await run_in_threadpool(self._made, checked(NewQueue, given))
+        except ValueError as error:
             raise HTTPException(400, f"this queue cannot be made: {error}") from error
         return JSONResponse({"v": 1, "id": queue.id}, 201)
 
-    def _made(self, given: dict[str, Any]) -> Queue:
+    def _made(self, given: NewQueue) -> Queue:
         """Cuts the episodes into segments and draws queries of them."""
-        dataset = self.datasets[[each.name for each in self.datasets].index(given["dataset"])]
-        kind, length, count = given["kind"], given.get("length"), integer("count", given["count"])
-        if kind not in KINDS or not 0 < count <= MOST_QUERIES:
-            raise ValueError(f"expected a kind of answers and 1 to {MOST_QUERIES} queries, got {kind!r} and {count}")
-        size = integer("size", given.get("size", 3)) if kind == Ranking.KIND else SIZES.get(kind, 1)
+        dataset, kind = self._dataset(given.dataset), given.kind
+        size = given.size if kind == Ranking.KIND else SIZES.get(kind, 1)
         episodes = self._opened(dataset).dataset.episodes
-        pool = [Segment(each.id) for each in episodes] if length is None else cut(episodes, integer("length", length))
-        strategy = Uniform(seed=integer("seed", given.get("seed", 0)))
-        made = queries(pool, strategy, count, kind=kind, size=size, question=str(given.get("question", "")))
+        pool = [Segment(each.id) for each in episodes] if given.length is None else cut(episodes, given.length)
+        strategy = Uniform(seed=given.seed)
+        made = queries(pool, strategy, given.count, kind=kind, size=size, question=given.question)
         studio = self._host.directory.parents[1]
-        scale = {"low": float(given.get("low", 1)), "high": float(given.get("high", 5))}
-        return write_queue(studio, dataset, made, str(given["name"]), **scale)
+        return write_queue(studio, dataset, made, given.name, low=given.low, high=given.high)
 
     async def _next(self, request: Request) -> HttpResponse:
         person, queue = self._host.person(request), await self._queue(request)
@@ -129,34 +125,49 @@ class JudgeTask:
 
     async def _answer(self, request: Request) -> HttpResponse:
         person, queue, given = self._host.person(request), await self._queue(request), await body_of(request)
-        try:
-            query = {each.id: each for each in queue.queries}[uuid.UUID(given["query"])]
-            confidence = float(given.get("confidence", 1.0))
-            answer = answer_of(queue.kind, given["answer"])
-            response = Response(query=query, answer=answer, annotator=person.id, confidence=confidence)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise HTTPException(400, f"this is no answer to a query of the queue: {error}") from error
         answers = await self._of(queue.dataset)
-        await run_in_threadpool(answers.give, response)
+        try:
+            response = await run_in_threadpool(self._response, answers, queue, person, given)
+            annotations = drafts([response])
+        except (OverflowError, TypeError, ValueError) as error:
+            raise HTTPException(400, f"this is no answer to a query of the queue: {error}") from error
+        await run_in_threadpool(answers.give, response, annotations)
         return JSONResponse(await self._following(queue, person), 201)
+
+    def _response(self, answers: Answers, queue: Queue, person: Person, plain: dict[str, Any]) -> Response:
+        """What a person answered, checked against the query."""
+        given = checked(Given, plain)
+        wanted = uuid.UUID(given.query)
+        query = next((each for each in queue.queries if each.id == wanted), None)
+        if query is None:
+            raise ValueError(f"expected a query of the queue, got {wanted}")
+        steps = answers.steps(query.segments[0])
+        answer = answer_of(queue, given.answer, len(steps))
+        if isinstance(answer, Correction) and answer.played is not None:
+            order = self._order(queue.dataset, query.segments[0].episode, steps[answer.step], person)
+            require_played(order, answer.played)
+        return Response(query=query, answer=answer, annotator=person.id, confidence=given.confidence)
 
     async def _play_on(self, socket: WebSocket) -> None:
         person, given = self._host.person(socket), socket.query_params
         try:
             episode, step = uuid.UUID(given["episode"]), int(given["step"])
-            dataset = self.datasets[[each.name for each in self.datasets].index(given["dataset"])]
+            dataset = self._dataset(given["dataset"])
         except (KeyError, ValueError):
             await socket.close(REFUSED, "expected the episode, the step and the dataset of a query")
             return
-        order = PlayOn(
+        order = self._order(dataset, episode, step, person)
+        await self._lives.serve(socket, person.id, lambda: run_in_threadpool(Live, play_on, order))
+
+    def _order(self, dataset: Path, episode: uuid.UUID, step: int, person: Person) -> PlayOn:
+        return PlayOn(
             dataset=str(dataset),
             episode=episode,
             step=step,
-            directory=str(self._host.directory / PLAYED / dataset.name),
+            directory=str(self._host.directory / PLAYED / self._name(dataset).replace("/", ".")),
             annotator=person.id,
             modules=self._host.modules,
         )
-        await self._lives.serve(socket, person.id, lambda: run_in_threadpool(Live, play_on, order))
 
     async def _agreement(self, request: Request) -> HttpResponse:
         _require_designer(self._host.person(request))
@@ -174,21 +185,15 @@ class JudgeTask:
 
     async def _following(self, queue: Queue, person: Person) -> dict[str, Any]:
         """The first query that a person has not answered."""
-        done = {each.query.id for each in await self._about(queue) if each.annotator == person.id}
+        return await run_in_threadpool(self._next_of, await self._of(queue.dataset), queue, person)
+
+    def _next_of(self, answers: Answers, queue: Queue, person: Person) -> dict[str, Any]:
+        done = {each.query.id for each in answers.about(queue) if each.annotator == person.id}
         query = next((each for each in queue.queries if each.id not in done), None)
         about = {"name": queue.name, "kind": queue.kind, "question": queue.queries[0].question}
-        about["dataset"] = queue.dataset.name
+        about["dataset"] = self._name(queue.dataset)
         numbers = {"low": queue.low, "high": queue.high, "answered": len(done), "queries": len(queue.queries)}
-        return {"v": 1, **about, **numbers, "query": None if query is None else await self._shown(queue, query)}
-
-    async def _shown(self, queue: Queue, query: Query) -> dict[str, Any]:
-        """A query, with the numbers of the steps of its segments."""
-        answers, segments = await self._of(queue.dataset), []
-        lengths = {each.id: each.length for each in answers.dataset.episodes}
-        for each in query.segments:
-            steps = range(lengths[each.episode]) if each.steps is None else each.steps
-            segments.append({"episode": str(each.episode), "first": steps.start, "stop": steps.stop})
-        return {"id": str(query.id), "segments": segments}
+        return {"v": 1, **about, **numbers, "query": None if query is None else _shown(answers, query)}
 
     async def _queue(self, request: Request) -> Queue:
         wanted = request.path_params["queue"]
@@ -198,7 +203,7 @@ class JudgeTask:
         raise HTTPException(404, "there is no such queue; go back to the list")
 
     async def _about(self, queue: Queue) -> list[Response]:
-        return (await self._of(queue.dataset)).about(queue)
+        return await run_in_threadpool((await self._of(queue.dataset)).about, queue)
 
     async def _of(self, dataset: Path) -> Answers:
         async with self._opening:
@@ -208,6 +213,30 @@ class JudgeTask:
         if dataset not in self._answers:
             self._answers[dataset] = Answers(dataset)
         return self._answers[dataset]
+
+    def _dataset(self, name: str) -> Path:
+        if name not in self._names:
+            raise ValueError(f"expected a dataset of the studio ({', '.join(self._names)}), got {name[:100]!r}")
+        return self._names[name]
+
+    def _name(self, dataset: Path) -> str:
+        return next(name for name, each in self._names.items() if each == dataset)
+
+
+def _named(datasets: Sequence[Path]) -> dict[str, Path]:
+    """Datasets by the name of their folder; if one before has that name, with folders above it."""
+    found: dict[str, Path] = {}
+    for each in dict.fromkeys(datasets):
+        names = ("/".join(each.parts[-count:]) for count in range(1, len(each.parts) + 1))
+        found[next(name for name in names if name not in found)] = each
+    return found
+
+
+def _shown(answers: Answers, query: Query) -> dict[str, Any]:
+    """A query, with the numbers of the steps of its segments."""
+    steps = [(each.episode, answers.steps(each)) for each in query.segments]
+    segments = [{"episode": str(episode), "first": found.start, "stop": found.stop} for episode, found in steps]
+    return {"id": str(query.id), "segments": segments}
 
 
 def _require_designer(person: Person) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from multiprocessing.connection import Connection
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from rlds_kit.base.extras import needs
 from rlds_kit.trials.workers.process import start
@@ -29,18 +30,17 @@ class Lives:
     def __init__(self, most: int) -> None:
         self._most = most
         self._live: dict[str, Live] = {}
-        self._opening = asyncio.Lock()
+        self._n_opening = 0
+        self._turns = WeakValueDictionary[str, asyncio.Lock]()
         self._endings = set[asyncio.Task[None]]()
 
     async def serve(self, socket: WebSocket, key: str, open_one: Callable[[], Awaitable["Live"]]) -> None:
         """Serves a page; what goes on for the same key in another window ends before."""
         await socket.accept()
-        async with self._opening:
+        async with self._turns.setdefault(key, asyncio.Lock()):  # others do not wait until a process has ended
             if key in self._live:
                 await self._live.pop(key).end()
-            live = await open_one() if len(self._live) < self._most else None
-            if live is not None:
-                self._live[key] = live
+            live = await self._opened(key, open_one)
         if live is None:
             await socket.send_json({"failed": f"{self._most} go on already; try again later"})
             await socket.close()
@@ -57,6 +57,16 @@ class Lives:
         """Ends all; what they have is written."""
         for each in list(self._live.values()):
             await each.end()
+
+    async def _opened(self, key: str, open_one: Callable[[], Awaitable["Live"]]) -> "Live | None":
+        if len(self._live) + self._n_opening >= self._most:
+            return None
+        self._n_opening += 1
+        try:
+            live = self._live[key] = await open_one()
+        finally:
+            self._n_opening -= 1
+        return live
 
     async def _end(self, key: str, live: "Live") -> None:
         await live.end()

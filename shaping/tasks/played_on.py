@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 
 import rlds_kit
+from rlds_kit.base.errors import NotADatasetError
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.episode.episode import Episode
 from rlds_kit.logger.episode_writer import EpisodeWriter
@@ -70,11 +71,14 @@ def standing_at(episode: Episode, step: int) -> tuple[gymnasium.Env[Any, Any], A
       The environment, and the observation of the step.
 
     Raises:
-      ValueError: the environment is not known, has no numbered actions, or does something else than then.
+      ValueError: the step is the last one, or the environment is not known, has no numbered actions, or does something
+        else than then.
       RldsKitError: it cannot be made again, or the recording is damaged.
     """
     if reason := why_not_drawn(episode):
         raise ValueError(f"nobody can play on in this episode: {reason}")
+    if not 0 <= step < episode.length - 1:
+        raise ValueError(f"expected a step from 0 to {episode.length - 2}, before the last one, to play on, got {step}")
     env = rebuilt(episode.provenance, render_mode=MODE)
     try:
         if not isinstance(env.action_space, gymnasium.spaces.Discrete) or env.action_space.start != 0:
@@ -87,17 +91,35 @@ def standing_at(episode: Episode, step: int) -> tuple[gymnasium.Env[Any, Any], A
     return env, episode.steps[step]["observation"]
 
 
+def require_played(order: PlayOn, played: uuid.UUID) -> None:
+    """Checks that an episode is what a person played on from a step.
+
+    Raises:
+      ValueError: it is not.
+    """
+    try:
+        dataset = rlds_kit.open(order.directory, include_open=True)
+        found = next((each for each in dataset.episodes if each.id == played), None)
+    except NotADatasetError:  # nobody has played yet
+        found = None
+    if found is None or not _about(order).items() <= dict(found.metadata).items():
+        raise ValueError(f"expected the id of what you played on from this step, got {played}")
+
+
+def _about(order: PlayOn) -> dict[str, Any]:
+    return {"annotator": order.annotator, "plays_on": str(order.episode), "from_step": order.step}
+
+
 def _play(connection: Connection, order: PlayOn, env: gymnasium.Env[Any, Any], observation: Any) -> None:
-    about = {"annotator": order.annotator, "plays_on": str(order.episode), "from_step": order.step}
     space: Any = env.action_space
     actions: list[int] = []
     is_over = False
-    with EpisodeWriter(order.directory) as writer, writer.episode(metadata=about) as recorded:
+    with EpisodeWriter(order.directory) as writer, writer.episode(metadata=_about(order)) as recorded:
         recorded.start(observation)
         while True:
             connection.send(_shown(env, int(space.n), len(actions), is_over=is_over))
             match connection.recv():
-                case {"do": "act", "action": int(action)} if not is_over and 0 <= action < space.n:
+                case {"do": "act", "action": action} if type(action) is int and not is_over and 0 <= action < space.n:
                     observation, reward, terminated, truncated, _ = env.step(action)
                     actions.append(action)
                     is_over = bool(terminated or truncated)

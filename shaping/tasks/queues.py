@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 import rlds_kit
+from rlds_kit.base.strict_json import require_text
 from rlds_kit.base.whole_file import whole_file
 from rlds_kit.dataset.dataset import Dataset
-from rlds_kit.shaping.preferences.answers import Answer, Correction, from_plain
+from rlds_kit.layers.draft import Draft
+from rlds_kit.shaping.preferences.answers import Rating
 from rlds_kit.shaping.preferences.query import Query, Response, latest
 from rlds_kit.shaping.preferences.segment import Segment
-from rlds_kit.shaping.preferences.stored import drafts, responses
+from rlds_kit.shaping.preferences.stored import responses
 
 LAYER: Final = "preferences"
 """Of the answers."""
@@ -61,11 +61,15 @@ def write_queue(studio: Path | str, dataset: Path | str, queries: Sequence[Query
       **scale: `low` and `high` of ratings.
 
     Raises:
-      ValueError: there is no query, or they differ in kind or question.
+      ValueError: there is no query, they differ in kind or question, `low` is not below `high`, or pages cannot show
+        the name or the question.
     """
     if len({(each.kind, each.question) for each in queries}) != 1:
         raise ValueError(f"queue {name!r}: expected queries of one kind with one question, got {len(queries)} queries")
     queue = Queue(name=name, dataset=Path(dataset).resolve(), queries=tuple(queries), id=uuid.uuid4().hex, **scale)
+    Rating(None, queue.low, queue.high)  # checks the scale
+    for text in (queue.name, queue.queries[0].question):
+        require_text(text)
     folder = Path(studio) / "tasks" / "judge" / QUEUES
     folder.mkdir(parents=True, exist_ok=True)
     with whole_file(folder / f"{queue.id}.json") as temporary:
@@ -115,40 +119,35 @@ class Answers:
 
     def __init__(self, dataset: Path) -> None:
         self.dataset: Dataset = rlds_kit.open(dataset)
-        self._lock = threading.Lock()
+        self._lengths = {each.id: each.length for each in self.dataset.episodes}
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         there = LAYER in self.dataset.layers
         self._given = list(responses(self.dataset.layer(LAYER)).whole) if there else []
         self._writer = self.dataset.annotator(LAYER, source=SOURCE)
 
-    def give(self, response: Response) -> None:
-        """Stores an answer; it is on the disk when this returns."""
-        with self._lock:
-            self._writer.add_all(drafts([response]))
-            self._given.append(response)
+    def give(self, response: Response, annotations: Sequence[Draft]) -> None:
+        """Stores an answer; it is on the disk when this returns.
+
+        Args:
+          response: the answer.
+          annotations: that store it, see `preferences.drafts`.
+        """
+        with self._writing:
+            self._writer.add_all(annotations)
+            with self._lock:
+                self._given.append(response)
 
     def about(self, queue: Queue) -> list[Response]:
         """The latest answer of each annotator to each query of a queue."""
         wanted = {each.id for each in queue.queries}
-        with self._lock:
-            return [each for each in latest(self._given) if each.query.id in wanted]
+        with self._lock:  # which is free while an answer is written
+            given = list(self._given)
+        return [each for each in latest(given) if each.query.id in wanted]
+
+    def steps(self, segment: Segment) -> range:
+        """The numbers of the steps of a segment in its episode."""
+        return range(self._lengths[segment.episode]) if segment.steps is None else segment.steps
 
     def close(self) -> None:
         """Closes the file of the answers."""
         self._writer.close()
-
-
-def answer_of(kind: str, plain: dict[str, Any]) -> Answer:
-    """The answer that a page sent.
-
-    Raises:
-      ValueError: it is none of this kind.
-    """
-    given = dict(plain)
-    if kind == Correction.KIND and given.get("actions") is not None:
-        given["actions"] = np.asarray(given["actions"])
-    if kind == "ranking":
-        given["ranks"] = tuple(given.get("ranks", ()))
-    try:
-        return from_plain(kind, given)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"{kind}: expected the fields of such an answer, got {sorted(plain)}") from error

@@ -144,7 +144,7 @@ class _Host:
                 session.resume(now)
             case {"do": "focus", "has": bool(has)}:
                 session.focus(now, has_focus=has)
-            case {"do": "speed", "step_ms": int(step_ms)} if 0 <= step_ms <= 60_000:
+            case {"do": "speed", "step_ms": step_ms} if type(step_ms) is int and 0 <= step_ms <= 60_000:
                 session.set_speed(step_ms, now)
             case {"do": "next"}:
                 session.next_stage(now)

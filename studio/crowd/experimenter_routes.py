@@ -175,7 +175,7 @@ class ExperimenterRoutes:
             given = [answers.get(part, {}).get(name) for part, name in columns]
             place = each.person.place
             row = [each.person.id, "" if place is None else place.task, each.person.completion]
-            writer.writerow([*row, *("" if value is None else harmless(str(value)) for value in given)])
+            writer.writerow([*row, *(harmless(value) if isinstance(value, str) else value for value in given)])
         return _file("answers.csv", file.getvalue())
 
     async def link(self, request: Request) -> Response:

@@ -75,6 +75,9 @@ async def _answered(account: Account, work: Any, *arguments: Any) -> Response:
         raise ApiError(409, "stale", str(error), "fingerprint") from error
     except TableError as error:
         raise ApiError(422, "table", str(error)) from error
+    except OSError as error:
+        problem = f"the table cannot be read or stored ({error.strerror}): is there a directory that can be written?"
+        raise ApiError(500, "disk", problem, "manual") from error
     return answer(
         {
             "table": json.loads(table.to_json()) | {"interactions": [asdict(each) for each in table.interactions]},

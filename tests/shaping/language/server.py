@@ -61,6 +61,7 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(200, {"choices": [{"message": {"content": None}}]})
         system, prompt = (each["content"] for each in body["messages"])
         text, candidates = say(system, prompt)
+        candidates = [(text, 10**400)] if model == "overflow" else candidates
         choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}}
         if body["logprobs"] and model != "wordless":
             top = [{"token": token, "logprob": logarithm} for token, logarithm in candidates]

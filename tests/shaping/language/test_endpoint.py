@@ -88,6 +88,7 @@ def test_a_damaged_answer_is_named(server: str, tmp_path: Path) -> None:
         ("elsewhere", r"expected status 200, got 307"),
         ("web page", r"expected an answer of the OpenAI protocol, got '<html>.*is the server OpenAI-compatible"),
         ("null", r"expected a text, got NoneType"),
+        ("overflow", r"expected an answer of the OpenAI protocol.*OverflowError"),
     ],
 )
 def test_errors_say_address_status_and_what_to_do(server: str, model: str, message: str) -> None:
@@ -114,6 +115,9 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
         ("http://anna:secret@127.0.0.1/v1", "expected an address such as"),
         ("http://127.0.0.1:99999/v1", "expected an address such as"),
         ("127.0.0.1:8080", "expected an address such as"),
+        ("http://127.0.0.1:1/\u00fcber/v1", "expected an address such as"),
+        ("http://127.0.0.1:1/my models/v1", "expected an address such as"),
+        ("http://127.0.0.1:1/v1\n", "expected an address such as"),
     ],
 )
 def test_only_local_addresses(url: str, message: str) -> None:

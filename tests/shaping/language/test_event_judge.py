@@ -1,5 +1,6 @@
 """A language model compares what happens in recorded segments."""
 
+import math
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import rlds_kit
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.shaping.language import CachedModel, Endpoint, EventJudge, text_captions
+from rlds_kit.shaping.manuals import Said
 from rlds_kit.shaping.preferences import Choice, Comparison, Query, Segment, drafts, responses
 from rlds_kit.shaping.rewards import pairs
 from tests.shaping.language.test_endpoint import _count
@@ -74,6 +76,30 @@ def test_captions_have_each_text_once(tmp_path: Path) -> None:
     caption = text_captions(dataset, "observation/message")
     assert caption(Segment.of(dataset.episodes[0])) == "You find a coin.\nA door."
     assert caption(Segment.of(dataset.episodes[2][1:])) == "Another coin."
+
+
+@pytest.mark.parametrize(
+    ("likely", "choice"),
+    [
+        ({"First": 0.4, "Second": 0.4, "Equal": 0.2}, Choice.CANNOT_SAY),
+        ({"Second": 0.3, "Equal": 0.3, "First": 0.3}, Choice.CANNOT_SAY),
+        ({"First": 0.3, "Second": 0.3, "Equal": 0.4}, Choice.TIE),
+        ({"Second": 0.4, "First": 0.3}, Choice.SECOND),
+    ],
+)
+def test_the_order_of_the_segments_decides_nothing(likely: dict[str, float], choice: Choice) -> None:
+    said = Said("m", 0, "", "", "", tuple((word, math.log(each)) for word, each in likely.items()))
+
+    class Fixed:
+        fingerprint = "fixed"
+
+        def say(self, system: str, prompt: str, *, most_tokens: int) -> Said:
+            del system, prompt, most_tokens
+            return said
+
+    query = Query(kind="comparison", segments=(Segment(uuid.UUID(int=1)), Segment(uuid.UUID(int=2))))
+    (response,) = EventJudge(Fixed(), str).respond([query])
+    assert response.answer == Comparison(choice)
 
 
 def test_other_questions_are_refused(server: str) -> None:

@@ -1,7 +1,13 @@
 """Judging recorded segments in the studio, over HTTP."""
 
+import asyncio
 import dataclasses
+import json
+import shutil
+import threading
+import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,9 +22,11 @@ import rlds_kit
 from rlds_kit.logger import GymnasiumLogger
 from rlds_kit.shaping import preferences
 from rlds_kit.shaping.tasks import write_queue
+from rlds_kit.shaping.tasks.played_on import standing_at
+from rlds_kit.shaping.tasks.queues import Answers, Queue, read_queues
 from rlds_kit.studio.database.roles import Role
 from tests.shaping.preferences.recorded import record
-from tests.studio.api.studio import Person, Studio, opened
+from tests.studio.api.studio import Person, Studio, opened, refused
 
 HOME = "/api/tasks/judge"
 ANSWERS: dict[str, tuple[dict[str, Any], preferences.Answer]] = {
@@ -123,12 +131,17 @@ def test_a_person_plays_on_from_a_step(studio: Studio, designer: Person, cart_po
     step = segment["first"] + 1
     with _playing_on(anna, dataset="cart_pole", episode=segment["episode"], step=step) as socket:
         assert socket.receive_json()["n_actions"] == 2
-        for message in ({"do": "act", "action": 7}, {"do": "act", "action": 1}, {"do": "act", "action": 0}):
-            socket.send_json(message)
+        for action in (7, True, 1, 0):
+            socket.send_json({"do": "act", "action": action})
             assert socket.receive_json()["picture"]
         socket.send_json({"do": "done"})
         done = socket.receive_json()
     assert done["actions"] == [1, 0]
+    ben, given = studio.person(Role.PARTICIPANT, "ben"), {"query": _next(anna, queue)["query"]["id"], "answer": done}
+    for person, at in ((ben, 1), (anna, 2)):
+        body = {**given, "answer": {"step": at, **done}}
+        error = person.is_refused(400, "bad_request", "POST", f"{HOME}/queues/{queue}/answers", body)
+        assert "what you played on from this step" in error["message"]
     _answer(anna, queue, {"step": 1, **done})
     found = _stored(cart_pole, "correction")[-1].answer
     assert isinstance(found, preferences.Correction)
@@ -143,12 +156,16 @@ def test_a_person_plays_on_from_a_step(studio: Studio, designer: Person, cart_po
     assert np.array_equal(played["observation"][-1], observation)
 
 
-def test_where_nobody_can_play_on_the_page_says_why(studio: Studio) -> None:
-    """An episode without an environment, and one that is not there."""
+def test_where_nobody_can_play_on_the_page_says_why(studio: Studio, cart_pole: Path) -> None:
+    """An episode without an environment, one that is over, and one that is not there."""
     anna = studio.person(Role.PARTICIPANT, "anna")
     episode = rlds_kit.open(studio.state.tasks[0].datasets[0]).episodes[0].id
     with _playing_on(anna, dataset="reach", episode=episode, step=1) as socket:
         assert "no environment id was recorded" in socket.receive_json()["failed"]
+    (over,) = rlds_kit.open(cart_pole).episodes
+    for step in (-1, over.length - 1):
+        with pytest.raises(ValueError, match=f"before the last one, to play on, got {step}"):
+            standing_at(over, step)
     with pytest.raises(WebSocketDisconnect), _playing_on(anna, dataset="reach", episode="x", step=1) as socket:
         socket.receive_json()
 
@@ -219,6 +236,119 @@ def test_answers_that_do_not_fit_are_refused(designer: Person, studio: Studio) -
     ):
         anna.is_refused(400, "bad_request", "POST", path, body)
     assert _next(anna, queue)["answered"] == 0
+
+
+HUGE = "1" + 400 * "0"
+_MARK = '{"features": [{"field": "observation"}], "places": []}'
+_PLACE = '{"step": 1, "top": 0, "left": 0, "height": 1, "width": 1}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "message"),
+    [
+        ("rating", '{"value": 4, "low": 1, "high": 5}, "confidence": 7', "confidence"),
+        ("rating", '{"value": 4, "low": 1, "high": 5}, "confidence": NaN', "NaN is no number"),
+        ("rating", f'{{"value": 4, "low": 1, "high": 5}}, "confidence": {HUGE}', "more than 64 bits"),
+        ("rating", f'{{"value": {HUGE}, "low": 1, "high": {HUGE}}}', "more than 64 bits"),
+        ("rating", '{"value": 1e9, "low": 0, "high": 1e12}', "expected the scale 1.0 to 5.0"),
+        ("rating", '{"value": true, "low": 1, "high": 5}', "value: "),
+        ("ranking", '{"ranks": [true, 2, 3]}', "ranks.0: "),
+        ("text", '{"text": {"a": [1]}}', "text: "),
+        ("text", '{"text": "\\ud800"}', "half of a surrogate pair"),
+        ("correction", '{"step": 4, "actions": [1], "played": null}', "from 0 to 3"),
+        ("correction", '{"step": true, "actions": [1], "played": null}', "step: "),
+        ("correction", '{"step": 1, "actions": [{}], "played": null}', "actions that are numbers"),
+        ("correction", '{"step": 1, "actions": [null], "played": null}', "actions that are numbers"),
+        ("correction", f'{{"step": 1, "actions": [{HUGE}], "played": null}}', "more than 64 bits"),
+        ("correction", '{"step": 1, "actions": [[1], [1, 2]], "played": null}', "inhomogeneous"),
+        ("correction", f'{{"step": 1, "actions": [1], "played": "{uuid.UUID(int=3)}"}}', "what you played on"),
+        ("marks", _MARK.replace('"observation"', "[1]"), "features.0.field: "),
+        ("marks", f'{{"places": [{_PLACE.replace("1", "4", 1)}]}}', "from 0 to 3"),
+    ],
+)
+def test_answers_are_checked_before_they_are_stored(designer: Person, kind: str, answer: str, message: str) -> None:
+    """Types, scale, steps of the segment, and who played; numbers that no file takes are refused, too."""
+    queue = _queue(designer, kind, count=1)
+    query = _next(designer, queue)["query"]["id"]
+    body = f'{{"query": "{query}", "answer": {answer}}}'
+    found = designer.ask("POST", f"{HOME}/queues/{queue}/answers", content=body)
+    assert message in refused(found, 400, "bad_request")["message"]
+    assert _next(designer, queue)["answered"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "\ud800"}, "half of a surrogate pair"),
+        ({"name": ""}, "name: "),
+        ({"question": "\0"}, "character 0"),
+        ({"low": float("nan")}, "NaN is no number"),
+        ({"low": 5, "high": 1}, "expected a scale from a number to a higher one"),
+        ({"dataset": "nothere"}, "expected a dataset of the studio (reach, cart_pole), got 'nothere'"),
+        ({"count": True}, "count: "),
+        ({"kind": ["x"]}, "kind: "),
+    ],
+)
+def test_a_queue_that_would_break_pages_is_not_made(designer: Person, given: dict[str, Any], message: str) -> None:
+    """The list and all queues are there as before."""
+    before = designer.get(HOME)
+    body = {"name": "Q", "dataset": "reach", "kind": "rating", "count": 1, **given}
+    found = designer.ask("POST", f"{HOME}/queues", content=json.dumps(body))
+    assert message in refused(found, 400, "bad_request")["message"]
+    assert designer.get(HOME) == before
+
+
+def test_scales_and_names_are_checked_in_python(tmp_path: Path, data: Path) -> None:
+    made = preferences.queries(preferences.cut(rlds_kit.open(data).episodes, 3), preferences.Uniform(0), 1)
+    for name, scale in (("\ud800", {}), ("Q", {"low": 5.0, "high": 1.0}), ("Q", {"low": float("nan")})):
+        with pytest.raises(ValueError, match=r"surrogate|expected a scale"):
+            write_queue(tmp_path, data, made, name, **scale)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nobody_waits_for_the_disk_to_see_what_is_next(
+    designer: Person, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While an answer is written, others are counted; none of this runs in the event loop."""
+    queue, loops, real = _queue(designer, "text", count=2, question="Slow?"), [], Answers.about
+    is_writing, may_end = threading.Event(), threading.Event()
+
+    def about(answers: Answers, queue: Queue) -> list[preferences.Response]:
+        loops.append(asyncio._get_running_loop())
+        return real(answers, queue)
+
+    def wait(*_: object) -> tuple[()]:
+        is_writing.set()
+        assert may_end.wait(60)
+        return ()
+
+    monkeypatch.setattr(Answers, "about", about)
+    assert _answer(designer, queue, {"text": "a"})["answered"] == 1
+    designer.get(HOME)
+    assert loops.count(None) == len(loops) >= 3
+    (answers,) = (each for each in studio.state.tasks[0]._answers.values() if each.dataset.path.name == "reach")
+    (found,) = (each for each in read_queues(studio.directory / "tasks" / "judge") if each.id == queue)
+    (response,) = real(answers, found)
+    monkeypatch.setattr(answers._writer, "add_all", wait)
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(answers.give, response, [])
+        assert is_writing.wait(60)
+        counted = pool.submit(real, answers, found)
+        try:
+            assert counted.result(10) == [response]
+        finally:
+            may_end.set()
+
+
+def test_datasets_whose_folders_have_the_same_name_can_be_chosen(tmp_path: Path, data: Path) -> None:
+    other = tmp_path / "other" / "reach"
+    shutil.copytree(data, other)
+    with opened(tmp_path / "studio", tasks=(f"judge={data}", f"judge={other}", f"judge={data}")) as studio:
+        designer = studio.person()
+        assert designer.get(HOME)["datasets"] == ["reach", "other/reach"]
+        assert _next(designer, _queue(designer, dataset="other/reach"))["dataset"] == "other/reach"
+        ((queue,), (at, _)) = read_queues(studio.directory / "tasks" / "judge"), studio.state.tasks[0].datasets
+        assert (queue.dataset, at) == (other, data)
 
 
 def test_who_may_not_is_refused(designer: Person, studio: Studio) -> None:

@@ -144,7 +144,8 @@ def test_messages_that_mean_nothing_change_nothing(studio: Studio) -> None:
     hedi = studio.person(Role.PARTICIPANT, "hedi")
     with training(hedi, "CartPole-v1") as page:
         page.go_to("training")
-        for message in ({"do": "speed", "step_ms": -1}, {"do": "press"}, {"do": 7}, {"do": "shown", "frame": "x"}, {}):
+        speeds = ({"do": "speed", "step_ms": -1}, {"do": "speed", "step_ms": True})
+        for message in (*speeds, {"do": "press"}, {"do": 7}, {"do": "shown", "frame": "x"}, {}):
             page._socket.send_json(message)
         page._socket.send_text("{")
         page._socket.send_text("[1]")

@@ -35,6 +35,13 @@ options = ["to the right", "nowhere"]
 correct = "to the right"
 
 [[after]]
+name = "mood"
+label = "Your mood"
+kind = "number"
+least = -10
+required = false
+
+[[after]]
 name = "remarks"
 label = "Anything else?"
 required = false

@@ -18,7 +18,7 @@ def test_c26_c30_pay_is_counted_from_recordings_and_nobody_is_paid_twice(walks: 
     ann.go("place")
     ann.walk(3)
     ann.go("finish")
-    done = ann.go("answers", answers={"remarks": '=HYPERLINK("x")'})
+    done = ann.go("answers", answers={"mood": -5, "remarks": '=HYPERLINK("x")'})
     bob.to_the_lobby(f="social")
     bob.go("place")
     bob.walk(1)
@@ -40,7 +40,7 @@ def test_c26_c30_pay_is_counted_from_recordings_and_nobody_is_paid_twice(walks: 
     assert boss.post("/api/crowd/payments", {"assignments": [done["id"]]}) == {"new": 0}
     assert done["id"] not in boss.ask("GET", "/api/crowd/payments.csv").text
     answers = boss.ask("GET", "/api/crowd/answers.csv").text
-    assert f"{done['id']},walk,1.0,30,\"'=HYPERLINK" in answers
+    assert f"{done['id']},walk,1.0,30,-5,\"'=HYPERLINK" in answers
     assert last["id"] not in answers
     after = boss.get("/api/crowd")
     assert after["stages"]["done"] - before["stages"].get("done", 0) == 2

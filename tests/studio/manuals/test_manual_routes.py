@@ -86,6 +86,14 @@ def test_what_is_not_there_is_refused(studio: Studio, path: str, body: object, s
     assert not _file(studio, "Chess").exists()
 
 
+def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    tmp_path.joinpath("manuals").write_text("", "utf-8")
+    with opened(tmp_path) as studio:
+        body = {"object": "Enemy", "verdict": "no", "fingerprint": shipped_table("Pong").fingerprint}
+        error = studio.person().is_refused(500, "disk", "PUT", "/api/manuals/Pong/overrides", body)
+    assert "is there a directory that can be written?" in error["message"]
+
+
 def test_tables_of_ones_own_are_there(studio: Studio) -> None:
     """With what a model said; a damaged file is named and hides no other."""
     said = Said("tiny", 7, "Judge.", "Hit it?", "<b>Yes</b>", (("Yes", -0.5),))
