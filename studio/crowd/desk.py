@@ -147,6 +147,10 @@ class Desk:
         """The completion code of a person."""
         return code_of(self._key, visit.person.id)
 
+    async def open(self) -> None:
+        """Gives a code to those who are done, and whose rows have none."""
+        await self._store([each for each in self if self._with_code(each) != each])
+
     async def arrive(
         self, parameters: Mapping[str, str], group: str, account: Account | None, *, again: bool = False
     ) -> Arrival:
@@ -341,8 +345,9 @@ class Desk:
 
     def _remember(self, visit: Visit) -> None:
         self.book.put(visit.person)
+        if visit.person.id not in self._visits:
+            self._latest[visit.user_id] = visit.person.id
         self._visits[visit.person.id] = visit
-        self._latest[visit.user_id] = visit.person.id
 
     def _hash(self, kind: str, person: str) -> str:
         return participant(self._key, kind, person)

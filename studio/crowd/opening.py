@@ -55,7 +55,9 @@ async def open_desk(crowd: Crowd, database: Database, inspector: Inspector, secr
     gone = [each for each in known if each.person.place is not None and each.person.place.task not in games]
     for each in gone:
         log.warning("the task %s is not in the file any more; people of it are left out", each.person.place)
-    return Desk(crowd, row, games, database, derived(secret, PURPOSE), [each for each in known if each not in gone])
+    desk = Desk(crowd, row, games, database, derived(secret, PURPOSE), [each for each in known if each not in gone])
+    await desk.open()
+    return desk
 
 
 @dataclass(frozen=True)

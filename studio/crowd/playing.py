@@ -1,6 +1,7 @@
 """Where the crowd meets the game: who enters, what is counted, and what it was worth when it is over."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 from rlds_kit.base.extras import needs
 from rlds_kit.crowd.incentives import Reward, Work, completion
-from rlds_kit.crowd.tasks import Person, Stage, flow
+from rlds_kit.crowd.tasks import Person, RefusedError, Stage, flow
 from rlds_kit.studio.accounts.anonymous import agent_id
 from rlds_kit.studio.accounts.play_token import play_token
 from rlds_kit.studio.accounts.signing import Signer
@@ -183,25 +184,30 @@ class Playing:
 
     async def sweep(self) -> None:
         """Notes who left without a word; their seats are free, or a program's."""
-        grace = self.desk.crowd.grace_seconds
         for visit in self.desk:
-            person = visit.person
-            if person.stage.is_over:
-                continue
-            is_waited_for = person.stage in {Stage.LOBBY, Stage.PLAY}
-            if self.presence.away(person.id) > (grace if is_waited_for else max(grace, READING_SECONDS)):
+            if not visit.person.stage.is_over and self._is_away(visit.person):
                 await self._drop(visit)
 
+    def _is_away(self, person: Person) -> bool:
+        grace = self.desk.crowd.grace_seconds
+        is_waited_for = person.stage in {Stage.LOBBY, Stage.PLAY}
+        return self.presence.away(person.id) > (grace if is_waited_for else max(grace, READING_SECONDS))
+
     async def _drop(self, visit: Visit) -> None:
-        game = self.desk.game_of(visit)
-        done = await self._completion(visit, game) if game and visit.person.stage is Stage.PLAY else None
-        now = self.desk.now()
+        """Notes that somebody left a game with what it was worth, which is theirs also if they come back too late."""
+        before, now = visit.person, self.desk.now()
+        more: dict[str, Any] = {}
+        if before.stage is Stage.PLAY:
+            await self.live.sync(visit.session_id or "")
+            more["earned"] = await self.earned(visit, self._require_playing(visit)[1])
 
         def step(person: Person) -> Person:
-            there = person if done is None or person.stage is not Stage.PLAY else flow.progress(person, done)
-            return flow.drop(there, now)
+            if person.stage is not before.stage or not self._is_away(person):
+                raise RefusedError("they came back while this was counted")
+            return flow.drop(flow.progress(person, more["earned"].completion) if more else person, now)
 
-        await self.desk.change(visit.person.id, step)
+        with contextlib.suppress(RefusedError):
+            await self.desk.change(before.id, step, **more)
 
 
 def _require_all(done: float) -> None:

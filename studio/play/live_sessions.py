@@ -110,9 +110,9 @@ class LiveSessions:
             self._live[session].stop(reason)
 
     async def sync(self, session: str) -> None:
-        """Puts what is recorded of a session on the disk, if it is played."""
+        """Puts what is recorded of a session on the disk, if it is played; what was closed meanwhile is there."""
         if session in self._live:
-            with contextlib.suppress(EnvironmentLostError):
+            with contextlib.suppress(EnvironmentLostError, RequestFailedError):
                 await self._live[session].sync()
 
     def dismiss(self, session: str, account: str) -> None:

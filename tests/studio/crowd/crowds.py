@@ -13,6 +13,7 @@ from rlds_kit.crowd.tasks import parse_crowd
 from rlds_kit.studio.accounts import login
 from tests.studio.api.studio import ORIGIN, Person, Studio, ok, opened, refused
 from tests.studio.api.window import URL, Window
+from tests.studio.studio_process import wait_for
 
 FILE = """
 name = "Walks"
@@ -172,3 +173,15 @@ def visitor(studio: Studio) -> Visitor:
 def experimenter(studio: Studio) -> Person:
     """Who runs the crowd."""
     return studio.known(studio.do(login.first_designer).id)
+
+
+def sweep(studio: Studio) -> None:
+    """Half an hour passes without a sign of anybody."""
+    parts = studio.state.parts
+    wait_for(lambda: not any(parts.presence._connections.values()))  # who closed a window is noted a moment later
+    before, parts.presence._now = parts.presence._now, lambda: before() + 1800.0
+    try:
+        assert studio.client.portal is not None
+        studio.client.portal.call(parts.playing.sweep)
+    finally:
+        parts.presence._now = before

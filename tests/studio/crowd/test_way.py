@@ -12,8 +12,7 @@ from rlds_kit.crowd.tasks import code_hash
 from rlds_kit.studio.crowd.games import GameError
 from rlds_kit.studio.database import crowds
 from tests.studio.api.studio import Studio, ok
-from tests.studio.crowd.crowds import FILE, GOOD, a_crowd, experimenter, visitor
-from tests.studio.studio_process import wait_for
+from tests.studio.crowd.crowds import FILE, GOOD, a_crowd, experimenter, sweep, visitor
 
 
 def row_of(studio: Studio, person: str) -> dict[str, Any]:
@@ -58,18 +57,6 @@ def test_c1_c30_c32_from_a_link_to_a_completion_code(walks: Studio) -> None:
     boss.is_refused(404, "not_found", "POST", "/api/crowd/codes", {"code": "AAAA-AAAA-AAAA-AAAA"})
     stored = walks.do(crowds.visits, walks.state.parts.desk.row.id)
     assert [each.code_hash for each in stored if each.person.id == here["id"]] == [code_hash(code)]
-
-
-def sweep(studio: Studio) -> None:
-    """Half an hour passes without a sign of anybody."""
-    parts = studio.state.parts
-    wait_for(lambda: not any(parts.presence._connections.values()))  # who closed a window is noted a moment later
-    before, parts.presence._now = parts.presence._now, lambda: before() + 1800.0
-    try:
-        assert studio.client.portal is not None
-        studio.client.portal.call(parts.playing.sweep)
-    finally:
-        parts.presence._now = before
 
 
 def test_c37_who_leaves_without_a_word_is_noted_and_comes_back_to_where_they_were(walks: Studio) -> None:

@@ -1,0 +1,90 @@
+"""What people did is paid once, and by what they were shown; nobody loses it by a closed page or another start."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rlds_kit.studio.database import crowds
+from tests.studio.api.studio import Studio
+from tests.studio.crowd.crowds import a_crowd, arriving, experimenter, sweep, visitor
+
+
+def test_who_did_all_and_closed_the_page_has_pay_and_a_code(walks: Studio) -> None:
+    """After the grace time they go on to the questions; the code can be redeemed."""
+    ann, desk = visitor(walks), walks.state.parts.desk
+    ann.to_the_lobby()
+    ann.go("place")
+    ann.walk(3)
+    sweep(walks)
+    now, desk.now = desk.now, lambda: now() + 3600.0
+    try:
+        here = ann.me()
+    finally:
+        desk.now = now
+    assert (here["stage"], here["earned"]["total"]) == ("after", "1.00")
+    here = ann.go("answers", answers={})
+    assert experimenter(walks).post("/api/crowd/codes", {"code": here["code"]})["person"]["cents"] == 100
+
+
+def test_a_row_without_the_hash_of_its_code_gets_it_when_the_studio_starts(tmp_path: Path) -> None:
+    """An older library dropped people without it."""
+    with a_crowd(tmp_path) as studio:
+        ann, desk = visitor(studio), studio.state.parts.desk
+        ann.to_the_lobby()
+        ann.go("place")
+        ann.walk(3)
+        ann.go("finish")
+        here = ann.go("answers", answers={})
+        bare = dataclasses.replace(desk[here["id"]], code_hash=None)
+        studio.do(crowds.write, desk.row.id, [bare])
+    with a_crowd(tmp_path) as studio:
+        assert experimenter(studio).post("/api/crowd/codes", {"code": here["code"]})["person"]["id"] == here["id"]
+
+
+def test_who_is_here_again_while_their_play_is_counted_is_not_dropped(
+    walks: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are looked for again when the count is there."""
+    ann, playing = visitor(walks), walks.state.parts.playing
+    ann.to_the_lobby()
+    here = ann.go("place")
+    counted = playing.earned
+
+    async def earned(*args: Any) -> Any:
+        playing.presence.seen(here["id"])
+        return await counted(*args)
+
+    monkeypatch.setattr(playing, "earned", earned)
+    sweep(walks)
+    assert walks.state.parts.desk[here["id"]].person.stage.value == "play"
+
+
+def test_who_ends_with_less_than_the_page_showed_plays_on(walks: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was counted a moment before is no longer so when the game has ended."""
+    ann, playing = visitor(walks), walks.state.parts.playing
+    ann.to_the_lobby()
+    ann.go("place")
+    ann.walk(1)
+
+    async def all_done(*_: Any) -> float:
+        return 1.0
+
+    monkeypatch.setattr(playing, "_completion", all_done)
+    ann.is_refused(409, "incomplete", "POST", "me/finish", {})
+    ann.walk(3)
+    assert ann.go("finish")["earned"]["total"] == "1.00"
+
+
+def test_pay_for_an_earlier_game_leaves_somebody_in_the_present_one(walks: Studio) -> None:
+    """Who plays again goes on when the first game is noted as paid."""
+    ann = visitor(walks)
+    ann.to_the_lobby("cards")
+    ann.go("place", task="stroll")
+    ann.walk(3)
+    ann.go("finish")
+    first = ann.go("answers", answers={})["id"]
+    second = ann.me(ann.ask("POST", "arrivals", {**arriving("cards"), "again": True}))["id"]
+    experimenter(walks).post("/api/crowd/payments", {"assignments": [first]})
+    assert (ann.me()["id"], first != second) == (second, True)
