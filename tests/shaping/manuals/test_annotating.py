@@ -100,9 +100,14 @@ def test_episodes_without_memory_are_refused(tmp_path: Path) -> None:
         annotate_manual_rewards(rlds_kit.open(tmp_path), ContactRewards(table(), Scripted()))
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("game", "frames"), [("Breakout", 300), ("MsPacman", 300), ("Seaquest", 1000), ("Skiing", 300)]
+    ("game", "frames"),
+    [
+        pytest.param("Breakout", 300, marks=pytest.mark.slow),
+        pytest.param("MsPacman", 300, marks=pytest.mark.slow),
+        pytest.param("Seaquest", 1000, marks=pytest.mark.slow),
+        pytest.param("Skiing", 300, marks=pytest.mark.thorough),
+    ],
 )
 def test_online_equals_offline(tmp_path: Path, game: str, frames: int) -> None:
     """On real games with OCAtari's objects, many episodes, sticky actions; also after merge, trim and conversion."""
