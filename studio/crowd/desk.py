@@ -268,16 +268,26 @@ class Desk:
             (started,) = flow.start(self.book, visit.person.place.game, self.now())
             return (await self._store([dataclasses.replace(visit, person=started)]))[0]
 
+    def require_running(self) -> None:
+        """Lets games begin only while the crowd does not pause.
+
+        Raises:
+          NotAdmittedError: it pauses.
+        """
+        if self.row.is_paused:
+            raise NotAdmittedError("paused", "this study pauses; nothing is lost, wait until it goes on")
+
     async def seat(self, session: Session) -> None:
         """A lobby has put people together, and counts down: they have the seats of a session.
 
         Raises:
-          NotAdmittedError: one of them is not in the lobby any more.
+          NotAdmittedError: one of them is not in the lobby any more, or the crowd pauses.
         """
         async with self._one_at_a_time:
             task = next((each for each in self.games.values() if each.environment.id == session.environment_id), None)
             if task is None:
                 return  # of a study that is no task
+            self.require_running()
             moved = []
             for seat, each in session.people.items():
                 visit = self.of_user(each.user_id)

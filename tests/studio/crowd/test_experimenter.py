@@ -6,6 +6,7 @@ from sqlalchemy import Connection, select
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.roles import Role
 from tests.studio.api.studio import Studio
+from tests.studio.api.window import URL, Window
 from tests.studio.crowd.crowds import arriving, experimenter, visitor
 
 
@@ -123,3 +124,18 @@ def test_another_designer_runs_no_crowd_of_others(walks: Studio) -> None:
         other = walks.person(role)
         other.is_refused(403, "forbidden", "GET", "/api/crowd")
         other.is_refused(403, "forbidden", "PUT", "/api/crowd/state", {"paused": True, "closed": True})
+
+
+def test_nobody_plays_with_an_earlier_token_while_everything_pauses(walks: Studio) -> None:
+    """It is good again when the crowd goes on."""
+    boss, ann = experimenter(walks), visitor(walks)
+    ann.to_the_lobby()
+    ann.go("place")
+    token = ann.enter()
+    for is_paused, kind in ((True, "error"), (False, "state")):
+        boss.put("/api/crowd/state", {"paused": is_paused, "closed": False})
+        with walks.client.websocket_connect(URL, headers=ann.headers) as socket:
+            window = Window(socket)
+            window.say("hello", token=token)
+            found = window.until(kind)
+            assert found.get("code") == ("paused" if is_paused else None)
