@@ -5,8 +5,8 @@ from sqlalchemy import Connection, select
 
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.roles import Role
+from rlds_kit.studio.play.host import NotAdmittedError
 from tests.studio.api.studio import Studio
-from tests.studio.api.window import URL, Window
 from tests.studio.crowd.crowds import arriving, experimenter, visitor
 
 
@@ -131,11 +131,12 @@ def test_nobody_plays_with_an_earlier_token_while_everything_pauses(walks: Studi
     boss, ann = experimenter(walks), visitor(walks)
     ann.to_the_lobby()
     ann.go("place")
-    token = ann.enter()
-    for is_paused, kind in ((True, "error"), (False, "state")):
-        boss.put("/api/crowd/state", {"paused": is_paused, "closed": False})
-        with walks.client.websocket_connect(URL, headers=ann.headers) as socket:
-            window = Window(socket)
-            window.say("hello", token=token)
-            found = window.until(kind)
-            assert found.get("code") == ("paused" if is_paused else None)
+    token, host, portal = ann.enter(), walks.state.parts.playing.host, walks.client.portal
+    assert portal is not None
+    boss.put("/api/crowd/state", {"paused": True, "closed": False})
+    try:
+        with pytest.raises(NotAdmittedError, match="pauses"):
+            portal.call(host.admit, token)
+    finally:
+        boss.put("/api/crowd/state", {"paused": False, "closed": False})
+    assert portal.call(host.admit, token).seat == "player"
