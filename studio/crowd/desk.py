@@ -188,19 +188,22 @@ class Desk:
             back = dataclasses.replace(own, person=flow.come_back(self.crowd, self.book, person, self.now()))
             return (await self._store([back]))[0]
         was_full = person.stage is Stage.SENT_AWAY and person.reason == flow.FULL
-        if (person.stage is Stage.DONE and again) or (was_full and not is_full(self.crowd, self.book, group)):
+        if (person.stage is Stage.DONE and again) or (was_full and self._may_have_room(group)):
             self._require_open(source)
             person = flow.arrive(self.crowd, self.book, source, group, person.key, tables.new_id(), self.now())
             return (await self._store([Visit(person, own.user_id)]))[0]
         return own
+
+    def _may_have_room(self, group: str) -> bool:
+        """Whether a group is not full; one that is not there is refused later, with the names of those that are."""
+        return group not in self.crowd.groups or not is_full(self.crowd, self.book, group)
 
     async def _came(self, source: Source, group: str) -> Arrival:
         key = self._hash(source.kind, source.person) if source.person else ""
         earlier = [self._visits[each.id] for each in self.book.of_key(key)] if key else []
         if earlier and earlier[-1].person.stage not in {Stage.DONE, Stage.SENT_AWAY}:
             return await self._recognised(earlier[-1], source, group)
-        if not earlier:
-            self._require_open(source)
+        self._require_open(source)
         new = tables.new_id()
         person = flow.arrive(self.crowd, self.book, source, group, key, new, self.now())
         made = await self._database.run(_enter, self.row.id, person, source, self._hash)
@@ -268,16 +271,26 @@ class Desk:
             (started,) = flow.start(self.book, visit.person.place.game, self.now())
             return (await self._store([dataclasses.replace(visit, person=started)]))[0]
 
+    def require_running(self) -> None:
+        """Lets games begin only while the crowd does not pause.
+
+        Raises:
+          NotAdmittedError: it pauses.
+        """
+        if self.row.is_paused:
+            raise NotAdmittedError("paused", "this study pauses; nothing is lost, wait until it goes on")
+
     async def seat(self, session: Session) -> None:
         """A lobby has put people together, and counts down: they have the seats of a session.
 
         Raises:
-          NotAdmittedError: one of them is not in the lobby any more.
+          NotAdmittedError: one of them is not in the lobby any more, or the crowd pauses.
         """
         async with self._one_at_a_time:
             task = next((each for each in self.games.values() if each.environment.id == session.environment_id), None)
             if task is None:
                 return  # of a study that is no task
+            self.require_running()
             moved = []
             for seat, each in session.people.items():
                 visit = self.of_user(each.user_id)

@@ -31,9 +31,11 @@ class CrowdHost(DatabaseHost):
     _counts: dict[str, Counting] = field(default_factory=dict)
 
     async def admit(self, token: str) -> Admission:
-        """Admits the owner of a token; of a crowd only while they play: what is paid is not played any further."""
+        """Admits the owner of a token; of a crowd only while they play, and it does not pause."""
         found = await super().admit(token)
         visit = None if found.account is None or found.seat is None else self.desk.of_user(found.account)
+        if visit is not None:
+            self.desk.require_running()
         if visit is not None and visit.person.stage is not Stage.PLAY:
             raise NotAdmittedError("stage", "your game is over; load the page again")
         return found
@@ -44,6 +46,7 @@ class CrowdHost(DatabaseHost):
         visits = self.desk.of_session(session)
         if not visits:
             return found
+        self.desk.require_running()
         row = await self.database.run(sessions.get, session)
         seat_of = {each.user_id: seat for seat, each in row.people.items()}
         seats = {seat_of[each.user_id]: each for each in visits if each.user_id in seat_of}

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
-from rlds_kit.crowd.tasks import Crowd, Stage
+from rlds_kit.crowd.tasks import Crowd, Person, Stage
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.anonymous import agent_id
@@ -17,7 +18,7 @@ from rlds_kit.studio.accounts.secret import derived
 from rlds_kit.studio.api.inspection import Inspector
 from rlds_kit.studio.crowd.desk import Desk
 from rlds_kit.studio.crowd.experimenter_routes import ExperimenterRoutes
-from rlds_kit.studio.crowd.games import open_games
+from rlds_kit.studio.crowd.games import GameError, open_games
 from rlds_kit.studio.crowd.host import CrowdHost
 from rlds_kit.studio.crowd.person_routes import PersonRoutes
 from rlds_kit.studio.crowd.playing import Playing
@@ -52,12 +53,27 @@ async def open_desk(crowd: Crowd, database: Database, inspector: Inspector, secr
     row = await database.run(crowds.find_or_add, owner, crowd.name)
     games = await open_games(crowd, database, inspector, row.owner_id)
     known = await database.run(crowds.visits, row.id)
-    gone = [each for each in known if each.person.place is not None and each.person.place.task not in games]
-    for each in gone:
-        log.warning("the task %s is not in the file any more; people of it are left out", each.person.place)
-    desk = Desk(crowd, row, games, database, derived(secret, PURPOSE), [each for each in known if each not in gone])
+    problems = _missing(crowd, [each.person for each in known])
+    if problems:
+        raise GameError(crowd.name, problems)
+    desk = Desk(crowd, row, games, database, derived(secret, PURPOSE), known)
     await desk.open()
     return desk
+
+
+def _missing(crowd: Crowd, people: list[Person]) -> list[str]:
+    """What people have that the file has no longer: without it, nobody knows what they are owed."""
+    places = [each.place for each in people if each.place is not None]
+    tasks = Counter(each.task for each in places if each.task not in crowd.tasks)
+    groups = Counter(each.group for each in people if each.group not in crowd.groups)
+    seats = Counter(
+        each.task for each in places if each.task in crowd.tasks and each.seat >= crowd.tasks[each.task].seats
+    )
+    return [
+        *(f"tasks.{name}: expected it, {number} people have it; put it back" for name, number in tasks.items()),
+        *(f"groups.{name}: expected it, {number} people have it; put it back" for name, number in groups.items()),
+        *(f"tasks.{name}.seats: expected more, {number} people have others" for name, number in seats.items()),
+    ]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from rlds_kit.studio.crowd.playing import Playing
 from rlds_kit.studio.crowd.shown import values_as_json, visit_as_json
 from rlds_kit.studio.database import crowds
 from rlds_kit.studio.database.crowds import Visit
-from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.tokens import Kind
 
 with needs("studio"):
@@ -87,7 +86,7 @@ class PersonRoutes:
         """Somebody opens the link, or loads it again; a browser that is new gets a login."""
         account: Account | None = request.scope.get("account")
         given = await read(request, bodies.Arriving)
-        if account is not None and account.role is not Role.PARTICIPANT:
+        if account is not None and not account.is_guest and self._desk.of_user(account.id) is None:
             message = f"you are logged in as a {account.role.value}; open the link in a private window to try it"
             raise ApiError(409, "other_login", message)
         if seconds := request.app.state.logins.wait(address_of(request)):

@@ -2,6 +2,7 @@
 
 from starlette.routing import Route
 
+from rlds_kit.studio.database.roles import Role
 from tests.studio.api.studio import Studio, ok
 from tests.studio.api.window import URL, Window
 from tests.studio.crowd.crowds import GOOD, Visitor, arriving, experimenter, visitor
@@ -153,3 +154,4 @@ def test_pages_of_others_and_designers_with_a_link_are_refused(walks: Studio) ->
     assert answer.status_code == 403
     boss = experimenter(walks)
     boss.is_refused(409, "other_login", "POST", "/api/crowd/arrivals", arriving())
+    walks.person(Role.PARTICIPANT).is_refused(409, "other_login", "POST", "/api/crowd/arrivals", arriving())

@@ -5,6 +5,7 @@ from sqlalchemy import Connection, select
 
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.roles import Role
+from rlds_kit.studio.play.host import NotAdmittedError
 from tests.studio.api.studio import Studio
 from tests.studio.crowd.crowds import arriving, experimenter, visitor
 
@@ -123,3 +124,19 @@ def test_another_designer_runs_no_crowd_of_others(walks: Studio) -> None:
         other = walks.person(role)
         other.is_refused(403, "forbidden", "GET", "/api/crowd")
         other.is_refused(403, "forbidden", "PUT", "/api/crowd/state", {"paused": True, "closed": True})
+
+
+def test_nobody_plays_with_an_earlier_token_while_everything_pauses(walks: Studio) -> None:
+    """It is good again when the crowd goes on."""
+    boss, ann = experimenter(walks), visitor(walks)
+    ann.to_the_lobby()
+    ann.go("place")
+    token, host, portal = ann.enter(), walks.state.parts.playing.host, walks.client.portal
+    assert portal is not None
+    boss.put("/api/crowd/state", {"paused": True, "closed": False})
+    try:
+        with pytest.raises(NotAdmittedError, match="pauses"):
+            portal.call(host.admit, token)
+    finally:
+        boss.put("/api/crowd/state", {"paused": False, "closed": False})
+    assert portal.call(host.admit, token).seat == "player"

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from rlds_kit.studio.crowd.games import GameError
 from rlds_kit.studio.database import crowds
 from tests.studio.api.studio import Studio
-from tests.studio.crowd.crowds import a_crowd, arriving, experimenter, sweep, visitor
+from tests.studio.crowd.crowds import FILE, a_crowd, arriving, experimenter, sweep, visitor
 
 
 def test_who_did_all_and_closed_the_page_has_pay_and_a_code(walks: Studio) -> None:
@@ -88,3 +89,19 @@ def test_pay_for_an_earlier_game_leaves_somebody_in_the_present_one(walks: Studi
     second = ann.me(ann.ask("POST", "arrivals", {**arriving("cards"), "again": True}))["id"]
     experimenter(walks).post("/api/crowd/payments", {"assignments": [first]})
     assert (ann.me()["id"], first != second) == (second, True)
+
+
+def test_a_file_without_the_task_or_the_group_of_somebody_is_refused(tmp_path: Path) -> None:
+    """With how many people have it; who was sent away is refused a group that is not there."""
+    text = FILE.replace("target = 100", "target = 1")
+    with a_crowd(tmp_path, text) as studio:
+        ann, bob = visitor(studio), visitor(studio)
+        ann.to_the_lobby()
+        ann.go("place")
+        assert bob.come()["stage"] == "sent away"
+        bob.is_refused(409, "refused", "POST", "arrivals", arriving("nowhere"))
+    changed = text.replace("[groups.main]", "[groups.other]").replace("tasks.walk", "tasks.hike")
+    changed = changed.replace('"walk"', '"hike"')
+    with pytest.raises(GameError, match="walk: expected it, 1 people") as caught, a_crowd(tmp_path, changed):
+        pass
+    assert [each.partition(":")[0] for each in caught.value.problems] == ["tasks.walk", "groups.main"]
