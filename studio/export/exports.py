@@ -222,8 +222,9 @@ class Exports:
 
     async def _work(self) -> None:
         while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._is_waiting.wait(), _EXPIRE_SECONDS)
+            with contextlib.suppress(TimeoutError):  # asyncio.wait_for of Python 3.11 can lose a cancellation
+                async with asyncio.timeout(_EXPIRE_SECONDS):
+                    await self._is_waiting.wait()
             await self.expire()
             export = self._dequeue()
             if export is None:

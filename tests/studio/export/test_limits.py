@@ -48,3 +48,18 @@ def test_twenty_exports_wait_and_fifty_are_stored_for_thirty_days(tmp_path: Path
         await _add(exports, "ann")
 
     asyncio.run(fill())
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_server_ends_while_an_export_is_requested(tmp_path: Path, turns: int) -> None:
+    """Wherever the loop is: what ends it is never lost."""
+
+    async def run() -> None:
+        async with asyncio.timeout(60), Exports(tmp_path, _deleted) as exports:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            exports._is_waiting.set()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+
+    asyncio.run(run())
