@@ -50,7 +50,7 @@ def manual() -> None:
 
     \b
     rlds-kit manual read Breakout --out breakout.json
-    rlds-kit manual read Breakout --answerer endpoint:qwen3-4b --reasoner endpoint:qwen3-4b --cache said
+    rlds-kit manual read Breakout --answerer endpoint:qwen3-4b --reasoner endpoint:qwen3-4b --cache replies
     rlds-kit manual show breakout.json
     rlds-kit manual override breakout.json Block no --by anna
     rlds-kit manual annotate data/breakout breakout.json
@@ -249,9 +249,9 @@ def _print(table: InteractionTable, *, context: bool = False) -> None:
         _echo(f"  {each.object:<{width}}  {each.decided:<7}  {each.reward:+.0f}  yes {each.yes:.2f}  {word}{by}")
         if context:
             _echo(f"    {each.context}")
-            for said in each.said:
-                candidates = "".join(f"; {token!r} {math.exp(log):.3f}" for token, log in said.log_probabilities)
-                _echo(f"    {said.model} (seed {said.seed}) said: {said.text!r}{candidates}")
+            for reply in each.replies:
+                candidates = "".join(f"; {token!r} {math.exp(log):.3f}" for token, log in reply.log_probabilities)
+                _echo(f"    {reply.model} (seed {reply.seed}) replied: {reply.text!r}{candidates}")
 
 
 def _echo(line: str) -> None:

@@ -1,4 +1,4 @@
-"""A language model whose answers are stored: what was said once is said again, also without the model."""
+"""A language model whose replies are stored: a request that was stored is answered again, also without the model."""
 
 import hashlib
 import json
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rlds_kit.base.whole_file import make_directory, whole_file
 from rlds_kit.shaping.language.model import LanguageModel, ModelError
-from rlds_kit.shaping.manuals.interaction import TableError, said_of
-from rlds_kit.shaping.manuals.said import Said
+from rlds_kit.shaping.manuals.interaction import TableError, reply_of
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class CachedModel:
         """That of the model: its answers are the same."""
         return self.model.fingerprint
 
-    def say(self, system: str, prompt: str, *, most_tokens: int) -> Said:
+    def say(self, system: str, prompt: str, *, most_tokens: int) -> ModelReply:
         """See `LanguageModel`.
 
         Raises:
@@ -48,17 +48,17 @@ class CachedModel:
                 f"{self.directory}: expected an answer of {self.fingerprint} to {prompt[-80:]!r}, got none: run it "
                 "once with the model, and with the same seed and manual"
             )
-        said = self.model.say(system, prompt, most_tokens=most_tokens)
+        reply = self.model.say(system, prompt, most_tokens=most_tokens)
         make_directory(self.directory)
         with whole_file(path) as temporary:
-            temporary.write_text(json.dumps(asdict(said), indent=1, ensure_ascii=False) + "\n", "utf-8")
-        return said
+            temporary.write_text(json.dumps(asdict(reply), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        return reply
 
-    def _stored(self, path: Path, system: str, prompt: str) -> Said:
+    def _stored(self, path: Path, system: str, prompt: str) -> ModelReply:
         try:
-            said = said_of(json.loads(path.read_bytes()), str(path))
+            reply = reply_of(json.loads(path.read_bytes()), str(path))
         except (TableError, ValueError, RecursionError) as error:
             raise ModelError(f"{path}: expected an answer of a model: {error}: delete the file") from error
-        if (said.system, said.prompt) != (system, prompt):
+        if (reply.system, reply.prompt) != (system, prompt):
             raise ModelError(f"{path}: expected an answer to another prompt: delete the file")
-        return said
+        return reply

@@ -16,7 +16,7 @@ from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 from rlds_kit.shaping.language.model import ModelError
-from rlds_kit.shaping.manuals.said import Said
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 
 CANDIDATES: Final = 20
 """For the first token, as many as the protocol allows."""
@@ -27,8 +27,8 @@ _HINTS: Final = {
     401: "pass the key of the server",
     403: "pass the key of the server",
     404: "is the address that of an OpenAI-compatible server, with its /v1, and does it have this model?",
-    429: "the server is busy: try again later; what it has said is in the cache",
-    503: "the server is busy, or loads the model: try again later; what it has said is in the cache",
+    429: "the server is busy: try again later; its replies so far are in the cache",
+    503: "the server is busy, or loads the model: try again later; its replies so far are in the cache",
 }
 
 
@@ -74,7 +74,7 @@ class Endpoint:
         """See `LanguageModel`; the address is not a part of it."""
         return f"chat-1 model={self.model} seed={self.seed} temperature=0"
 
-    def say(self, system: str, prompt: str, *, most_tokens: int) -> Said:
+    def say(self, system: str, prompt: str, *, most_tokens: int) -> ModelReply:
         """See `LanguageModel`."""
         messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
         body = {
@@ -94,7 +94,7 @@ class Endpoint:
             text = _text(choice["message"]["content"])
             version = content.get("system_fingerprint")
             model = f"{self.model} {_text(version)}" if version else self.model
-            return Said(model, self.seed, system, prompt, text, tuple(_candidates(choice)))
+            return ModelReply(model, self.seed, system, prompt, text, tuple(_candidates(choice)))
         except (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError) as error:
             raise ModelError(
                 f"{self._address}: expected an answer of the OpenAI protocol, got {_shown(answer)!r} "

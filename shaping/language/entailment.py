@@ -8,8 +8,8 @@ from typing import Final, Self
 from rlds_kit.shaping.language.model import ModelError
 from rlds_kit.shaping.language.model_readers import judged
 from rlds_kit.shaping.language.pretrained import Pretrained, load
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 from rlds_kit.shaping.manuals.reasoning import Judgement
-from rlds_kit.shaping.manuals.said import Said
 
 HYPOTHESIS: Final = "If you want to win, you should hit the {object}."
 _LONGEST: Final = 512
@@ -54,17 +54,17 @@ class EntailmentReasoner:
     def judge(self, context: str, name: str) -> Judgement:
         """See `Reasoner`."""
         hypothesis = HYPOTHESIS.replace("{object}", name)
-        said = self._said(context, hypothesis)
-        entailed, contradicted = said.probability("entailment"), said.probability("contradiction")
+        reply = self._reply(context, hypothesis)
+        entailed, contradicted = reply.probability("entailment"), reply.probability("contradiction")
         if entailed + contradicted < self.least:
-            return Judgement(0.5, "abstain", (said,))
-        return judged(entailed / (entailed + contradicted), self.undecided, said)
+            return Judgement(0.5, "abstain", (reply,))
+        return judged(entailed / (entailed + contradicted), self.undecided, reply)
 
     @cached_property
     def _labels(self) -> Mapping[str, int]:
         return {str(label).lower(): number for number, label in self.pretrained.network.config.id2label.items()}
 
-    def _said(self, premise: str, hypothesis: str) -> Said:
+    def _reply(self, premise: str, hypothesis: str) -> ModelReply:
         tokenizer = self.pretrained.tokenizer
         tokenizer.truncation_side = "left"
         most = min(tokenizer.model_max_length, _LONGEST)
@@ -72,4 +72,4 @@ class EntailmentReasoner:
         logarithms = self.pretrained.logits(**inputs).logits[0].float().log_softmax(-1).tolist()
         labels = sorted(((label, min(logarithms[number], 0.0)) for label, number in self._labels.items()))
         text = max(labels, key=lambda each: each[1])[0]
-        return Said(self.pretrained.fingerprint, 0, hypothesis, premise, text, tuple(labels))
+        return ModelReply(self.pretrained.fingerprint, 0, hypothesis, premise, text, tuple(labels))

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from rlds_kit.base.errors import RldsKitError
-from rlds_kit.shaping.manuals.said import Said
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 
 
 class ModelError(RldsKitError):
@@ -17,7 +17,7 @@ class LanguageModel(Protocol):
     def fingerprint(self) -> str:
         """Names the model and its parameters: equal ones are expected to say the same."""
 
-    def say(self, system: str, prompt: str, *, most_tokens: int) -> Said:
+    def say(self, system: str, prompt: str, *, most_tokens: int) -> ModelReply:
         """Returns what the model says.
 
         Args:

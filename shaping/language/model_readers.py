@@ -9,9 +9,9 @@ from typing import Final
 from rlds_kit.shaping.language.model import LanguageModel
 from rlds_kit.shaping.manuals.answering import Answer, joined
 from rlds_kit.shaping.manuals.manual import Manual
+from rlds_kit.shaping.manuals.model_reply import ModelReply, letters
 from rlds_kit.shaping.manuals.questions import reasoning_prompt
 from rlds_kit.shaping.manuals.reasoning import Judgement
-from rlds_kit.shaping.manuals.said import Said, letters
 from rlds_kit.shaping.manuals.sentences import Span, chunks, sentences
 
 QUOTE: Final = (
@@ -56,13 +56,13 @@ class ModelAnswerer:
           ModelError: the model does not answer.
         """
         found: dict[Span, float] = {}
-        statements: list[Said] = []
+        statements: list[ModelReply] = []
         for chunk in chunks(manual.text, self.size, self.overlap):
             part = manual.text[chunk.start : chunk.end]
             prompt = f"{_BEGIN}\n{part}\n{_END}\nQuestion: {question}"
-            said = self.model.say(QUOTE, prompt, most_tokens=self.most_tokens)
-            statements.append(said)
-            places = quoted(said.text[: _LONGEST * self.most_tokens], part)
+            reply = self.model.say(QUOTE, prompt, most_tokens=self.most_tokens)
+            statements.append(reply)
+            places = quoted(reply.text[: _LONGEST * self.most_tokens], part)
             found |= {Span(chunk.start + start, chunk.start + end): 1.0 for start, end in places}
         answer = joined(manual.text, found)
         return Answer(answer.text, answer.spans, answer.score, tuple(statements))
@@ -97,33 +97,33 @@ class ModelReasoner:
         Raises:
           ModelError: the model does not answer.
         """
-        said = self.model.say(YES_OR_NO, reasoning_prompt(context, name), most_tokens=4)
-        yes, no = yes_and_no(said)
+        reply = self.model.say(YES_OR_NO, reasoning_prompt(context, name), most_tokens=4)
+        yes, no = yes_and_no(reply)
         if yes + no < self.least:
-            return Judgement(0.5, "abstain", (said,))
-        return judged(yes / (yes + no), self.undecided, said)
+            return Judgement(0.5, "abstain", (reply,))
+        return judged(yes / (yes + no), self.undecided, reply)
 
 
-def judged(yes: float, undecided: float, *said: Said) -> Judgement:
+def judged(yes: float, undecided: float, *replies: ModelReply) -> Judgement:
     """The verdict that follows from a probability.
 
     >>> judged(0.9, 0.05).verdict, judged(0.48, 0.05).verdict
     ('yes', 'abstain')
     """
     if abs(yes - 0.5) < undecided or math.isnan(yes):
-        return Judgement(0.5 if math.isnan(yes) else yes, "abstain", said)
-    return Judgement(yes, "yes" if yes > 0.5 else "no", said)
+        return Judgement(0.5 if math.isnan(yes) else yes, "abstain", replies)
+    return Judgement(yes, "yes" if yes > 0.5 else "no", replies)
 
 
-def yes_and_no(said: Said) -> tuple[float, float]:
+def yes_and_no(reply: ModelReply) -> tuple[float, float]:
     """The probabilities of Yes and of No as the first word.
 
-    >>> yes_and_no(Said("tiny", 0, "", "Eat it?", "No, never."))
+    >>> yes_and_no(ModelReply("tiny", 0, "", "Eat it?", "No, never."))
     (0.0, 1.0)
     """
-    if said.log_probabilities:
-        return said.probability("yes"), said.probability("no")
-    first = letters(next(iter(said.text.split()), ""))
+    if reply.log_probabilities:
+        return reply.probability("yes"), reply.probability("no")
+    first = letters(next(iter(reply.text.split()), ""))
     return float(first == "yes"), float(first == "no")
 
 

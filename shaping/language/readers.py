@@ -27,7 +27,7 @@ class Models:
       endpoint: address of the server of "endpoint" models.
       key: of the server.
       seed: of models that draw.
-      cache: directory of what models said; None: it is not stored.
+      cache: directory of the replies of models; None: they are not stored.
       is_offline: whether the cache is used in place of a server, and no file is downloaded.
     """
 
@@ -72,7 +72,7 @@ class Models:
     def _model(self, kind: str, name: str) -> LanguageModel:
         is_server = kind == "endpoint"
         if is_server and self.is_offline and self.cache is None:
-            raise ValueError("--offline needs --cache: expected the directory with what the model said")
+            raise ValueError("--offline needs --cache: expected the directory with the model's replies")
         model: LanguageModel
         if is_server:
             model = Endpoint(self.endpoint, name, self.seed, self.key)

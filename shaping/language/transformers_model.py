@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, Self
 from rlds_kit.base.extras import needs
 from rlds_kit.shaping.language.model import ModelError
 from rlds_kit.shaping.language.pretrained import Pretrained, load
-from rlds_kit.shaping.manuals.said import Said
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 
 Kind = Literal["causal", "seq2seq"]
 _CLASSES: Final = {"causal": "AutoModelForCausalLM", "seq2seq": "AutoModelForSeq2SeqLM"}
@@ -37,7 +37,7 @@ class TransformersModel:
         """See `LanguageModel`."""
         return f"{self.kind}-1 {self.pretrained.fingerprint} greedy"
 
-    def say(self, system: str, prompt: str, *, most_tokens: int) -> Said:
+    def say(self, system: str, prompt: str, *, most_tokens: int) -> ModelReply:
         """See `LanguageModel`.
 
         Raises:
@@ -49,7 +49,9 @@ class TransformersModel:
         made = network.generate(**inputs, generation_config=self._greedy(most_tokens))
         first = 1 if self.kind == "seq2seq" else inputs["input_ids"].shape[1]  # behind the start, or the prompt
         text = tokenizer.decode(made.sequences[0, first:], skip_special_tokens=True)
-        return Said(self.pretrained.fingerprint, 0, system, prompt, text.strip(), self._candidates(made.scores[0][0]))
+        return ModelReply(
+            self.pretrained.fingerprint, 0, system, prompt, text.strip(), self._candidates(made.scores[0][0])
+        )
 
     def _greedy(self, most_tokens: int) -> Any:
         """Without what a model's own file says of sampling and penalties."""

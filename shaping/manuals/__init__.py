@@ -11,11 +11,11 @@ from rlds_kit.shaping.manuals.boxes import annotate_boxes
 from rlds_kit.shaping.manuals.contact_rewards import ContactReward, ContactRewards
 from rlds_kit.shaping.manuals.interaction import Interaction, TableError
 from rlds_kit.shaping.manuals.manual import Manual, ManualError, shipped_games, shipped_manual
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 from rlds_kit.shaping.manuals.object_features import ObjectFeatures
 from rlds_kit.shaping.manuals.reading import objects_of, read_manual
 from rlds_kit.shaping.manuals.reasoning import Judgement, Reasoner, WordReasoner
 from rlds_kit.shaping.manuals.reviewing import StaleTableError, override_file, shipped_table
-from rlds_kit.shaping.manuals.said import Said
 from rlds_kit.shaping.manuals.table import InteractionTable
 from rlds_kit.shaping.manuals.wrappers import DelayedReward, EveryFrame, ManualReward, MixedReward, delayed
 
@@ -32,10 +32,10 @@ __all__ = [
     "ManualError",
     "ManualReward",
     "MixedReward",
+    "ModelReply",
     "ObjectFeatures",
     "QuestionAnswerer",
     "Reasoner",
-    "Said",
     "StaleTableError",
     "TableError",
     "WordAnswerer",

@@ -30,7 +30,7 @@ def annotate_manual_rewards(
     The recorded reward stays; `dataset.as_amended(layer)` has both. Values are those that `ManualReward` gives during
     recording, bit for bit, because extractor and detector are the same. Steps whose contacts have no verdict get 0 with
     confidence 0. Annotations name the table by its fingerprint in their user data; the first one of an episode has all
-    of it, with what language models said, so that it cannot be lost (`stored_tables`).
+    of it, with the replies of language models, so that it cannot be lost (`stored_tables`).
 
     Args:
       dataset: recorded with `EveryFrame`, whole episodes.
@@ -58,7 +58,7 @@ def annotate_manual_rewards(
 
 
 def stored_tables(dataset: Dataset, layer: str = "manual") -> list[InteractionTable]:
-    """The tables that a layer of rewards by manuals was made with, with all that models said, each once.
+    """The tables that a layer of rewards by manuals was made with, with all replies of models, each once.
 
     Raises:
       TableError: a table is damaged.

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from rlds_kit.shaping.manuals.manual import Manual
-from rlds_kit.shaping.manuals.said import Said
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 from rlds_kit.shaping.manuals.sentence_index import SentenceIndex
 from rlds_kit.shaping.manuals.sentences import Span, chunks, sentences
 from rlds_kit.shaping.manuals.tf_idf import telling
@@ -20,13 +20,13 @@ class Answer:
       text: passages of the manual in its order, separated by spaces; "" if there is no answer.
       spans: of the passages in the text of the manual.
       score: in [0, 1], of the best passage; comparable for one answerer only.
-      said: what a language model said; empty if there is none.
+      replies: of a language model; empty if there are none.
     """
 
     text: str
     spans: tuple[Span, ...] = ()
     score: float = 0.0
-    said: tuple[Said, ...] = ()
+    replies: tuple[ModelReply, ...] = ()
 
 
 class QuestionAnswerer(Protocol):

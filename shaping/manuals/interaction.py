@@ -5,11 +5,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, get_args
 
 from rlds_kit.base.errors import RldsKitError
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 from rlds_kit.shaping.manuals.reasoning import Verdict
-from rlds_kit.shaping.manuals.said import Said
 
 VERDICTS: Final[tuple[str, ...]] = get_args(Verdict)
-_SAID: Final = "said"
+_REPLIES: Final = "replies"
 REWARD: Final = 5.0
 """The paper's auxiliary reward; any in (2, 50) has the same effect where rewards are clipped (section A.1)."""
 
@@ -30,7 +30,7 @@ class Interaction:
       verdict: of the reasoner.
       override: the verdict of a person, which counts instead; None: there is no override.
       overridden_by: who that is.
-      said: what a language model said about this object; empty if there is none.
+      replies: of a language model about this object; empty if there are none.
     """
 
     object: str
@@ -40,7 +40,7 @@ class Interaction:
     verdict: Verdict
     override: Verdict | None = None
     overridden_by: str = ""
-    said: tuple[Said, ...] = ()
+    replies: tuple[ModelReply, ...] = ()
 
     @property
     def decided(self) -> Verdict:
@@ -70,21 +70,21 @@ def interaction_of(row: object, number: int) -> Interaction:
     return read
 
 
-def _said(rows: object, where: str) -> tuple[Said, ...]:
-    """What a language model said, or an error that says where."""
-    return tuple(said_of(row, f"statement {number} of {where}") for number, row in enumerate(list_of(rows, where)))
+def _replies(rows: object, where: str) -> tuple[ModelReply, ...]:
+    """The replies of a language model, or an error that says where."""
+    return tuple(reply_of(row, f"statement {number} of {where}") for number, row in enumerate(list_of(rows, where)))
 
 
-def said_of(row: object, where: str) -> Said:
-    """Reads what a language model said.
+def reply_of(row: object, where: str) -> ModelReply:
+    """Reads a reply of a language model.
 
     Raises:
       TableError: it is no such statement; the message names the field.
     """
-    values = checked(Said, row, where)
+    values = checked(ModelReply, row, where)
     try:
         candidates = tuple((_token(token), float(logarithm)) for token, logarithm in values["log_probabilities"])
-        return Said(**{**values, "log_probabilities": candidates})
+        return ModelReply(**{**values, "log_probabilities": candidates})
     except (TypeError, ValueError) as error:
         raise TableError(f"expected log-probabilities of {where} as pairs of text and number: {error}") from error
 
@@ -107,7 +107,7 @@ def list_of(value: object, where: str) -> list[Any]:
 
 
 def checked(kind: type, content: object, where: str) -> dict[str, Any]:
-    """The fields of a dataclass, with the types of texts and numbers checked; `said` may be missing.
+    """The fields of a dataclass, with the types of texts and numbers checked; `replies` may be missing.
 
     Raises:
       TableError: a field is missing, has another type, or is not known.
@@ -115,7 +115,7 @@ def checked(kind: type, content: object, where: str) -> dict[str, Any]:
     if not isinstance(content, Mapping):
         raise TableError(f"expected {where} to be an object with fields, got {type(content).__name__}")
     expected: dict[str, Any] = {field.name: field.type for field in fields(kind)}
-    if odd := sorted((content.keys() ^ expected.keys()) - {_SAID}):
+    if odd := sorted((content.keys() ^ expected.keys()) - {_REPLIES}):
         raise TableError(
             f"expected {where} to have the fields {', '.join(expected)}; wrong or missing: {', '.join(odd)}"
         )
@@ -125,8 +125,8 @@ def checked(kind: type, content: object, where: str) -> dict[str, Any]:
             raise TableError(f"expected {name} of {where} to be a {declared.__name__}, got {content[name]!r}")
         if declared is str and not _is_whole(content[name]):
             raise TableError(f"expected {name} of {where} to be text, got halves of characters: {content[name]!r}")
-    said = {_SAID: _said(content[_SAID], where)} if _SAID in content and _SAID in expected else {}
-    return {**content, **said}
+    replies = {_REPLIES: _replies(content[_REPLIES], where)} if _REPLIES in content and _REPLIES in expected else {}
+    return {**content, **replies}
 
 
 def _is_whole(text: str) -> bool:

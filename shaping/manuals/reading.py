@@ -70,7 +70,7 @@ def read_manual(
         answerer=answerer.fingerprint,
         reasoner=reasoner.fingerprint,
         interactions=tuple(interactions),
-        said=tuple(said for answer in answers for said in answer.said),
+        replies=tuple(reply for answer in answers for reply in answer.replies),
     )
 
 
@@ -90,5 +90,5 @@ def _interaction(
     answer = answerer.answer(question, manual)
     text = context([*generic, (question, answer.text)])
     judged = reasoner.judge(text, word)
-    said = answer.said + judged.said
-    return Interaction(category, word, text, round(judged.yes, 6), judged.verdict, said=said)
+    replies = answer.replies + judged.replies
+    return Interaction(category, word, text, round(judged.yes, 6), judged.verdict, replies=replies)

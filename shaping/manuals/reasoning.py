@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from rlds_kit.shaping.manuals.said import Said
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 from rlds_kit.shaping.manuals.sentences import sentences, stem, words
 
 Verdict = Literal["yes", "no", "abstain"]
@@ -17,12 +17,12 @@ class Judgement:
     Attributes:
       yes: the probability of Yes against No, in [0, 1].
       verdict: "abstain" if the text does not say.
-      said: what a language model said; empty if there is none.
+      replies: of a language model; empty if there are none.
     """
 
     yes: float
     verdict: Verdict
-    said: tuple[Said, ...] = ()
+    replies: tuple[ModelReply, ...] = ()
 
 
 class Reasoner(Protocol):

@@ -8,8 +8,8 @@ from typing import Self
 
 from rlds_kit.base.whole_file import whole_file
 from rlds_kit.shaping.manuals.interaction import VERDICTS, Interaction, TableError, checked, interaction_of, list_of
+from rlds_kit.shaping.manuals.model_reply import ModelReply
 from rlds_kit.shaping.manuals.reasoning import Verdict
-from rlds_kit.shaping.manuals.said import Said
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class InteractionTable:
       answerer: the fingerprint of the `QuestionAnswerer`.
       reasoner: the fingerprint of the `Reasoner`.
       interactions: one for each kind of object.
-      said: what a language model said about the whole game; empty if there is none.
+      replies: of a language model about the whole game; empty if there are none.
     """
 
     game: str
@@ -34,7 +34,7 @@ class InteractionTable:
     answerer: str
     reasoner: str
     interactions: tuple[Interaction, ...]
-    said: tuple[Said, ...] = ()
+    replies: tuple[ModelReply, ...] = ()
 
     def __getitem__(self, name: str) -> Interaction:
         found = next((each for each in self.interactions if each.object == name), None)
@@ -75,8 +75,8 @@ class InteractionTable:
         """The table as indented JSON, which a review can compare line by line."""
         content = asdict(self)
         for each in (content, *content["interactions"]):
-            if not each["said"]:
-                del each["said"]
+            if not each["replies"]:
+                del each["replies"]
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod

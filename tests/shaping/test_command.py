@@ -72,11 +72,11 @@ def test_a_table_cannot_hide_what_it_means(tmp_path: Path) -> None:
 def test_a_server_of_models_reads(tmp_path: Path, server: str) -> None:
     """Once; then the cache is enough."""
     path, endpoint = tmp_path / "skiing.json", ("--answerer", "endpoint:tiny", "--reasoner", "endpoint:tiny")
-    cache = ("--cache", tmp_path / "said", "--seed", 5)
+    cache = ("--cache", tmp_path / "replies", "--seed", 5)
     first = run("read", "Skiing", "--out", path, *endpoint, *cache, "--endpoint", server)
     assert first.exit_code == 0, first.output
     assert run("read", "Skiing", *endpoint, *cache, "--offline").output == first.output
-    assert "tiny v7.5 (seed 5) said: 'No'; ' No' 0.905; 'Yes' 0.050" in run("show", path, "--context").output
+    assert "tiny v7.5 (seed 5) replied: 'No'; ' No' 0.905; 'Yes' 0.050" in run("show", path, "--context").output
 
 
 def test_errors_say_what_to_do(tmp_path: Path) -> None:

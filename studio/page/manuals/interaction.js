@@ -25,16 +25,16 @@ export function Interaction({ row, decide }) {
       </div>`}
       <details><summary>What it was read from</summary>
         <p class="manual-text">${row.context || "The manual has no answer."}</p>
-        ${row.said.map((said, number) => html`<${Said} key=${number} said=${said} />`)}
+        ${row.replies.map((reply, number) => html`<${Reply} key=${number} reply=${reply} />`)}
       </details>
     </section>
   `;
 }
 
-function Said({ said }) {
-  const candidates = said.log_probabilities.map(([token, log]) => `${JSON.stringify(token)} ${Math.exp(log).toFixed(3)}`);
-  return html`<div class="manual-said">
-    <p class="muted small">${said.model}, seed ${said.seed}${candidates.length > 0 && `: ${candidates.join(", ")}`}</p>
-    <p class="manual-text">${said.text}</p>
+function Reply({ reply }) {
+  const candidates = reply.log_probabilities.map(([token, log]) => `${JSON.stringify(token)} ${Math.exp(log).toFixed(3)}`);
+  return html`<div class="manual-reply">
+    <p class="muted small">${reply.model}, seed ${reply.seed}${candidates.length > 0 && `: ${candidates.join(", ")}`}</p>
+    <p class="manual-text">${reply.text}</p>
   </div>`;
 }

@@ -10,7 +10,7 @@ import pytest
 import rlds_kit
 from rlds_kit.logger import EpisodeWriter
 from rlds_kit.shaping.language import CachedModel, Endpoint, EventJudge, text_captions
-from rlds_kit.shaping.manuals import Said
+from rlds_kit.shaping.manuals import ModelReply
 from rlds_kit.shaping.preferences import Choice, Comparison, Query, Segment, drafts, responses
 from rlds_kit.shaping.rewards import pairs
 from tests.shaping.language.test_endpoint import _count
@@ -43,10 +43,10 @@ def _queries(dataset: rlds_kit.Dataset) -> list[Query]:
 
 
 def test_captions_are_compared_stored_and_repeated(server: str, tmp_path: Path) -> None:
-    """What was said is in the layer; a second run needs no server; orders in a caption spoil only their own query."""
+    """Replies are in the layer; a second run needs no server; orders in a caption spoil only their own query."""
     dataset = _recorded(tmp_path / "data")
     caption = text_captions(dataset, "observation/message")
-    judge = EventJudge(CachedModel(Endpoint(server, "tiny", seed=4), tmp_path / "said"), caption)
+    judge = EventJudge(CachedModel(Endpoint(server, "tiny", seed=4), tmp_path / "replies"), caption)
     found = judge.respond(_queries(dataset))
     assert [each.answer for each in found] == [
         Comparison(each) for each in (Choice.SECOND, Choice.SECOND, Choice.FIRST, Choice.CANNOT_SAY)
@@ -56,14 +56,14 @@ def test_captions_are_compared_stored_and_repeated(server: str, tmp_path: Path) 
     dataset.annotate("motif", drafts(found), source="a judge")
     stored = responses(dataset.refresh().layer("motif")).whole
     assert [each.answer for each in stored] == [each.answer for each in found]
-    said = stored[0].query.parameters["said"]
-    assert (said["model"], said["seed"], said["text"]) == ("tiny v7.4", 4, "Second")
-    assert said["log_probabilities"] == [["Second", -0.3], ["First", -3.0]]
+    reply = stored[0].query.parameters["reply"]
+    assert (reply["model"], reply["seed"], reply["text"]) == ("tiny v7.4", 4, "Second")
+    assert reply["log_probabilities"] == [["Second", -0.3], ["First", -3.0]]
     assert stored[0].query.parameters["seed"] == 1
     assert (stored[0].annotator, stored[0].query.strategy) == (judge.model.fingerprint, "by hand")
     assert len(pairs(stored)) == 3
     before = _count(server)
-    offline = replace(judge, model=CachedModel(Endpoint(server, "tiny", seed=4), tmp_path / "said", is_offline=True))
+    offline = replace(judge, model=CachedModel(Endpoint(server, "tiny", seed=4), tmp_path / "replies", is_offline=True))
     again = offline.respond(_queries(dataset))
     assert [(each.query, each.answer, each.confidence) for each in again] == [
         (each.query, each.answer, each.confidence) for each in found
@@ -88,14 +88,14 @@ def test_captions_have_each_text_once(tmp_path: Path) -> None:
     ],
 )
 def test_the_order_of_the_segments_decides_nothing(likely: dict[str, float], choice: Choice) -> None:
-    said = Said("m", 0, "", "", "", tuple((word, math.log(each)) for word, each in likely.items()))
+    reply = ModelReply("m", 0, "", "", "", tuple((word, math.log(each)) for word, each in likely.items()))
 
     class Fixed:
         fingerprint = "fixed"
 
-        def say(self, system: str, prompt: str, *, most_tokens: int) -> Said:
+        def say(self, system: str, prompt: str, *, most_tokens: int) -> ModelReply:
             del system, prompt, most_tokens
-            return said
+            return reply
 
     query = Query(kind="comparison", segments=(Segment(uuid.UUID(int=1)), Segment(uuid.UUID(int=2))))
     (response,) = EventJudge(Fixed(), str).respond([query])

@@ -83,17 +83,17 @@ def _best_of_windows(path: Path, question: str, answerer: ExtractiveAnswerer) ->
 def test_models_say_what_is_most_probable(folder: Path, kind: Any) -> None:
     """Not what a model's own file wishes; probabilities are those of a direct computation."""
     model = TransformersModel.load(str(folder / kind), kind)
-    said = model.say("Judge.", "Hit a ghost? ", most_tokens=3)
-    assert said == TransformersModel.load(str(folder / kind), kind).say("Judge.", "Hit a ghost? ", most_tokens=3)
+    reply = model.say("Judge.", "Hit a ghost? ", most_tokens=3)
+    assert reply == TransformersModel.load(str(folder / kind), kind).say("Judge.", "Hit a ghost? ", most_tokens=3)
     tokenizer, network = model.pretrained.tokenizer, model.pretrained.network
     ids = tokenizer("Judge.\n\nHit a ghost?", return_tensors="pt")["input_ids"]
     extra = {"decoder_input_ids": torch.tensor([[1]])} if kind == "seq2seq" else {}
     with torch.no_grad():
         logarithms = network(input_ids=ids, **extra).logits[0, -1].log_softmax(-1)
-    token, logarithm = said.log_probabilities[0]
+    token, logarithm = reply.log_probabilities[0]
     assert math.isclose(logarithm, float(logarithms.max()), rel_tol=1e-4)
     assert token == tokenizer.decode([int(logarithms.argmax())])
-    assert len(said.log_probabilities) == 20
+    assert len(reply.log_probabilities) == 20
 
 
 @pytest.mark.thorough
@@ -120,7 +120,7 @@ def test_entailment_is_compared_with_contradiction(folder: Path) -> None:
     with torch.no_grad():
         contradiction, _, entailment = network(input_ids=ids).logits[0].softmax(-1).tolist()
     assert math.isclose(judged.yes, entailment / (entailment + contradiction), rel_tol=1e-4)
-    assert [label for label, _ in judged.said[0].log_probabilities] == ["contradiction", "entailment", "neutral"]
+    assert [label for label, _ in judged.replies[0].log_probabilities] == ["contradiction", "entailment", "neutral"]
 
 
 @pytest.mark.thorough
@@ -131,7 +131,7 @@ def test_tables_name_the_weights(folder: Path, tmp_path: Path) -> None:
     table = read_manual(MANUAL, objects={"Ghost": ["ghost"]}, answerer=answerer, reasoner=ModelReasoner(causal))
     assert InteractionTable.from_json(table.to_json()) == table
     assert causal.pretrained.fingerprint in table.reasoner
-    assert ModelAnswerer(causal).answer("Who?", MANUAL).said[0].model == causal.pretrained.fingerprint
+    assert ModelAnswerer(causal).answer("Who?", MANUAL).replies[0].model == causal.pretrained.fingerprint
     other = make(tmp_path / "extractive", "extractive")
     assert ExtractiveAnswerer.load(str(other)).fingerprint == answerer.fingerprint
     config = other / "config.json"

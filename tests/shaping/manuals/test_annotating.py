@@ -15,7 +15,7 @@ from rlds_kit.shaping.manuals import (
     ContactRewards,
     EveryFrame,
     ManualReward,
-    Said,
+    ModelReply,
     annotate_manual_rewards,
     mixed_rewards,
     read_manual,
@@ -69,8 +69,8 @@ def test_annotations_name_the_table_and_the_contacts(tmp_path: Path) -> None:
 def test_a_layer_has_the_tables_and_what_models_said(tmp_path: Path) -> None:
     """Each once, also where episodes were annotated again by another one."""
     dataset = _walks(tmp_path, [50, 10, 50], [50, 10])
-    said = Said("tiny", 7, "Judge.", "Hit it?", "Yes", (("Yes", -0.5),))
-    first = replace(table(), interactions=tuple(replace(each, said=(said,)) for each in table().interactions))
+    reply = ModelReply("tiny", 7, "Judge.", "Hit it?", "Yes", (("Yes", -0.5),))
+    first = replace(table(), interactions=tuple(replace(each, replies=(reply,)) for each in table().interactions))
     second = first.override("Tree", "yes", "anna")
     for each in (first, second):
         annotate_manual_rewards(dataset, ContactRewards(each, Scripted()))

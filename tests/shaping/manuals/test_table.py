@@ -63,8 +63,8 @@ def _row(**fields: Any) -> str:
         (_row(verdict=None), "verdict of interaction 0"),
         (_row(override="perhaps"), "override of interaction 0"),
         (_row(context="a\ud800"), "halves of characters"),
-        (_row(said=[{"model": "m"}]), "statement 0 of interaction 0 to have the fields"),
-        (_changed(said={}), "list of the table"),
+        (_row(replies=[{"model": "m"}]), "statement 0 of interaction 0 to have the fields"),
+        (_changed(replies={}), "list of the table"),
     ],
 )
 def test_damaged_tables_are_refused(text: str, message: str) -> None:

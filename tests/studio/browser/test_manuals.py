@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from rlds_kit.shaping.manuals import InteractionTable, Said, shipped_table
+from rlds_kit.shaping.manuals import InteractionTable, ModelReply, shipped_table
 from tests.studio.browser.conftest import Console, Open
 from tests.studio.browser.test_hostile_texts import EVIL
 from tests.studio.studio_process import StudioProcess
@@ -15,8 +15,8 @@ from tests.studio.studio_process import StudioProcess
 def test_a_verdict_is_overridden_and_texts_never_run(open_page: Open, studio: StudioProcess, console: Console) -> None:
     """By whom is stored and shown; what a manual or a model says is text; of two people the second looks again."""
     console.expect("409")
-    table, said = shipped_table("Skiing"), Said(EVIL, 7, EVIL, EVIL, EVIL, ((EVIL, -0.5),))
-    rows = (replace(each, word=EVIL, context=EVIL, said=(said,)) for each in table.interactions)
+    table, reply = shipped_table("Skiing"), ModelReply(EVIL, 7, EVIL, EVIL, EVIL, ((EVIL, -0.5),))
+    rows = (replace(each, word=EVIL, context=EVIL, replies=(reply,)) for each in table.interactions)
     path = studio.directory / "manuals" / "hostile.json"
     path.parent.mkdir(exist_ok=True)
     replace(table, game=EVIL, source=EVIL, interactions=tuple(rows)).save(path)

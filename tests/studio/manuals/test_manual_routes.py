@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from rlds_kit.cli import main
-from rlds_kit.shaping.manuals import InteractionTable, Said, shipped_games, shipped_table
+from rlds_kit.shaping.manuals import InteractionTable, ModelReply, shipped_games, shipped_table
 from rlds_kit.studio.database.roles import Role
 from tests.studio.api.studio import Studio, opened
 
@@ -95,18 +95,18 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_tables_of_ones_own_are_there(studio: Studio) -> None:
-    """With what a model said; a damaged file is named and hides no other."""
-    said = Said("tiny", 7, "Judge.", "Hit it?", "<b>Yes</b>", (("Yes", -0.5),))
+    """With the replies of a model; a damaged file is named and hides no other."""
+    reply = ModelReply("tiny", 7, "Judge.", "Hit it?", "<b>Yes</b>", (("Yes", -0.5),))
     table = shipped_table("Breakout")
     own = InteractionTable.from_json(table.to_json().replace('"game": "Breakout"', '"game": "<i>Mine</i>"'))
     studio.directory.joinpath("manuals").mkdir(exist_ok=True)
-    InteractionTable(**{**vars(own), "said": (said,)}).save(_file(studio, "mine"))
+    InteractionTable(**{**vars(own), "replies": (reply,)}).save(_file(studio, "mine"))
     _file(studio, "broken").write_text("{", "utf-8")
     _file(studio, "half").write_text(json.dumps({"game": "\ud800"}), "utf-8")
     person = studio.person()
     found = {each["name"]: each for each in person.get("/api/manuals")["tables"]}
     assert found["mine"]["game"] == "<i>Mine</i>"
     assert "expected a table of interactions" in found["broken"]["problem"]
-    assert person.get("/api/manuals/mine")["table"]["said"][0]["log_probabilities"] == [["Yes", -0.5]]
+    assert person.get("/api/manuals/mine")["table"]["replies"][0]["log_probabilities"] == [["Yes", -0.5]]
     for name in ("broken", "half"):
         person.is_refused(422, "table", "GET", f"/api/manuals/{name}")

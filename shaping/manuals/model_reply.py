@@ -1,4 +1,4 @@
-"""What a language model said, with all that is needed to say whether it would say it again."""
+"""A reply of a language model, with all that is needed to request it again."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ _MOST_CANDIDATES: Final = 100
 
 
 @dataclass(frozen=True)
-class Said:
+class ModelReply:
     """An answer of a language model.
 
     Attributes:
@@ -16,7 +16,7 @@ class Said:
       seed: of its random numbers.
       system: the instructions that came before the prompt.
       prompt: what it was given.
-      text: what it said.
+      text: of the reply.
       log_probabilities: candidates for the first token of the text, and the natural logarithms of their probabilities;
         empty if the model does not report them.
 
@@ -41,8 +41,8 @@ class Said:
     def probability(self, word: str) -> float:
         """The probability that the text begins with a word, in any case and with anything but letters around it.
 
-        >>> said = Said("tiny", 0, "", "Eat it?", "Yes.", ((" Yes", -0.5), ("yes", -1.5), ("No", -2.0)))
-        >>> round(said.probability("yes"), 3), round(said.probability("no"), 3)
+        >>> reply = ModelReply("tiny", 0, "", "Eat it?", "Yes.", ((" Yes", -0.5), ("yes", -1.5), ("No", -2.0)))
+        >>> round(reply.probability("yes"), 3), round(reply.probability("no"), 3)
         (0.83, 0.135)
         """
         found = (math.exp(logarithm) for token, logarithm in self.log_probabilities if letters(token) == word)
