@@ -16,7 +16,7 @@ from rlds_kit.base.strict_json import from_json
         ('{"\\ud800": 1}', "half of a surrogate pair"),
         ('"\\u0000"', "character 0"),
         (34 * "[" + 34 * "]", "more than 32 times"),
-        (100_000 * "[", ""),
+        (100_000 * "[", "recursion"),
         (b"\xff", "decode"),
     ],
 )
