@@ -78,7 +78,7 @@ def _best_of_windows(path: Path, question: str, answerer: ExtractiveAnswerer) ->
             return
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["causal", "seq2seq"])
 def test_models_say_what_is_most_probable(folder: Path, kind: Any) -> None:
     """Not what a model's own file wishes; probabilities are those of a direct computation."""
@@ -96,7 +96,7 @@ def test_models_say_what_is_most_probable(folder: Path, kind: Any) -> None:
     assert len(reply.log_probabilities) == 20
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_chat_template_is_used(tmp_path: Path) -> None:
     """And a prompt that is too long is refused."""
     template = "{% for each in messages %}<{{ each.role }}>{{ each.content }}{% endfor %}"
@@ -108,7 +108,7 @@ def test_a_chat_template_is_used(tmp_path: Path) -> None:
         model.say("", MANUAL.text, most_tokens=1)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_entailment_is_compared_with_contradiction(folder: Path) -> None:
     """The end of a long text is what counts: there the object is."""
     reasoner = EntailmentReasoner.load(str(folder / "nli"))
@@ -123,7 +123,7 @@ def test_entailment_is_compared_with_contradiction(folder: Path) -> None:
     assert [label for label, _ in judged.replies[0].log_probabilities] == ["contradiction", "entailment", "neutral"]
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_tables_name_the_weights(folder: Path, tmp_path: Path) -> None:
     """Other weights in a folder of the same name are another reader."""
     answerer = ExtractiveAnswerer.load(str(folder / "extractive"))

@@ -67,7 +67,7 @@ def test_other_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         MiniLM()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reads", "judges", "right", "of_paper"),
     [("words", "words", 27, 1), ("words", "minilm", 27, 2), ("minilm", "words", 28, 1), ("minilm", "minilm", 28, 2)],

@@ -106,7 +106,7 @@ def test_episodes_without_memory_are_refused(tmp_path: Path) -> None:
         pytest.param("Breakout", 300, marks=pytest.mark.slow),
         pytest.param("MsPacman", 300, marks=pytest.mark.slow),
         pytest.param("Seaquest", 1000, marks=pytest.mark.slow),
-        pytest.param("Skiing", 300, marks=pytest.mark.thorough),
+        pytest.param("Skiing", 300, marks=pytest.mark.slow),
     ],
 )
 def test_online_equals_offline(tmp_path: Path, game: str, frames: int) -> None:

@@ -50,7 +50,7 @@ def spearman(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_on_recorded_play_of_breakout_rewards_rise_with_the_score(tmp_path: Path) -> None:
     """Seven players, from one that follows the ball to one that does anything; each in three episodes."""
     record(tmp_path / "data", seeds=3)

@@ -15,7 +15,7 @@ from tests.studio.browser.conftest import Console
 from tests.studio.browser.viewing import replaying, viewing
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_objects_are_framed_where_they_are(browser: Browser, console: Console, tmp_path: Path) -> None:
     """On screens of their size, and not on other pictures; they can be hidden; a name of a category is text."""
     with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode() as episode:

@@ -144,6 +144,7 @@ def test_c33_c34_c36_two_people_go_from_a_link_to_a_code(
     screenshot(boss, "crowd_experimenter", is_whole=True)
 
 
+@pytest.mark.slow
 def test_c10_c50_a_card_is_chosen_and_played_by_touch_on_a_phone(
     pennies: StudioProcess, open_page: Open, screenshot: Save
 ) -> None:

@@ -11,7 +11,7 @@ from tests.studio.browser.conftest import Open
 from tests.studio.browser.several_people import lobby
 from tests.studio.studio_process import StudioProcess, running
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.slow
 MODULE: Final = "tests.trials.environments.matching_pennies"
 PENNIES: Final = f"{MODULE}:MatchingPennies"
 _BELL: Final = """

@@ -168,6 +168,7 @@ def test_a_designer_makes_queues_and_a_person_answers_them(
     assert flaws(page) == {}
 
 
+@pytest.mark.slow
 def test_agents_of_the_page_are_learned_again_from_the_recording(
     task_studio: StudioProcess, open_page: Open, screenshot: Save
 ) -> None:
