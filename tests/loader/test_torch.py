@@ -354,7 +354,7 @@ def test_batches_of_a_shard_are_divided_again(dataset: Dataset) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata says it
-# A spawned worker that is slow to start is ended by PyTorch while it starts, which an exception in a later test reports.
+# PyTorch ends a spawned worker that is slow to start, and reports it in a later test.
 @pytest.mark.parametrize("context", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_a_state_without_workers_is_none_of_workers(dataset: Dataset, context: str) -> None:
     """However they are started, they know of the state, and the error says what to do."""
