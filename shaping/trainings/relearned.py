@@ -83,6 +83,8 @@ def relearned(dataset: Dataset, training: str, learner: Learner) -> Iterator[Rel
 def learn_episode(tamer: Tamer, dataset: Dataset, episode: Episode) -> None:
     """Has an agent learn a recorded game from its feedback; errors as in `read_feedback` and `learn_again`."""
     feedback = read_feedback(dataset, episode) if LAYER in dataset.layers else FeedbackStream()
+    if feedback.clock.n_steps >= episode.length:  # it is being recorded: these steps came after the snapshot
+        episode = next(each for each in dataset.refresh().episodes if each.id == episode.id)
     shown = itertools.islice(episode.steps, feedback.clock.n_steps)
     learn_again(tamer, [(each["observation"], each["action"]) for each in shown], feedback)
 

@@ -112,6 +112,6 @@ def holes(board: list[list[int]]) -> int:
 
 def learned_again(recording: Path) -> int:
     """Learns from a recording; returns for how many games the weights have the same bits: all that were noted."""
-    result = CliRunner().invoke(main, ["relearn", str(recording)])
+    result = CliRunner().invoke(main, ["relearn", str(recording)], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output.count("same bits")
