@@ -2,8 +2,11 @@
 
 import contextlib
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +29,10 @@ def _name(page: Path) -> str:
     return str(page.relative_to(CHECKOUT))
 
 
+def _languages(page: Path) -> set[str]:
+    return {language for _, language, _ in _blocks(page)}
+
+
 def _blocks(page: Path) -> Iterator[tuple[int, str, str]]:
     """Line, language and text of each block of code."""
     text = page.read_text("utf-8")
@@ -44,6 +51,21 @@ def _blocks(page: Path) -> Iterator[tuple[int, str, str]]:
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python blocks and `rlds-kit` commands of a page run from top to bottom; `# raises X` says what a line raises."""
     monkeypatch.chdir(tmp_path)
+    run_page(page)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", [pytest.param(page, id=_name(page)) for page in PAGES if "python" in _languages(page)])
+def test_code_needs_only_what_the_page_names(page: Path, tmp_path: Path) -> None:
+    """The extras in its `pip install` commands are enough; the development extra would hide a missing one."""
+    command = [sys.executable, "-m", "tests.only_extras", str(page)]
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def run_page(page: Path) -> None:
+    """Runs the Python blocks and the `rlds-kit` commands of a page in the current folder, from top to bottom."""
     names: dict[str, object] = {"__name__": "page"}
     for line, language, text in _blocks(page):
         if language == "python":

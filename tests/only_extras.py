@@ -1,0 +1,121 @@
+"""What is installed beside an extra does not help its users: the code of a page runs with what the page names.
+
+python -m tests.only_extras docs/loading.md     # in an empty folder
+"""
+
+import importlib.metadata
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.metadata import DistributionFinder
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from packaging.requirements import Requirement
+
+from tests.optional import OURS
+
+if TYPE_CHECKING:
+    from _typeshed.importlib import MetaPathFinderProtocol
+
+PROJECT: Final = "rlds-kit"
+TOOLS: Final = ("pytest", "packaging")
+"""What runs the code of a page."""
+
+
+def normalized(name: str) -> str:
+    """The name of a distribution as indexes compare it.
+
+    >>> normalized("Ruamel.yaml_clib")
+    'ruamel-yaml-clib'
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def extras_of(text: str) -> set[str]:
+    """The extras in the `pip install` commands of a page.
+
+    >>> sorted(extras_of('pip install ".[tf,plot]" # and `pip install ".[atari]"`'))
+    ['atari', 'plot', 'tf']
+    """
+    found = re.findall(r'pip\s+install\s+"\.\[([^\]]+)\]"', text)
+    return {each.strip() for one in found for each in one.split(",")}
+
+
+def named_with_no_deps(text: str) -> set[str]:
+    """The distributions that a page has installed by name.
+
+    >>> sorted(named_with_no_deps("pip install --no-deps one==2.2 && pip install two three"))
+    ['one', 'three', 'two']
+    """
+    found = re.findall(r"pip install ((?:--no-deps )?[a-z][^`&\n#]*)", text)
+    return {normalized(each.partition("==")[0]) for one in found for each in one.split() if not each.startswith("-")}
+
+
+def required(extras: Iterable[str], others: Iterable[str] = ()) -> set[str]:
+    """The names of all distributions that these extras install, and others with what these require."""
+    found: set[str] = set()
+    waiting = [(PROJECT, frozenset(extras)), *((each, frozenset[str]()) for each in others)]
+    seen = set(waiting)
+    while waiting:
+        name, chosen = waiting.pop()
+        found.add(name)
+        for one in _requirements(name, chosen):
+            following = (normalized(one.name), frozenset(one.extras))
+            if following not in seen:
+                seen.add(following)
+                waiting.append(following)
+    return found
+
+
+def _requirements(name: str, extras: frozenset[str]) -> Iterator[Requirement]:
+    try:
+        lines = importlib.metadata.requires(name) or []
+    except importlib.metadata.PackageNotFoundError:  # it is for other systems
+        return
+    for each in map(Requirement, lines):
+        if each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in {"", *extras}):
+            yield each
+
+
+class OnlyThese(MetaPathFinder):
+    """Finds modules as others do, but none of a distribution that is not among the given ones."""
+
+    def __init__(self, distributions: set[str], finders: Sequence["MetaPathFinderProtocol"]) -> None:
+        self._distributions, self._finders = distributions, finders
+        self._owners = importlib.metadata.packages_distributions()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        """None for what is hidden, as if it were not installed."""
+        top = fullname.partition(".")[0]
+        owners = {normalized(each) for each in self._owners.get(top, ())}
+        if owners and top not in OURS and not owners & self._distributions:
+            return None
+        found = (each.find_spec(fullname, path, target) for each in self._finders)
+        return next((each for each in found if each is not None), None)
+
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterator[importlib.metadata.Distribution]:
+        """The metadata of what is not hidden."""
+        for finder in self._finders:
+            if hasattr(finder, "find_distributions"):
+                found = finder.find_distributions(context)
+                yield from (each for each in found if normalized(each.metadata["Name"]) in self._distributions)
+
+
+def main(page: Path) -> None:
+    """Runs a page."""
+    text = page.read_text("utf-8")
+    allowed = required(extras_of(text), {*TOOLS, *named_with_no_deps(text)} - {PROJECT})
+    sys.meta_path[:] = [OnlyThese(allowed, list(sys.meta_path))]
+    from tests import test_docs
+
+    test_docs.run_page(page)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())
