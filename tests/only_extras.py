@@ -45,30 +45,27 @@ def extras_of(text: str) -> set[str]:
     return {each.strip() for one in found for each in one.split(",")}
 
 
-def named_with_no_deps(text: str) -> set[str]:
-    """The distributions that a page has installed by name.
+def installed_by_name(text: str) -> list[Requirement]:
+    """What else a page has installed.
 
-    >>> sorted(named_with_no_deps("pip install --no-deps one==2.2 && pip install two three"))
-    ['one', 'three', 'two']
+    >>> sorted(map(str, installed_by_name('pip install --no-deps one==2.2 && pip install two "three[four]"')))
+    ['one==2.2', 'three[four]', 'two']
     """
-    found = re.findall(r"pip install ((?:--no-deps )?[a-z][^`&\n#]*)", text)
-    return {normalized(each.partition("==")[0]) for one in found for each in one.split() if not each.startswith("-")}
+    found = re.findall(r"pip\s+install\s+((?:--no-deps )?\"?[a-z][^`&\n#]*)", text)
+    return [Requirement(each.strip('"')) for one in found for each in one.split() if not each.startswith("-")]
 
 
-def required(extras: Iterable[str], others: Iterable[str] = ()) -> set[str]:
-    """The names of all distributions that these extras install, and others with what these require."""
-    found: set[str] = set()
-    waiting = [(PROJECT, frozenset(extras)), *((each, frozenset[str]()) for each in others)]
+def required(requirements: Iterable[Requirement]) -> set[str]:
+    """The names of all distributions that these requirements install."""
+    waiting = [(normalized(each.name), frozenset(each.extras)) for each in requirements]
     seen = set(waiting)
     while waiting:
-        name, chosen = waiting.pop()
-        found.add(name)
-        for one in _requirements(name, chosen):
+        for one in _requirements(*waiting.pop()):
             following = (normalized(one.name), frozenset(one.extras))
             if following not in seen:
                 seen.add(following)
                 waiting.append(following)
-    return found
+    return {name for name, _ in seen}
 
 
 def _requirements(name: str, extras: frozenset[str]) -> Iterator[Requirement]:
@@ -110,7 +107,8 @@ class OnlyThese(MetaPathFinder):
 def main(page: Path) -> None:
     """Runs a page."""
     text = page.read_text("utf-8")
-    allowed = required(extras_of(text), {*TOOLS, *named_with_no_deps(text)} - {PROJECT})
+    ours = Requirement(f"{PROJECT}[{','.join(sorted(extras_of(text)))}]")
+    allowed = required([ours, *map(Requirement, TOOLS), *installed_by_name(text)])
     sys.meta_path[:] = [OnlyThese(allowed, list(sys.meta_path))]
     from tests import test_docs
 
