@@ -35,7 +35,7 @@ test-all: .venv/$(KEY).dev  ## run what `make test` leaves out: the tests marked
 lint: .venv/$(KEY).dev  ## check style, format, types and floors
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
-	$(RUN) -m mypy
+	$(RUN) -m mypy --num-workers auto
 	.venv/bin/lint-imports --no-cache
 
 docs: .venv/$(KEY).dev  ## build the documentation site in site/; a broken link or anchor fails
