@@ -3,6 +3,7 @@
     python benchmarks/studio.py            all of it, about three minutes
     python benchmarks/studio.py --quick    a look, about one minute
     python benchmarks/studio.py --pairs    only games of two people, and people who wait for others
+    python benchmarks/studio.py --collectors    only games in which four collectors count
 
 Everything is recorded. The server, its worker and the clients share the machine; the clients speak the protocol as
 lean as they can, and paint nothing.
@@ -25,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # a script's own folder is o
 from side_by_side import machine, page
 from studio_side import contests
 from studio_side.contests import FPS, Choked, Held, percentile
+from studio_side.counted import NAMES, agreeing
 from studio_side.environments import LARGE, SMALL
 from studio_side.lobbies import crowd
 from studio_side.overhead import Overhead, overhead
@@ -34,6 +36,8 @@ BEGIN: Final = "<!-- begin: benchmarks/studio.py -->"
 END: Final = "<!-- end: benchmarks/studio.py -->"
 PAIRS_BEGIN: Final = "<!-- begin: benchmarks/studio.py --pairs -->"
 PAIRS_END: Final = "<!-- end: benchmarks/studio.py --pairs -->"
+COUNTED_BEGIN: Final = "<!-- begin: benchmarks/studio.py --collectors -->"
+COUNTED_END: Final = "<!-- end: benchmarks/studio.py --collectors -->"
 STEPS: Final = (
     ("210 x 160, Atari, one session, sixty turns a second", SMALL, 1, FPS),
     ("210 x 160, Atari, one session, step upon step", SMALL, 1, None),
@@ -45,6 +49,7 @@ MOST_MS: Final = {SMALL: 0.2, LARGE: 1.3}
 """That a step may take more, in the median."""
 SESSIONS: Final = (8, 16, 20, 24)
 PAIRS: Final = (4, 8, 12, 16)
+COUNTED: Final = (12, 20, 24, 28)
 SOCKETS: Final = 1000
 LINKS: Final = (500_000, 250_000, 100_000)
 """Bytes a second; sixty frames of 640 x 640 take a million."""
@@ -76,6 +81,8 @@ def main() -> None:
     arguments = _arguments()
     if arguments.pairs:
         report, begin, end = _pairs(quick=arguments.quick), PAIRS_BEGIN, PAIRS_END
+    elif arguments.collectors:
+        report, begin, end = _counted(quick=arguments.quick), COUNTED_BEGIN, COUNTED_END
     else:
         report, begin, end = _report(_measure(quick=arguments.quick)), BEGIN, END
     if arguments.page is not None:
@@ -87,6 +94,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
     parser.add_argument("--pairs", action="store_true", help="only games of two people, and people who wait")
+    parser.add_argument("--collectors", action="store_true", help="only games in which four collectors count")
     parser.add_argument(
         "--page", type=Path, help="also put the report into this page, for instance docs/performance.md"
     )
@@ -144,6 +152,25 @@ def _pairs(*, quick: bool) -> str:
     head = ["| what | goal | measured | met |", "|---|---|---|---|", goal, lobby, ""]
     came = f"{waiting.seconds:.1f} s after the first of the {waiting.people:,} people came, the last knew of all."
     return "\n".join([*_machine((before, os.getloadavg()[0])), *head, *_session_table(held), "", came])
+
+
+def _counted(*, quick: bool) -> str:
+    """How many games are played at once in which collectors count, and whether the recordings say the same."""
+    _open_many()
+    before, held, same = os.getloadavg()[0], [], 0
+    for count in COUNTED[2:3] if quick else COUNTED:
+        _say(f"{count} sessions with collectors")
+        with tempfile.TemporaryDirectory() as folder:
+            with serving(Path(folder)) as server:
+                held.append(asyncio.run(contests.sessions(server, count, 4.0 if quick else 8.0, contests.COUNTED)))
+            same += agreeing(Path(folder))
+    most, played = max((each.sessions for each in held if each.is_held), default=0), sum(each.sessions for each in held)
+    is_met, are_same = "yes" if most >= 24 else "NO", "yes" if same == played else "NO"
+    what = f"sessions at 60 steps a second, recorded, with the collectors {', '.join(NAMES)}"
+    head = ["| what | goal | measured | met |", "|---|---|---|---|", f"| {what} | >= 24 | {most} | {is_met} |"]
+    agreed = f"| sessions whose values are those of the recording | all | {same} of {played} | {are_same} |"
+    rows = [*head, agreed, ""]
+    return "\n".join([*_machine((before, os.getloadavg()[0])), *rows, *_session_table(held)])
 
 
 def _machine(loads: tuple[float, float]) -> list[str]:

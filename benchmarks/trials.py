@@ -2,7 +2,7 @@
 
     python benchmarks/trials.py            all of it, about two minutes
     python benchmarks/trials.py --quick    a look, half a minute
-    python benchmarks/trials.py --faults   only how late trials are while another one fails
+    python benchmarks/trials.py --faults   only how late trials are while another one fails, over processes
 
 All of it runs on this machine: in one process, in processes, and on a cluster of Ray that is started here.
 """
@@ -29,6 +29,8 @@ from rlds_kit.trials.ray import RayCluster
 HERE: Final = Path(__file__).parent
 BEGIN: Final = "<!-- begin: benchmarks/trials.py -->"
 END: Final = "<!-- end: benchmarks/trials.py -->"
+FAULTS_BEGIN: Final = "<!-- begin: benchmarks/trials.py --faults -->"
+FAULTS_END: Final = "<!-- end: benchmarks/trials.py --faults -->"
 FRAMES_MS: Final = 2 * 1000 / 60
 """That another trial may be late when one fails."""
 Backends = Mapping[str, Mapping[str, Any]]
@@ -38,7 +40,7 @@ def main() -> None:
     """Measures, and prints Markdown; what it is doing goes to standard error."""
     arguments = _arguments()
     before = os.getloadavg()[0]
-    with _backends() as backends:
+    with _backends(has_ray=not arguments.faults) as backends:
         speeds = {} if arguments.faults else _speeds(backends, 1 if arguments.quick else 4)
         late = _lateness(backends, FAULTS[:3] if arguments.quick else FAULTS)
     parts = [
@@ -51,24 +53,28 @@ def main() -> None:
     ]
     report = "\n".join(parts)
     if arguments.page is not None:
-        page.insert(report, arguments.page, BEGIN, END)
+        page.insert(report, arguments.page, *((FAULTS_BEGIN, FAULTS_END) if arguments.faults else (BEGIN, END)))
     print(report)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
-    parser.add_argument("--faults", action="store_true", help="only how late trials are while another one fails")
+    parser.add_argument("--faults", action="store_true", help="only how late trials are, over processes")
     parser.add_argument("--page", type=Path, help="also put the report into this page, as docs/performance.md")
     return parser.parse_args()
 
 
 @contextlib.contextmanager
-def _backends() -> Iterator[Backends]:
+def _backends(*, has_ray: bool) -> Iterator[Backends]:
     """Options of a host, by what runs the trials."""
+    here: dict[str, Mapping[str, Any]] = {"one process": {"is_here": True}, "processes": {}}
+    if not has_ray:
+        yield here
+        return
     os.environ["PYTHONPATH"] = os.pathsep.join((str(HERE), str(HERE.parent)))  # where processes of Ray find modules
     with RayCluster(cpus=8) as cluster:  # more than there are: what is measured waits more than it computes
-        yield {"one process": {"is_here": True}, "processes": {}, "Ray": {"backend": cluster}}
+        yield {**here, "Ray": {"backend": cluster}}
 
 
 def _speeds(backends: Backends, scale: int) -> dict[str, tuple[Speed, Speed]]:
@@ -89,7 +95,7 @@ def _both(measure: Callable[[Path | None], Speed]) -> tuple[Speed, Speed]:
 def _lateness(backends: Backends, faults: tuple[str, ...]) -> dict[str, dict[str, Lateness]]:
     found: dict[str, dict[str, Lateness]] = {}
     for fault in faults:
-        for name in ("processes", "Ray"):
+        for name in [each for each in backends if each != "one process"]:
             _say(f"{fault}: {name}")
             with tempfile.TemporaryDirectory() as folder:
                 found.setdefault(fault, {})[name] = lateness(fault, Path(folder), backends[name])
@@ -106,8 +112,10 @@ def _speed_table(speeds: Mapping[str, tuple[Speed, Speed]]) -> list[str]:
 
 
 def _fault_table(late: Mapping[str, Mapping[str, Lateness]]) -> list[str]:
-    columns = [f"{name}: {what}" for name in ("processes", "Ray") for what in ("median", "p99", "most")]
-    lines = [f"| what fails | {' | '.join(columns)} | within two frames: processes, Ray |", f"|---|{'---|' * 7}"]
+    names = list(next(iter(late.values())))
+    columns = [f"{name}: {what}" for name in names for what in ("median", "p99", "most")]
+    head = f"| what fails | {' | '.join(columns)} | within two frames: {', '.join(names)} |"
+    lines = [head, f"|{'---|' * (len(columns) + 2)}"]
     for fault, found in late.items():
         times = " | ".join(f"{time_ms:.1f} ms" for each in found.values() for time_ms in _times(each))
         is_met = ", ".join("yes" if each.most <= FRAMES_MS else "NO" for each in found.values())

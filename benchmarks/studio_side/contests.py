@@ -11,9 +11,27 @@ from studio_side.processes import Server
 from studio_side.window import Window, begin, entered
 
 FPS: Final = 60.0
-ALONE: Final = ("player",)
-PAIR: Final = ("first_0", "second_0")
-_KEYS: Final = {ALONE: ("ArrowUp", "ArrowDown", "Space"), PAIR: ("Digit2", "Digit3", "Digit1")}
+
+
+@dataclass(frozen=True)
+class Game:
+    """What people play in each of many sessions.
+
+    Attributes:
+      kind: of the server's.
+      seats: every one with a person and a window.
+      keys: that each person presses by turns.
+    """
+
+    kind: str
+    seats: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+ALONE: Final = Game("game", ("player",), ("ArrowUp", "ArrowDown", "Space"))
+PAIR: Final = Game("pair", ("first_0", "second_0"), ("Digit2", "Digit3", "Digit1"))
+COUNTED: Final = Game("counted", ("player",), ("ArrowLeft", "ArrowRight", "Space"))
+"""Space Invaders, with collectors."""
 
 
 def percentile(values: list[float], percent: float) -> float:
@@ -71,27 +89,27 @@ class Held:
         return min(self.steps) >= 0.98 * FPS
 
 
-async def sessions(server: Server, count: int, seconds: float, seats: tuple[str, ...] = ALONE) -> Held:
-    """Plays Pong in each, sixty steps a second, recorded, with keys that change twice a second; no game ends.
+async def sessions(server: Server, count: int, seconds: float, game: Game = ALONE) -> Held:
+    """Plays in each, sixty steps a second, recorded, with keys that change twice a second; no game ends.
 
     Args:
       server: that has the sessions.
       count: how many.
       seconds: that are measured.
-      seats: of each session, every one with a person and a window: `ALONE` or `PAIR`.
+      game: what is played.
     """
-    kind = "game" if seats == ALONE else "pair"
+    kind = game.kind
     async with contextlib.AsyncExitStack() as stack:
-        names = [f"{kind}-{count}-{number}:{number}-{seat}:{seat}" for number in range(count) for seat in seats]
+        names = [f"{kind}-{count}-{number}:{number}-{seat}:{seat}" for number in range(count) for seat in game.seats]
         windows = [await stack.enter_async_context(entered(server.url, name)) for name in names]
         await asyncio.gather(*(begin(each) for each in windows))
-        await _play(windows, 1.0, _KEYS[seats])
+        await _play(windows, 1.0, game.keys)
         first = [each.frames[-1] for each in windows]
         for each in windows:
             each.frames = each.frames[-1:]
         used = server.cpu_seconds()
         begun = time.monotonic()
-        await _play(windows, seconds, _KEYS[seats])
+        await _play(windows, seconds, game.keys)
         took = time.monotonic() - begun
         cpu = tuple((now - before) / took for now, before in zip(server.cpu_seconds(), used, strict=True))
         steps = [
@@ -104,7 +122,7 @@ async def sessions(server: Server, count: int, seconds: float, seats: tuple[str,
             await each.say("leave")
     return Held(
         count,
-        len(seats),
+        len(game.seats),
         (min(steps), percentile(steps, 50)),
         (min(frames), percentile(frames, 50)),
         (percentile(ages, 50), percentile(ages, 99)),

@@ -4,6 +4,7 @@ A token is "KIND-NAME:PERSON" or "KIND-NAME:PERSON:SEAT", with the seat "look" f
 """
 
 import contextlib
+import json
 import socket as sockets
 import sys
 from collections.abc import AsyncIterator
@@ -13,6 +14,7 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
+from rlds_kit.studio.crowd.counting import Counting
 from rlds_kit.studio.play.attendance import Presence
 from rlds_kit.studio.play.host import Admission, PlayedEpisode, Scene
 from rlds_kit.studio.play.live_sessions import LiveSessions
@@ -20,11 +22,15 @@ from rlds_kit.studio.play.socket import play_route
 from rlds_kit.trials.environments.playable import EnvironmentSpec
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import WorkerPool
+from studio_side.counted import FPS, counter
 from studio_side.environments import LARGE, SMALL
 
 KINDS: Final = {
     "game": EnvironmentSpec("ALE/Pong-v5"),
     "pair": EnvironmentSpec("atari/pong-v3", interface="pettingzoo"),
+    "counted": EnvironmentSpec(
+        "ALE/SpaceInvaders-v5", kwargs={"obs_type": "ram", "frameskip": 1, "repeat_action_probability": 0.0}
+    ),
     "small": EnvironmentSpec(SMALL),
     "large": EnvironmentSpec(LARGE),
 }
@@ -35,6 +41,7 @@ class Hosting:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self._counts: dict[str, Counting] = {}
 
     async def admit(self, token: str) -> Admission:
         """Whoever comes."""
@@ -44,8 +51,10 @@ class Hosting:
     async def scene(self, session: str) -> Scene:
         """A dataset for each kind, which all its sessions write to."""
         kind = session.partition("-")[0]
-        directory = str(self._directory / kind)
-        return Scene(open=requests.Open(KINDS[kind], directory), fps=60.0, limits={"idle_seconds": None})
+        counts = counter() if kind == "counted" else None
+        watch = None if counts is None else self._counts.setdefault(session, Counting(counts.values))
+        opened = requests.Open(KINDS[kind], str(self._directory / kind), counter=counts)
+        return Scene(open=opened, fps=FPS, limits={"idle_seconds": None}, watch=watch)
 
     async def begun(self, session: str, number: int, episode_id: str, seed: int) -> None:
         """Nothing."""
@@ -56,8 +65,11 @@ class Hosting:
     async def finished(self, episode: PlayedEpisode) -> None:
         """Nothing."""
 
-    async def ended(self, session: str, reason: str) -> None:
-        """Nothing."""
+    async def ended(self, session: str, reason: str) -> None:  # noqa: ARG002  the interface's
+        """Writes what was counted while it was played."""
+        if session in self._counts:
+            values = json.dumps(self._counts.pop(session).values)
+            (self._directory / f"{session}.json").write_text(values, encoding="utf-8")
 
 
 SEAT: Final = "player"

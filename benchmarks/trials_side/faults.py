@@ -20,6 +20,7 @@ SEAT: Final = "player"
 FAULTS: Final = (
     "nothing",
     "actor: kill -9",
+    "actor: answers late",
     "actor: never answers",
     "actor: raises",
     "actor: no action of its space",
@@ -85,20 +86,25 @@ async def _suffer(fault: str, directory: Path, options: Mapping[str, Any]) -> No
 
 async def _fail(host: TrialHost, fault: str) -> None:
     """One trial that fails, and is over."""
-    troubles = {FAULTS[2]: players.Silent, FAULTS[3]: players.Raising, FAULTS[4]: players.Outside}
+    troubles = {
+        "actor: never answers": players.Silent,
+        "actor: raises": players.Raising,
+        "actor: no action of its space": players.Outside,
+    }
     kwargs = {"falls": 30} if fault == "environment: raises" else {}
-    failing = await host.start(_setup(troubles.get(fault, players.Paced), **kwargs))
     if fault in troubles or kwargs:
-        await host.result(failing)
+        await host.result(await host.start(_setup(troubles.get(fault, players.Paced), **kwargs)))
         return
-    await _reached(host, failing, 30)
+    is_late = fault == "actor: answers late"
+    failing = await host.start(_setup(players.Late if is_late else players.Paced))
+    await _reached(host, failing, 33 if is_late else 30)
     run: Any = host._runs[failing].hosted  # noqa: SLF001  whose processes nobody else has to know
     if fault == "environment: kill -9":
         os.kill(run._environment._worker.pid, signal.SIGKILL)  # noqa: SLF001
     elif fault == "actor: kill -9":
         os.kill(run._seats._seats[SEAT].actor._home.place.pid, signal.SIGKILL)  # noqa: SLF001
     else:
-        host.end(failing, "nothing failed")
+        host.end(failing, "it did what is measured")
     await host.result(failing)
 
 

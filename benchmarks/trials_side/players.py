@@ -98,3 +98,12 @@ class Silent(Paced):
         """For a minute."""
         time.sleep(60)
         return 0
+
+
+class Late(Paced):
+    """Answers a third of a second late after half a second, again and again, without taking any CPU time."""
+
+    def trouble(self) -> int:
+        """Takes its time."""
+        time.sleep(20 * FRAME)
+        return 0

@@ -5,6 +5,7 @@ from rlds_kit.crowd.collectors.collector import Collector, Count
 from rlds_kit.crowd.collectors.general import ACTIVE_TIME, SCORE, TIME_PLAYED, active_time
 from rlds_kit.crowd.collectors.lag import FRAME_LAG, Lags
 from rlds_kit.crowd.collectors.live import CollectorWrapper
+from rlds_kit.crowd.collectors.live_counts import LiveCounts, can_travel
 from rlds_kit.crowd.collectors.moment import Moment, moment, moments
 from rlds_kit.crowd.collectors.offline import annotate_with, collect
 from rlds_kit.crowd.collectors.orders import (
@@ -53,11 +54,13 @@ __all__ = [
     "Count",
     "Formation",
     "Lags",
+    "LiveCounts",
     "Moment",
     "Tally",
     "Values",
     "active_time",
     "annotate_with",
+    "can_travel",
     "collect",
     "collector",
     "moment",

@@ -8,7 +8,10 @@ from typing import Final
 from rlds_kit.crowd.collectors.moment import Moment
 
 Count = Callable[[Moment], float]
-"""Takes the moments of one agent in order, and returns the value after each of them."""
+"""Takes the moments of one agent in order, and returns the value after each of them.
+
+One that can be pickled counts also while people play in the studio; others are counted from recordings only.
+"""
 
 GROUP: Final = "rlds_kit.collectors"
 """The entry points of other packages: a name, and the `Collector`."""

@@ -5,9 +5,7 @@ from typing import Any, Final
 
 from rlds_kit.crowd.collectors.collector import READS, Collector
 from rlds_kit.crowd.collectors.moment import Moment
-
-PLAY: Final = "play"
-"""The field of a step that says who acted, with which keys, and what they saw."""
+from rlds_kit.crowd.collectors.people import PLAY
 
 
 class Lags:

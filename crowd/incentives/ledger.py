@@ -4,13 +4,12 @@ import csv
 import io
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from rlds_kit.base.step import ACTION, REWARD
 from rlds_kit.crowd.collectors.collector import Collector
-from rlds_kit.crowd.collectors.moment import Moment, moments
+from rlds_kit.crowd.collectors.people import by_people
 from rlds_kit.crowd.collectors.shipped import collector
 from rlds_kit.crowd.collectors.tally import Tally
 from rlds_kit.crowd.incentives.treatment import Reward, Treatment, reward
@@ -19,7 +18,6 @@ from rlds_kit.episode.episode import Episode
 
 CROWD: Final = "crowd"
 """The entry of an episode's metadata that has the assignment of each seat: `{"player": "7f3a..."}`."""
-_PLAY, _SEATS, _DRIVER, _HUMAN = "play", "seats", "driver", "human"
 _PARTICIPANT: Final = re.compile(r"[A-Za-z0-9_-]+")
 COLUMNS: Final = ("participant", "assignment", "treatment", "base", "bonus", "total", "currency")
 
@@ -99,21 +97,6 @@ def session_values(
         tally.begin_episode()
         tally.add_all(by_people(episode, seat, fps))
     return tally.values.session
-
-
-def by_people(episode: Episode, seat: str, fps: float | None) -> Iterator[Moment]:
-    """The moments of a seat in which its person acted, not a program."""
-    has_agents = any(isinstance(step.get(name), Mapping) for step in episode.steps[:1] for name in (REWARD, ACTION))
-    for each in moments(episode.steps, seat if has_agents else None, fps=fps):
-        driver = _driver(each.before, seat)
-        if driver is None or driver == _HUMAN:
-            yield each
-
-
-def _driver(step: Mapping[str, Any], seat: str) -> Any:
-    play = step.get(_PLAY)  # what the studio records with each action
-    seats = play.get(_SEATS) if isinstance(play, Mapping) else None
-    return seats[seat].get(_DRIVER) if isinstance(seats, Mapping) and seat in seats else None
 
 
 def _entry(work: Work, played: Sequence[tuple[Episode, str]], fps: float | None) -> Entry:

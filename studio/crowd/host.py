@@ -1,12 +1,13 @@
 """Plays the games of a crowd: episodes name the assignments of their seats, and are counted while they are played."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rlds_kit.crowd.incentives import CROWD
 from rlds_kit.crowd.tasks import Stage
 from rlds_kit.studio.crowd import worth
-from rlds_kit.studio.crowd.counting import LIVE, Counting
+from rlds_kit.studio.crowd.counting import Counting
 from rlds_kit.studio.crowd.desk import Desk
 from rlds_kit.studio.crowd.presence import Presence
 from rlds_kit.studio.database import sessions
@@ -54,25 +55,23 @@ class CrowdHost(DatabaseHost):
         if game is None:
             return found
         names = tuple(dict.fromkeys((*game.task.collectors, *game.task.treatment.collectors)))
-        live = [each for each in names if each in LIVE]
         directory = self.settings.recordings / row.directory
-        before = {
-            seat: await asyncio.to_thread(worth.values, directory, each.person.id, live, game.fps)
-            for seat, each in seats.items()
-        }
-        counting = self._counts[session] = Counting(dict.fromkeys(seats, names), before, game.fps)
+        assignments = {seat: each.person.id for seat, each in seats.items()}
+        counter = await asyncio.to_thread(worth.resumed, directory, assignments, names, game.fps)
+        counting = self._counts[session] = Counting(counter.values)
         metadata = {
             **found.metadata,
-            CROWD: {seat: each.person.id for seat, each in seats.items()},
+            CROWD: assignments,
             "crowd_task": game.task.name,
             "crowd_recruitment": {seat: each.person.kind for seat, each in seats.items()},  # such as "test"
         }
-        return replace(found, metadata=metadata, watch=counting, is_rate_fixed=True, shows_errors=False)
+        counted = replace(found.open, counter=counter)
+        return replace(found, open=counted, metadata=metadata, watch=counting, is_rate_fixed=True, shows_errors=False)
 
-    def live_values(self, session: str, seat: str) -> dict[str, float]:
-        """What is counted in a session so far; nothing if it is not played now."""
+    def live_values(self, session: str, seat: str) -> Mapping[str, float]:
+        """What is counted in a session so far; nothing if it is not played, or must be counted from its recording."""
         counting = self._counts.get(session)
-        return {} if counting is None or seat not in counting.names else counting.values(seat)
+        return {} if counting is None else counting.values.get(seat, {})
 
     async def present(self, session: str, presence: Attended) -> None:
         """Writes that somebody came to a seat, or left it."""

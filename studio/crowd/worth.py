@@ -1,22 +1,19 @@
 """What somebody's play is worth, counted from the recordings: what a browser says is never read."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Final
 
 import rlds_kit
 from rlds_kit.base.step import OBSERVATION
-from rlds_kit.crowd.collectors import FRAME_LAG, Lags, collector
+from rlds_kit.crowd.collectors import FRAME_LAG, Lags, LiveCounts, can_travel, collector
 from rlds_kit.crowd.collectors.collector import READS
+from rlds_kit.crowd.collectors.live_counts import CONSOLE
+from rlds_kit.crowd.collectors.people import PLAY, by_people
 from rlds_kit.crowd.incentives import Work, episodes_of, ledger, session_values
-from rlds_kit.crowd.incentives.ledger import Entry, by_people
+from rlds_kit.crowd.incentives.ledger import Entry
 from rlds_kit.crowd.incentives.treatment import Reward
 from rlds_kit.dataset import Dataset
 from rlds_kit.storage.directory import is_dataset
-
-PLAY: Final = "play"
-"""The field of a step that says who acted."""
-_CONSOLE: Final = (128,)
 
 
 def entries(directory: Path, works: Iterable[Work], fps: float) -> tuple[Entry, ...]:
@@ -43,6 +40,25 @@ def values(directory: Path, assignment: str, names: Iterable[str], fps: float) -
         return dict.fromkeys(wanted, 0.0)
     played = episodes_of(dataset, {assignment})[assignment]
     return session_values(played, [collector(name) for name in wanted], fps=fps)
+
+
+def resumed(directory: Path, assignments: Mapping[str, str], names: Iterable[str], fps: float) -> LiveCounts:
+    """Counts that go on where the recordings of assignments end, of collectors that can count live.
+
+    Args:
+      directory: of the recording; it need not be there yet.
+      assignments: by seat.
+      names: of collectors.
+      fps: steps in a second.
+    """
+    live = [each for name in names if can_travel(each := collector(name))]
+    counts = LiveCounts(dict.fromkeys(assignments, live), fps)
+    dataset = _read(directory, [each.name for each in live])
+    played = {} if dataset is None else episodes_of(dataset, set(assignments.values()))
+    for seat, assignment in assignments.items():
+        for episode, sat in played.get(assignment, ()):
+            counts.add(seat, by_people(episode, sat, fps))
+    return counts
 
 
 def by_episode(
@@ -81,6 +97,6 @@ def _read(directory: Path, names: Iterable[str]) -> Dataset | None:
             return dataset
         wanted |= {*reads}
     known = dataset.spec.fields
-    if getattr(known.get(OBSERVATION), "shape", None) == _CONSOLE:
+    if getattr(known.get(OBSERVATION), "shape", None) == CONSOLE:
         wanted.add(OBSERVATION)
     return dataset.select(*sorted(wanted & known.keys()))

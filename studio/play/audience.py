@@ -1,6 +1,5 @@
 """The windows of a session, and what each of them is sent."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,9 +70,7 @@ class Audience:
         old, self.state = self.state, state
         if state.phase is not Phase.CONFIRMING:
             self._question = None
-        changing: dict[str, Any] = {"step": state.step, "totals": state.totals, "seconds": state.seconds}
-        is_known = old is not None and dataclasses.replace(old, **changing) == state
-        if state.phase is not Phase.RUNNING or not is_known:
+        if state.phase is not Phase.RUNNING or old is None or old.standing != state.standing:
             self.broadcast(state)
 
     def show(

@@ -86,6 +86,11 @@ class FramesOut:
     _under_way: deque[tuple[int, int]] = field(default_factory=deque)
     _past: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is something to see that was not sent."""
+        return self._newest is not None
+
     def offer(self, shown: Shown) -> None:
         """Takes what is to be seen now, in place of what still waits."""
         self.dropped += self._newest is not None

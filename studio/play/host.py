@@ -55,11 +55,11 @@ class Admission:
 class Watch(Protocol):
     """Sees what is played while it is; it returns at once, and does not raise."""
 
-    def begun(self) -> None:
-        """An episode has begun."""
-
     def stepped(self, doing: StepEnvironment, done: requests.Stepped) -> None:
         """A step was done, and is recorded."""
+
+    def lost(self) -> None:
+        """The environment was lost; another one may be made in its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -312,8 +312,6 @@ class LiveSession:
             case requests.Begun():
                 self.episode.begun, self.episode.started_ns = answer, time.time_ns()
                 self._programs.begun(answer)
-                if self.scene.watch is not None:
-                    self.scene.watch.begun()
                 await self._records.begun(self.episode.number, answer, self.opened, self.sync)
                 self._show(answer.picture, 0, Flags.FIRST, answer.own)
                 self.handle(events.EnvironmentReady(self.now()))
@@ -329,6 +327,8 @@ class LiveSession:
 
     def _lost(self, reason: str) -> None:
         self._is_drawing = False
+        if self.scene.watch is not None:
+            self.scene.watch.lost()
         public = self._public(reason)
         self.audience.broadcast(to_browser.Notice("environment", public))
         self.handle(events.EnvironmentFailed(self.now(), public))

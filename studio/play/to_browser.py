@@ -73,12 +73,25 @@ class State(messages.ShowState):
     episode: int
     seconds: float | None
 
+    @property
+    def standing(self) -> tuple[Any, ...]:
+        """All but what every step changes."""
+        return self.phase, self.fps, self.reason, self.until_ns, self.episode
+
 
 def state(shown: messages.ShowState, episode: int, now_ns: int) -> State:
     """The state of an episode, as it is sent at a time."""
-    fields = {each.name: getattr(shown, each.name) for each in dataclasses.fields(messages.ShowState)}
     seconds = None if shown.until_ns is None else max(0.0, (shown.until_ns - now_ns) / 1e9)
-    return State(**fields, episode=episode, seconds=seconds)
+    return State(
+        shown.phase,
+        shown.step,
+        shown.totals,
+        shown.fps,
+        shown.reason,
+        shown.until_ns,
+        episode=episode,
+        seconds=seconds,
+    )
 
 
 @dataclass(frozen=True, slots=True)

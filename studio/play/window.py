@@ -60,7 +60,8 @@ class Window:
     def acknowledge(self, sequence: int) -> bool:
         """The browser painted a frame; returns whether there was one."""
         is_known = self.frames.acknowledge(sequence, time.monotonic_ns())
-        self._news.set()
+        if self.frames.is_waiting:
+            self._news.set()
         return is_known
 
     def close(self, code: int, reason: str) -> None:

@@ -7,11 +7,11 @@ import multiprocessing
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Any
 
 from rlds_kit.trials.workers import process
 from rlds_kit.trials.workers.job import Job
+from rlds_kit.trials.workers.pipe_end import pipe_end
 from rlds_kit.trials.workers.worker import serve
 
 
@@ -30,7 +30,7 @@ class _Pending:
 
 
 class Channel:
-    """A process and its pipe. A thread reads its answers: pipes are no files of the event loop everywhere.
+    """A process and its pipe.
 
     Args:
       job: what the process does.
@@ -46,15 +46,14 @@ class Channel:
     ) -> None:
         self._what, self._on_lost, self._answer_seconds = job.what, on_lost, answer_seconds
         self._loop = asyncio.get_running_loop()
-        self._pipe, theirs = multiprocessing.Pipe()
+        pipe, theirs = multiprocessing.Pipe()
         self._process = process.start(serve, job, theirs)
         theirs.close()  # or the death of the process would not be noticed
         self._pending: dict[int, _Pending] = {}  # the oldest first
         self._watch: asyncio.TimerHandle | None = None
         self._numbers = itertools.count()
         self._lost = ""
-        self._answers = threading.Thread(target=self._read, name="rlds_kit-answers", daemon=True)
-        self._answers.start()
+        self._pipe = pipe_end(pipe, self._answered, self._ended)
 
     @property
     def pid(self) -> int:
@@ -114,25 +113,21 @@ class Channel:
         request = f"{type(oldest.request).__name__} of {self._what} {oldest.number}"
         self.kill(f"no answer to {request} in {self._answer_seconds:g} seconds; its process was killed")
 
-    def _read(self) -> None:
-        pipe: Connection[Any, Any] = self._pipe
-        while True:
-            try:
-                key, answer = pipe.recv()
-            except (EOFError, OSError):
-                break
-            self._call_soon(self._answered, key, answer)
-        self._process.join()
-        self._call_soon(self._lose, f"the process of the {self._what} ended with code {self._process.exitcode}")
-
-    def _call_soon(self, function: Callable[..., None], *arguments: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(function, *arguments)
-
-    def _answered(self, key: int, answer: Any) -> None:
+    def _answered(self, message: tuple[int, Any]) -> None:
+        key, answer = message
         pending = self._pending.get(key)
         if pending is not None and not pending.future.done():
             pending.future.set_result(answer)
+
+    def _ended(self) -> None:
+        """Has a thread wait until the process has its code: it has closed the pipe, and may still be busy."""
+        threading.Thread(target=self._await_code, name="rlds_kit-code", daemon=True).start()
+
+    def _await_code(self) -> None:
+        self._process.join()
+        reason = f"the process of the {self._what} ended with code {self._process.exitcode}"
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._lose, reason)
 
     def _lose(self, reason: str) -> None:
         if self._lost:
@@ -149,7 +144,10 @@ class Channel:
     async def close(self, seconds: float) -> None:
         """Ends the process, by force if it takes longer."""
         self._lost = self._lost or "the server is shut down"
+        with contextlib.suppress(OSError):
+            self._pipe.send(None)
         await asyncio.to_thread(self._end, seconds)
+        await self._pipe.drain()  # answers that came are delivered before the other requests fail
         self._refuse()
         if self._watch is not None:
             self._watch.cancel()
@@ -161,10 +159,7 @@ class Channel:
                 pending.future.set_exception(ProcessLostError(self._lost))
 
     def _end(self, seconds: float) -> None:
-        with contextlib.suppress(OSError):
-            self._pipe.send(None)
         self._process.join(seconds)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
-        self._answers.join()  # answers that came are delivered before the other requests fail

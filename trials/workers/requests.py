@@ -12,6 +12,7 @@ from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls
 from rlds_kit.trials.environments.playable import EnvironmentSpec
 from rlds_kit.trials.frames.picture import Encoded, Quality
+from rlds_kit.trials.workers.step_counter import StepCounter
 
 
 class View(NamedTuple):
@@ -36,6 +37,7 @@ class Open:
       about: name, description, citation and licence of the dataset.
       are_pictures_recorded: whether every step has what there was to see, as it was drawn.
       are_observations_returned: whether answers have what each seat observes, for actors.
+      counter: counts each step; None: nothing is counted.
     """
 
     environment: EnvironmentSpec
@@ -43,6 +45,7 @@ class Open:
     about: Mapping[str, str] = field(default_factory=dict)
     are_pictures_recorded: bool = False
     are_observations_returned: bool = False
+    counter: StepCounter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,7 @@ class Stepped(NamedTuple):
       observations: by seat, if they are returned.
       gone: seats whose agents are not in the episode any more.
       own: by seat, its own picture, where it has one.
+      counted: by seat, what a counter has counted so far, by name.
     """
 
     step: int
@@ -142,6 +146,7 @@ class Stepped(NamedTuple):
     observations: Mapping[str, Any] = {}
     gone: tuple[str, ...] = ()
     own: Mapping[str, Encoded] = {}
+    counted: Mapping[str, Mapping[str, float]] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,7 @@ class Stage:
         self._steps = 0
         self._are_pictures_recorded = request.are_pictures_recorded
         self._are_observations_returned = request.are_observations_returned
+        self._counter = request.counter
         self._drawn: dict[int, Picture] = {}
         try:
             self._controls = {seat: self._edited(seat, each) for seat, each in self._playable.controls.items()}
@@ -141,6 +142,8 @@ class Stage:
                 options=request.options,
             )
             self._episode.append(self._with_picture(observed, request.view))
+        if self._counter is not None:
+            self._counter.begin(observed)
         number = "" if self._episode is None else self._episode.id.hex
         return requests.Begun(number, seed, self.show(request.view), self._observations(), self._own(request.view))
 
@@ -160,15 +163,17 @@ class Stage:
         self._outcome = outcome = self._playable.step(self._complete(request.actions))
         self._is_limited = request.is_last
         self._steps += 1
+        acted = {**outcome.acted, PLAY: request.play}
         if self._episode is not None:
             observed = self._with_picture(outcome.observed, request.view)
             clocks = {TRIAL_CLOCK: request.clocks} if request.clocks else {}
-            self._episode.append(observed, {**outcome.acted, PLAY: request.play, **clocks})
+            self._episode.append(observed, {**acted, **clocks})
+        counted = {} if self._counter is None else self._counter.count(acted, outcome.observed)
         terminated, truncated = outcome.flags
         picture = self.show(request.view)
         flags = terminated, truncated or request.is_last
-        seen, gone = self._observations(), self._playable.gone()
-        return requests.Stepped(self._steps, outcome.rewards, *flags, picture, seen, gone, self._own(request.view))
+        seen, gone, own = self._observations(), self._playable.gone(), self._own(request.view)
+        return requests.Stepped(self._steps, outcome.rewards, *flags, picture, seen, gone, own, counted)
 
     def _complete(self, actions: Mapping[str, Any]) -> Mapping[str, Any]:
         """With those that policies choose."""

@@ -1,0 +1,42 @@
+"""What people did in a seat, and not the programs that acted for them."""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+from rlds_kit.base.step import ACTION, REWARD
+from rlds_kit.crowd.collectors.moment import Moment, moment
+from rlds_kit.episode.episode import Episode
+
+PLAY: Final = "play"
+"""The field of a step that says who acted, with which keys, and what they saw."""
+_SEATS, _DRIVER, _HUMAN = "seats", "driver", "human"
+
+
+def by_people(episode: Episode, seat: str, fps: float | None) -> Iterator[Moment]:
+    """The moments of a seat in which its person acted, not a program."""
+    for index, (before, after) in enumerate(pairwise(episode.steps)):
+        found = of_person(index, before, after, seat, fps)
+        if found is not None:
+            yield found
+
+
+def of_person(
+    index: int, before: Mapping[str, Any], after: Mapping[str, Any], seat: str, fps: float | None
+) -> Moment | None:
+    """One action of the person of a seat; None if a program acted, or nothing was done. Arguments as for `moment`.
+
+    >>> played = {"action": 1, "reward": 2.0, "play": {"seats": {"player": {"driver": "policy"}}}}
+    >>> of_person(0, played, {}, "player", 60.0) is None
+    True
+    """
+    if _driver(before, seat) not in {None, _HUMAN}:
+        return None
+    has_agents = any(isinstance(before.get(name), Mapping) for name in (REWARD, ACTION))
+    return moment(index, before, after, seat if has_agents else None, fps=fps)
+
+
+def _driver(step: Mapping[str, Any], seat: str) -> Any:
+    play = step.get(PLAY)  # what the studio records with each action
+    seats = play.get(_SEATS) if isinstance(play, Mapping) else None
+    return seats[seat].get(_DRIVER) if isinstance(seats, Mapping) and seat in seats else None
