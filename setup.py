@@ -65,7 +65,7 @@ native = [
                 for name in ("_cached", "row_by_row", "runs", "shuffle", "sparse_xor", "past_cache", "xxh3")
             ],
         ),
-        ("storage._blocks", ["rlds_kit/storage/_blocks.c", "rlds_kit/storage/xxh3.c"]),
+        ("storage._blocks", [f"rlds_kit/storage/{name}.c" for name in ("_blocks", "pieces", "shuffle", "xxh3")]),
         ("storage._columns", ["rlds_kit/storage/_columns.c", "rlds_kit/storage/xxh3.c"]),  # not on Windows: pread
         ("storage._native", [f"rlds_kit/storage/{name}.c" for name in FILTERS]),
         ("trials.frames._native", ["trials/frames/_native.c"]),

@@ -72,7 +72,7 @@ class VectorColumns:
         self._autoreset = AutoresetStarts(resets)
         fields = {name: BatchField(name, declared.fields.get(name), num_envs) for name in (OBSERVATION, ACTION, REWARD)}
         self._observation, self._action, self._reward = fields.values()
-        self._infos = BatchInfos(num_envs) if record_info else None
+        self._infos, self._final_infos = (BatchInfos(num_envs) if record_info else None for _ in range(2))
         self._started_ns = np.zeros(num_envs, np.int64) if record_time else None
         acted = self._rows.fields.leaves({}, {DISCOUNT: 1.0})[1]
         self._discount = acted.keys[0]
@@ -187,17 +187,50 @@ class VectorColumns:
             observed += found
         if times is not None:
             observed.append(BatchLeaf(self._time, times))
-        if acted is None:
-            return BatchLeaves(observed), single
-        actions, rewards, terminated = acted
+        return BatchLeaves(observed, [] if acted is None else self._acted(acted)), single
+
+    def _acted(self, acted: Acted) -> list[BatchLeaf]:
+        """The columns of actions and their results."""
+        (actions, rewards, terminated), fields = acted, self._rows.fields
         done = self._action.leaves(actions, fields, is_acted=True) + self._reward.leaves(rewards, fields, is_acted=True)
         over = np.count_nonzero(terminated)
-        done.append(BatchLeaf(self._discount, np.where(terminated, 0.0, 1.0) if over else self._going_on))
-        return BatchLeaves(observed, done), single
+        return [*done, BatchLeaf(self._discount, np.where(terminated, 0.0, 1.0) if over else self._going_on)]
+
+    def _final(
+        self, lanes: np.ndarray, infos: dict[str, Any], acted: Acted, times: np.ndarray | None
+    ) -> BatchLeaves | None:
+        """The columns of the last rows of some lanes; None if they must be recorded row by row.
+
+        Raises:
+          NotColumnsError: likewise.
+        """
+        observations, mask, own, own_mask = (infos.get(name) for name in vector_info.FINAL)
+        if observations is None:
+            return BatchLeaves([], self._acted(acted))
+        if not (_have_all(mask, lanes) and _have_all(own_mask, lanes) and isinstance(own, Mapping | None)):
+            return None
+        leaves = self._observation.leaves(as_array(observations), self._rows.fields, is_acted=False)
+        if self._final_infos is not None:
+            found, single = self._final_infos.leaves(vector_info.of_finals(infos), self._rows.fields)
+            if single[lanes].any():
+                return None
+            leaves += (each._replace(mask=None) if _have_all(each.mask, lanes) else each for each in found)
+        if times is not None:
+            leaves.append(BatchLeaf(self._time, times))
+        return BatchLeaves(leaves, self._acted(acted))
 
     def _append_final(self, lanes: np.ndarray, infos: dict[str, Any], acted: Acted, errors: FirstError) -> None:
         """Adds the last row of episodes that ended with an autoreset in the same step."""
         times = self._times(lanes)
+        try:
+            leaves = self._final(lanes, infos, acted, times)
+        except NotColumnsError:
+            leaves = None
+        if leaves is not None:
+            with errors:
+                self._warn()
+            self._rows.append(leaves, lanes)
+            return
         for lane in lanes.tolist():
             with errors:
                 observation, info = vector_info.final(infos, lane, self._num_envs)
@@ -245,3 +278,8 @@ class VectorColumns:
         first = lanes[self._started_ns[lanes] == 0]
         self._started_ns[first] = now
         return now - self._started_ns
+
+
+def _have_all(mask: Any, lanes: np.ndarray) -> bool:  # of any type in other people's infos
+    """Whether all of these environments have a value."""
+    return mask is None or (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and bool(mask[lanes].all()))

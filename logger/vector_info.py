@@ -99,6 +99,12 @@ def of_steps(infos: Mapping[str, Any]) -> dict[str, Any]:
     return {key: item for key, item in infos.items() if key not in FINAL}
 
 
+def of_finals(infos: Mapping[str, Any]) -> dict[str, Any]:
+    """The infos, with autoreset SAME_STEP, of the episodes that have ended in this step."""
+    ended = {key: item for key, item in of_steps(infos).items() if str(key).removeprefix("_") in STATISTICS}
+    return {**infos.get("final_info", {}), **ended}
+
+
 def of_resets(infos: Mapping[str, Any]) -> dict[str, Any]:
     """The infos, with autoreset SAME_STEP, of the episodes that have begun in this step."""
     return {key: item for key, item in of_steps(infos).items() if str(key).removeprefix("_") not in STATISTICS}

@@ -146,6 +146,9 @@ static PyObject *highway_hash64(PyObject *module, PyObject *data) {
 
 /* ---- Chunks of one record --------------------------------------------------------------------------- */
 
+#define BLOCK_SIZE (1 << 16)
+#define BLOCK_HEADER_SIZE 24
+#define USABLE_BLOCK_SIZE (BLOCK_SIZE - BLOCK_HEADER_SIZE)
 #define CHUNK_HEADER_SIZE 40
 #define MOST_VARINT 10
 #define SIMPLE_CHUNK_OF_ONE ('r' | 1 << 8)
@@ -162,29 +165,48 @@ static void hash_chunk(uint8_t *chunk, size_t size, uint64_t record_size) {
   store64(chunk, hash64(chunk + 8, CHUNK_HEADER_SIZE - 8));
 }
 
-static PyObject *simple_chunk(PyObject *module, PyObject *record) {
+/* Puts headers of blocks between the bytes of a chunk, which stand at the end of `[to, to + end - begin)`. */
+static void put_block_headers(uint8_t *to, const uint8_t *from, uint64_t begin, uint64_t end) {
+  for (uint64_t position = begin; to != from;) {
+    if (position % BLOCK_SIZE == 0) {
+      store64(to + 8, position - begin);
+      store64(to + 16, end - position);
+      store64(to, hash64(to + 8, BLOCK_HEADER_SIZE - 8));
+      to += BLOCK_HEADER_SIZE, position += BLOCK_HEADER_SIZE;
+    }
+    uint64_t piece = BLOCK_SIZE - position % BLOCK_SIZE;
+    if (piece > end - position) piece = end - position;
+    memmove(to, from, piece);
+    to += piece, from += piece, position += piece;
+  }
+}
+
+/* See single.frame_record_in_python. A chunk of one record is longer than its number of records, so it has no padding. */
+static PyObject *frame_record(PyObject *module, PyObject *args) {
+  unsigned long long begin;
+  PyObject *record;
   char *bytes;
   Py_ssize_t record_size;
   (void)module;
+  if (!PyArg_ParseTuple(args, "KO", &begin, &record)) return NULL;
   if (PyBytes_AsStringAndSize(record, &bytes, &record_size) < 0) return NULL;
   uint8_t lead[2 + MOST_VARINT] = {0}, *end = lead + 2; /* no compression, and the size of the sizes of records */
   uint64_t left = (uint64_t)record_size;
   for (; left >= 128; left >>= 7) *end++ = (uint8_t)(left & 127) | 128;
   *end++ = (uint8_t)left;
   lead[1] = (uint8_t)(end - lead - 2);
-  const size_t lead_size = (size_t)(end - lead), size = lead_size + (size_t)record_size;
-  PyObject *chunk = PyBytes_FromStringAndSize(NULL, CHUNK_HEADER_SIZE + (Py_ssize_t)size);
+  const size_t lead_size = (size_t)(end - lead), data_size = lead_size + (size_t)record_size;
+  const uint64_t size = CHUNK_HEADER_SIZE + data_size;
+  const uint64_t headers = (size + (begin + USABLE_BLOCK_SIZE - 1) % BLOCK_SIZE) / USABLE_BLOCK_SIZE * BLOCK_HEADER_SIZE;
+  PyObject *chunk = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(headers + size));
   if (!chunk) return NULL;
-  uint8_t *to = (uint8_t *)PyBytes_AsString(chunk);
+  uint8_t *whole = (uint8_t *)PyBytes_AsString(chunk), *to = whole + headers;
+  PyThreadState *state = record_size >= RELEASE_GIL_SIZE ? PyEval_SaveThread() : NULL;
   memcpy(to + CHUNK_HEADER_SIZE, lead, lead_size);
   memcpy(to + CHUNK_HEADER_SIZE + lead_size, bytes, (size_t)record_size);
-  if (record_size >= RELEASE_GIL_SIZE) {
-    Py_BEGIN_ALLOW_THREADS
-    hash_chunk(to, size, (uint64_t)record_size);
-    Py_END_ALLOW_THREADS
-  } else {
-    hash_chunk(to, size, (uint64_t)record_size);
-  }
+  hash_chunk(to, data_size, (uint64_t)record_size);
+  put_block_headers(whole, to, begin, begin + headers + size);
+  if (state) PyEval_RestoreThread(state);
   return chunk;
 }
 
@@ -594,7 +616,7 @@ static PyObject *crc32c(PyObject *module, PyObject *argument) {
 
 static PyMethodDef methods[] = {
     {"highway_hash64", highway_hash64, METH_O, "Return the 64-bit HighwayHash of a buffer under Riegeli's key."},
-    {"simple_chunk", simple_chunk, METH_O, "Return a chunk of one record without compression; see single.simple_chunk_in_python."},
+    {"frame_record", frame_record, METH_VARARGS, "Return a chunk of one record without compression; see single.py."},
     {"crc32c", crc32c, METH_O, "Return the CRC-32C of a buffer; see rlds_kit.convert.tfds.crc32c."},
     {"expand", expand, METH_VARARGS, "Run the state machine of a transposed chunk; see _pure_transposed.expand."},
     {NULL, NULL, 0, NULL},

@@ -1,4 +1,4 @@
-/* Assembles the record of a step block: the C twin of block_header.py. A short episode has one block of a few columns, so
+/* Makes the records of step blocks: the C twin of block_header.py and lane_blocks.py. A short episode has one block of a few columns, so
  * that Python's calls for each of them would cost more than its values. */
 
 #define PY_SSIZE_T_CLEAN
@@ -41,9 +41,10 @@ static uint8_t *put_hash(uint8_t *to, int tag, uint64_t hash) {
 }
 
 typedef struct {
-  const char *fields, *payload; /* borrowed from objects that the caller's list has */
+  const char *fields, *payload; /* the fields are borrowed from objects that the caller's list has */
   Py_ssize_t fields_size, size;
   uint64_t decoded, hash;
+  Py_buffer view; /* of the payload */
 } Entry;
 
 static int parse_entry(PyObject *item, Entry *entry) {
@@ -52,12 +53,13 @@ static int parse_entry(PyObject *item, Entry *entry) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "expected a tuple for each column");
     return 0;
   }
-  char *begin, *data;
+  char *begin;
   if (PyBytes_AsStringAndSize(fields, &begin, &entry->fields_size) < 0) return 0;
-  if (PyBytes_AsStringAndSize(payload, &data, &entry->size) < 0) return 0;
-  entry->fields = begin, entry->payload = data;
+  entry->fields = begin;
   entry->decoded = PyLong_AsUnsignedLongLong(decoded);
-  return !PyErr_Occurred();
+  if (PyErr_Occurred() || PyObject_GetBuffer(payload, &entry->view, PyBUF_SIMPLE) < 0) return 0;
+  entry->payload = entry->view.buf, entry->size = entry->view.len;
+  return 1;
 }
 
 static uint8_t *put_entry(uint8_t *to, const Entry *entry, uint64_t offset) {
@@ -100,6 +102,7 @@ static PyObject *record_of(const uint8_t *header, Py_ssize_t size, const Entry *
   PyObject *record = PyBytes_FromStringAndSize(NULL, end - lead + size + 9 + payloads);
   if (!record) return NULL;
   uint8_t *to = (uint8_t *)PyBytes_AsString(record);
+  PyThreadState *state = payloads >= RELEASE_GIL_SIZE ? PyEval_SaveThread() : NULL;
   to = put_bytes(to, lead, end - lead);
   to = put_bytes(to, header, size);
   to = put_hash(to, HASH, xxh3(header, (uint64_t)size));
@@ -108,6 +111,7 @@ static PyObject *record_of(const uint8_t *header, Py_ssize_t size, const Entry *
     to = put_varint(to, (uint64_t)entries[i].size);
     to = put_bytes(to, entries[i].payload, entries[i].size);
   }
+  if (state) PyEval_RestoreThread(state);
   return record;
 }
 
@@ -123,13 +127,14 @@ static PyObject *join(PyObject *self, PyObject *args) {
     PyErr_SetString(PyExc_TypeError, "expected a list of columns");
     return NULL;
   }
-  Py_ssize_t count = PyList_Size(columns), most = id_size + 4 * MOST_VARINT, all = 0, payloads = 0;
+  Py_ssize_t count = PyList_Size(columns), most = id_size + 4 * MOST_VARINT, all = 0, payloads = 0, open = 0;
   Entry *entries = malloc((size_t)(count + 1) * sizeof(Entry));
   uint8_t *header = NULL;
   PyObject *record = NULL;
   if (!entries) return PyErr_NoMemory();
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (!parse_entry(PyList_GetItem(columns, i), entries + i)) goto done;
+    ++open;
     most += entries[i].fields_size + MOST_ENTRY;
     all += entries[i].size;
   }
@@ -155,12 +160,58 @@ static PyObject *join(PyObject *self, PyObject *args) {
   end = put_header(end, entries, count, &payloads);
   record = record_of(header, end - header, entries, count, payloads);
 done:
+  while (open) PyBuffer_Release(&entries[--open].view);
   free(header);
   free(entries);
   return record;
 }
 
+/* See lane_blocks.describe_in_python. */
+static PyObject *describe(PyObject *self, PyObject *args) {
+  (void)self;
+  Py_buffer data, pieces;
+  Py_ssize_t width;
+  Wish wish;
+  if (!PyArg_ParseTuple(args, "y*y*nninn", &data, &pieces, &width, &wish.itemsize, &wish.relation, &wish.least, &wish.most))
+    return NULL;
+  const Piece *first = pieces.buf;
+  Py_ssize_t count = pieces.len / (Py_ssize_t)sizeof(Piece), room = 0, used;
+  PyObject *repeated = NULL, *hashes = NULL, *bounds = NULL, *planes = NULL, *result = NULL;
+  uint8_t *scratch = NULL;
+  int is_number = wish.itemsize == 1 || wish.itemsize == 2 || wish.itemsize == 4 || wish.itemsize == 8;
+  if (width <= 0 || wish.itemsize <= 0 || width % wish.itemsize || (wish.relation == ADDED && !is_number) ||
+      pieces.len % (Py_ssize_t)sizeof(Piece) || !are_pieces_inside(first, count, width, data.len)) {
+    PyErr_Format(PyExc_ValueError, "expected pieces of %zd bytes a row in %zd bytes", width, data.len);
+    goto done;
+  }
+  room = most_bytes_planes(first, count, width, &wish);
+  repeated = PyBytes_FromStringAndSize(NULL, count), hashes = PyBytes_FromStringAndSize(NULL, 16 * count);
+  bounds = PyBytes_FromStringAndSize(NULL, pieces.len), planes = PyByteArray_FromStringAndSize(NULL, room);
+  if (!repeated || !hashes || !bounds || !planes) goto done;
+  if (!(scratch = malloc((size_t)scratch_of_shuffle(width)))) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  uint8_t *flags = (uint8_t *)PyBytes_AsString(repeated), *sums = (uint8_t *)PyBytes_AsString(hashes);
+  uint8_t *to = (uint8_t *)PyByteArray_AsString(planes);
+  int64_t *ends = (int64_t *)PyBytes_AsString(bounds);
+  Py_BEGIN_ALLOW_THREADS
+  used = describe_pieces(data.buf, first, count, width, &wish, flags, sums, ends, to, scratch);
+  Py_END_ALLOW_THREADS
+  if (PyByteArray_Resize(planes, used) == 0) result = PyTuple_Pack(4, repeated, hashes, bounds, planes);
+done:
+  free(scratch);
+  Py_XDECREF(repeated);
+  Py_XDECREF(hashes);
+  Py_XDECREF(bounds);
+  Py_XDECREF(planes);
+  PyBuffer_Release(&data);
+  PyBuffer_Release(&pieces);
+  return result;
+}
+
 static PyMethodDef methods[] = {
+    {"describe", describe, METH_VARARGS, "Return what there is to know of pieces of a column before they are written."},
     {"join", join, METH_VARARGS, "Return the record of a block from its id, its rows and its encoded columns."},
     {NULL, NULL, 0, NULL},
 };
@@ -168,7 +219,7 @@ static PyMethodDef methods[] = {
 static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_blocks", "Assembles blocks: block_header.py.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_blocks", "Makes blocks: block_header.py and lane_blocks.py.", 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__blocks(void) { return PyModuleDef_Init(&module); }

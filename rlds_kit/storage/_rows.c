@@ -95,6 +95,57 @@ static PyObject *put_lanes(PyObject *self, PyObject *args) {
   Py_RETURN_TRUE;
 }
 
+#define TILE_BYTES 4096 /* of a row, so that the lines and pages of all lanes of a tile stay in the caches */
+#define MOST_LANES 64   /* of a tile: as many places are written to in turn */
+
+#define TURN(SIZE)                                                                           \
+  for (size_t row = 0; row < rows; ++row, from += lanes * size)                              \
+    for (size_t lane = 0; lane < count; ++lane)                                              \
+      memcpy(to + (lane * rows + row) * (SIZE), from + lane * (SIZE), (SIZE));
+
+/* Copies some lanes of `[rows, lanes, size]` as `[lanes, rows, size]`; sizes of numbers are known to the compiler. */
+static void turn_tile(const char *from, char *to, size_t rows, size_t lanes, size_t size, size_t count) {
+  switch (size) {
+    case 1: TURN(1) return;
+    case 4: TURN(4) return;
+    case 8: TURN(8) return;
+  }
+  TURN(size)
+}
+
+static int is_turned(PyArrayObject *rows, PyArrayObject *lanes) {
+  int rank = PyArray_NDIM(rows);
+  if (rank < 2 || PyArray_NDIM(lanes) != rank || !PyArray_EquivTypes(PyArray_DESCR(rows), PyArray_DESCR(lanes))) return 0;
+  for (int i = 2; i < rank; ++i)
+    if (PyArray_DIM(rows, i) != PyArray_DIM(lanes, i)) return 0;
+  return PyArray_DIM(lanes, 0) == PyArray_DIM(rows, 1) && PyArray_DIM(lanes, 1) <= PyArray_DIM(rows, 0) &&
+         PyArray_IS_C_CONTIGUOUS(rows) && PyArray_CHKFLAGS(lanes, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE) &&
+         !PyDataType_REFCHK(PyArray_DESCR(rows));
+}
+
+/* Copies the first rows of all lanes so that those of each lane are in one piece. Releases the GIL. */
+static PyObject *turn(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *of, *into;
+  if (!PyArg_UnpackTuple(args, "turn", 2, 2, &of, &into) || !check_arrays(of, into)) return NULL;
+  if (!is_turned((PyArrayObject *)of, (PyArrayObject *)into)) {
+    PyErr_SetString(PyExc_ValueError, "expected [rows, lanes, ...] and [lanes, rows or fewer, ...] of one dtype, in one piece");
+    return NULL;
+  }
+  size_t lanes = (size_t)PyArray_DIM((PyArrayObject *)into, 0), rows = (size_t)PyArray_DIM((PyArrayObject *)into, 1);
+  size_t all = (size_t)PyArray_NBYTES((PyArrayObject *)into);
+  if (!all) Py_RETURN_NONE;
+  size_t size = all / lanes / rows, most = TILE_BYTES / size;
+  most = most < 1 ? 1 : most > MOST_LANES ? MOST_LANES : most;
+  const char *from = PyArray_BYTES((PyArrayObject *)of);
+  char *to = PyArray_BYTES((PyArrayObject *)into);
+  Py_BEGIN_ALLOW_THREADS
+  for (size_t lane = 0; lane < lanes; lane += most)
+    turn_tile(from + lane * size, to + lane * rows * size, rows, lanes, size, lanes - lane < most ? lanes - lane : most);
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
 static int is_same_name(PyObject *key, PyObject *name) {
   return key == name || (PyUnicode_CheckExact(key) && PyUnicode_CheckExact(name) && PyUnicode_Compare(key, name) == 0);
 }
@@ -159,6 +210,7 @@ static PyMethodDef methods[] = {
     {"is_alike", is_alike, METH_VARARGS, "Return whether an array has the dtype and the shape of an example."},
     {"put_row", put_row, METH_VARARGS, "Copy an array into a row; return False if it is not made like one."},
     {"put_lanes", put_lanes, METH_VARARGS, "Copy values of lanes into rows; return False if they are not made like these."},
+    {"turn", turn, METH_VARARGS, "Copy rows of lanes so that those of each lane are in one piece."},
     {"values", values, METH_VARARGS, "Return all values of a row, given its form; None if it is made otherwise."},
     {NULL, NULL, 0, NULL},
 };

@@ -63,6 +63,10 @@ class SeenFields:
             self._settled = forms
         return to_message(_tree(fresh)) if fresh else None
 
+    def needs_none(self, forms: Sequence[tuple[ColumnKey, tuple[int, ...]]]) -> bool:
+        """Whether a block of these columns and shapes of values needs no amendment, if all of its dicts are empty."""
+        return forms == self._settled
+
     def _newly_missing(self, block: Sequence[Column]) -> list[str]:
         """Declared items that are missing in some row, for the first time."""
         found = [path for path in self._declared.missing(block) if path not in self._missing]

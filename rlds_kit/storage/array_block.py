@@ -7,6 +7,7 @@ import numpy as np
 from rlds_kit.storage.array_columns import SideColumns
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.policy import FlushPolicy
 
 
@@ -29,6 +30,13 @@ class ArrayBlock:
     def seal(self) -> list[Column]:
         """The columns."""
         return self._columns
+
+    def forms(self) -> tuple[()]:
+        """None: this block is encoded alone."""
+        return ()
+
+    def encoded(self, _choose: FilterChoice) -> None:
+        """Nothing: this block is encoded alone."""
 
     def release(self) -> None:
         """Returns the memory to the pool."""

@@ -4,20 +4,22 @@ A row is copied for all lanes at once. Each lane is a stream of rows, of one epi
 separates them when it makes blocks.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
 
-from rlds_kit.storage.array_form import put_lanes
+from rlds_kit.storage.array_form import put_lanes, turn
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.buffer import stored
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.lane_blocks import LaneColumn, is_light
 from rlds_kit.storage.leaf import ColumnKey, Leaves
 
-_FEW_BYTES: Final = 1 << 22
-"""Up to this size the values of all lanes are copied at once: one lane at a time takes longer, but less memory."""
+_HEAVY: Final = 1 << 12
+"""Bytes of a value from which on the values of each lane are copied by themselves: that takes no longer, and less
+memory. Those of smaller ones lie apart in many pages."""
 Places = np.ndarray
 """`[lanes]` int64, the number of rows of each lane: where its next row goes."""
 
@@ -31,16 +33,17 @@ class BatchBuffer:
     Args:
       lanes: number of environments.
       capacity: maximum rows of a lane.
-      pool: for memory.
+      pool: for memory of the caller.
+      turned: for memory of the writer thread.
 
     Attributes:
       is_clean: set by the caller: whether it has only rows that count.
     """
 
-    def __init__(self, lanes: int, capacity: int, pool: ArrayPool) -> None:
+    def __init__(self, lanes: int, capacity: int, pool: ArrayPool, turned: ArrayPool) -> None:
         self.capacity, self.is_clean = capacity, True
         self._observed, self._acted = (_Side(lanes, capacity, pool) for _ in range(2))
-        self._pool = pool
+        self._pool, self._turned = pool, turned
 
     def put(self, leaves: BatchLeaves, lanes: np.ndarray | None, places: Places) -> None:
         """Copies a row of some lanes; of all if `lanes` is None."""
@@ -60,8 +63,18 @@ class BatchBuffer:
         self._observed.clean(places)
         self._acted.clean(places)
 
+    def turn(self, rows: int) -> list[LaneColumn]:
+        """Puts the rows of each lane, of which there are at most so many, in one piece; without it, `columns` is slow.
+
+        Returns:
+          The columns, if all are light and have one shape; else none.
+        """
+        found = [*self._observed.turned(rows, self._turned), *self._acted.turned(rows, self._turned, is_acted=True)]
+        light = [column for column in found if column is not None]
+        return light if len(light) == len(found) else []
+
     def columns(self, lane: int, places: range, first_row: int) -> list[Column]:
-        """The columns of consecutive rows of an episode.
+        """The columns of consecutive rows of an episode. Nothing may be added any more.
 
         Args:
           lane: of the episode.
@@ -76,10 +89,12 @@ class BatchBuffer:
         return found
 
     def release(self) -> None:
-        """Returns the memory to the pool; columns must not be used any more."""
+        """Returns the memory to the pools; columns must not be used any more."""
         for side in (self._observed, self._acted):
             for values in side.values.values():
                 self._pool.give(values.array)
+                if values.by_lane is not None:
+                    self._turned.give(values.by_lane)
 
 
 class _Values:
@@ -88,22 +103,28 @@ class _Values:
     Attributes:
       array: `[capacity, lanes, *shape]`: so a row of all lanes is in one piece, and copied fast.
       present: `[capacity, lanes]` bool; None: every row has a value.
+      by_lane: `[lanes, rows, *shape]`, the first rows of each lane; None: they were not turned.
     """
 
-    __slots__ = ("_by_lane", "array", "present")
+    __slots__ = ("array", "by_lane", "present")
 
     def __init__(self, array: np.ndarray, present: np.ndarray | None) -> None:
         self.array, self.present = array, present
-        self._by_lane: np.ndarray | None = None
+        self.by_lane: np.ndarray | None = None
+
+    def turn(self, rows: int, pool: ArrayPool) -> None:
+        """Copies the first rows of all lanes, unless one is so heavy that they are as well copied lane by lane."""
+        lanes, *shape = self.array.shape[1:]
+        if self.array[0, 0].nbytes < _HEAVY:
+            by_lane = pool.take((lanes, rows, *shape), self.array.dtype)
+            turn(self.array, by_lane)
+            self.by_lane = by_lane
 
     def of(self, lane: int, begin: int, stop: int) -> np.ndarray:
-        """The values of a lane, in one piece. Nothing can be added afterwards."""
-        by_lane = self._by_lane
-        if by_lane is None:
-            if self.array.nbytes > _FEW_BYTES:
-                return np.ascontiguousarray(self.array[begin:stop, lane])
-            by_lane = self._by_lane = np.ascontiguousarray(self.array.swapaxes(0, 1))
-        return by_lane[lane, begin:stop]
+        """The values of a lane, in one piece."""
+        if self.by_lane is None:
+            return np.ascontiguousarray(self.array[begin:stop, lane])
+        return self.by_lane[lane, begin:stop]
 
 
 class _Side:
@@ -185,6 +206,16 @@ class _Side:
                 into.append(_merged(key, [*zip(rows.tolist(), found, strict=True), *moved]))
             elif len(rows):
                 into.append(Column(key, rows, found))
+
+    def turned(self, rows: int, pool: ArrayPool, *, is_acted: bool = False) -> Iterator[LaneColumn | None]:
+        """Puts the rows of each lane in one piece. Yields each column; None if it is heavy, or has many shapes."""
+        for key, values in self.values.items():
+            values.turn(rows, pool)
+            by_lane = values.by_lane
+            if by_lane is None or self._others or not is_light(key, by_lane):
+                yield None
+            else:
+                yield LaneColumn(key, by_lane, is_acted, None if values.present is None else values.present[:rows])
 
     def _others_of(self, key: ColumnKey, lane: int, begin: int, stop: int) -> list[tuple[int, np.ndarray]]:
         """The values of another shape than their array's, with their places."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -17,6 +18,11 @@ from rlds_kit.storage.declared import DeclaredFields
 from rlds_kit.storage.episode_messages import end_message
 from rlds_kit.storage.intake import Intake
 from rlds_kit.storage.leaf import Leaves
+from rlds_kit.storage.policy import BLOCK_ROWS
+
+BUFFER_BYTES: Final = 32 << 20
+"""The size of a buffer from which on it has no more rows than a block should have at the least. Longer blocks would be
+read a little faster; but memory that a process uses for the first time costs more than writing the rows."""
 
 
 class BatchRecorder:
@@ -32,7 +38,7 @@ class BatchRecorder:
         self.fields = fields
         self._intake, self._lanes, self._row_bytes = intake, lanes, 0
         self._every = np.ones(lanes, np.int64)
-        self._pool = ArrayPool(intake.memory_limit)  # two buffers, as `_capacity` divides it
+        self._pool, self._turned = ArrayPool(intake.memory_limit), ArrayPool(intake.memory_limit)
         self._state = BatchState((None,) * lanes, np.zeros(lanes, np.int64))
         intake.add(self)
 
@@ -147,10 +153,14 @@ class BatchRecorder:
 
     @property
     def _capacity(self) -> int:
-        """Rows of a buffer: those of a block, as far as the memory limit admits one buffer and one that is written."""
-        row_bytes = max(1, self._row_bytes)
-        limit = self._intake.memory_limit // (2 * self._lanes * row_bytes)
-        return max(1, min(self._intake.policy.rows_of_block(row_bytes), limit))
+        """Rows of a buffer: those of a block, as far as the limits admit them."""
+        # Memory has one buffer, and another one that is written, in two copies.
+        row_bytes, policy = max(1, self._row_bytes), self._intake.policy
+        all_bytes = self._lanes * row_bytes
+        rows = min(policy.rows_of_block(row_bytes), self._intake.memory_limit // (3 * all_bytes))
+        if policy.block_rows is None:
+            rows = min(rows, max(BLOCK_ROWS, BUFFER_BYTES // all_bytes))
+        return max(1, rows)
 
     def _room(self, row_bytes: int) -> tuple[BatchState, BatchBuffer]:
         """The state, and its buffer with room for a row of each lane."""
@@ -162,7 +172,9 @@ class BatchRecorder:
                 self.cut()
             elif buffer is None:
                 self._row_bytes = max(self._row_bytes, row_bytes)
-                self._swap(state, replace(state, buffer=BatchBuffer(self._lanes, self._capacity, self._pool)))
+                self._swap(
+                    state, replace(state, buffer=BatchBuffer(self._lanes, self._capacity, self._pool, self._turned))
+                )
             else:
                 break
         if not buffer.is_clean:

@@ -12,7 +12,9 @@ import numpy as np
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.batch_buffer import BatchBuffer
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Block, End, Job, Jobs, Start
+from rlds_kit.storage.lane_blocks import EncodedRows, Form, LaneColumn, LaneRows, encode_lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class BatchState:
         return BatchState(tuple(episodes), np.zeros_like(self.places), leaving=Jobs(jobs) if jobs else None)
 
     def _jobs(self) -> Iterator[Job]:
-        whole = None if self.buffer is None else _Whole(self.buffer, int(self.places.sum()), self.nbytes)
+        whole = None if self.buffer is None else _Whole(self.buffer, self.places, self.nbytes)
         for ended in self.ended:
             yield from _rows(whole, ended.lane, ended.episode, ended.stop, has_ended=True)
             yield End(ended.end)
@@ -122,9 +124,13 @@ class BatchState:
 class _Whole:
     """A buffer that is written; its memory is free when all of its parts are."""
 
-    def __init__(self, buffer: BatchBuffer, rows: int, nbytes: int) -> None:
+    def __init__(self, buffer: BatchBuffer, places: np.ndarray, nbytes: int) -> None:
         self.buffer, self.parts = buffer, 0
-        self._rows, self._nbytes = rows, nbytes
+        self._rows, self._most, self._nbytes = int(places.sum()), int(places.max()), nbytes
+        self._blocks: list[LaneRows] = []
+        self._columns: list[LaneColumn] | None = None
+        self._forms: list[Form] = []
+        self._encoded: list[EncodedRows | None] | None = None
 
     def part(self, lane: int, places: range, first_row: int) -> "_Part":
         """Some rows of a lane. The bytes of all parts add up to those of the buffer."""
@@ -132,19 +138,53 @@ class _Whole:
         self._rows -= len(places)
         self._nbytes -= nbytes
         self.parts += 1
-        return _Part(self, lane, places, first_row, nbytes)
+        self._blocks.append(LaneRows(lane, places.start, places.stop, first_row))
+        return _Part(self, len(self._blocks) - 1, nbytes)
+
+    def columns(self, number: int) -> list[Column]:
+        """The columns of a part. Like the other methods from here on, it is called by the writer thread."""
+        self.lane_columns()
+        lane, begin, stop, first_row = self._blocks[number]
+        return self.buffer.columns(lane, range(begin, stop), first_row)
+
+    def lane_columns(self) -> list[LaneColumn]:
+        """The columns of all parts; empty if not all of them have the same light ones."""
+        if self._columns is None:
+            self._columns = self.buffer.turn(self._most)
+            self._forms = [(column.key, column.values.shape[2:]) for column in self._columns]
+        return self._columns
+
+    def forms(self) -> list[Form]:
+        """Those of `lane_columns`."""
+        self.lane_columns()
+        return self._forms
+
+    def encoded(self, number: int, choose: FilterChoice) -> EncodedRows | None:
+        """The encoded columns of a part; the first call encodes those of all."""
+        if self._encoded is None:
+            self._encoded = encode_lanes(self.lane_columns(), self._blocks, choose)
+        found, self._encoded[number] = self._encoded[number], None
+        return found
 
 
 class _Part:
     """The rows of a block: a part of a lane."""
 
-    def __init__(self, whole: _Whole, lane: int, places: range, first_row: int, nbytes: int) -> None:
+    def __init__(self, whole: _Whole, number: int, nbytes: int) -> None:
         self.nbytes = nbytes
-        self._whole, self._lane, self._places, self._first_row = whole, lane, places, first_row
+        self._whole, self._number = whole, number
 
     def seal(self) -> list[Column]:
         """The columns."""
-        return self._whole.buffer.columns(self._lane, self._places, self._first_row)
+        return self._whole.columns(self._number)
+
+    def forms(self) -> list[Form]:
+        """The columns that all parts have, if they can be encoded together."""
+        return self._whole.forms()
+
+    def encoded(self, choose: FilterChoice) -> EncodedRows | None:
+        """The columns, if they could be encoded with those of the other parts."""
+        return self._whole.encoded(self._number, choose)
 
     def release(self) -> None:
         """Called once, when the block is written."""

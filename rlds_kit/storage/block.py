@@ -24,7 +24,7 @@ from rlds_kit.storage.column_layout import layout_of
 from rlds_kit.storage.filter_choice import FilterChoice
 
 MAJOR_VERSION: Final = 1
-Part: TypeAlias = tuple[bytes, int, bytes]
+Part: TypeAlias = tuple[bytes, int, bytes | memoryview]
 """An encoded column; see `join_in_python`."""
 
 _VERSION_TAG: Final = b"\x08"  # Record.version, varint

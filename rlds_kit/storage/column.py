@@ -86,7 +86,7 @@ class Packed(NamedTuple):
       filter: a number of `Filter`.
       codec: a number of `Codec`.
       decoded_length: of the payload without compression.
-      payload: filtered and compressed.
+      payload: filtered and compressed; the memory of the column itself, where it is stored as it is.
     """
 
     first_row: int
@@ -94,7 +94,7 @@ class Packed(NamedTuple):
     filter: int
     codec: int
     decoded_length: int
-    payload: bytes
+    payload: bytes | memoryview
 
 
 def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
@@ -116,7 +116,7 @@ def encode(column: Column, choose: FilterChoice) -> tuple[pb.Column, bytes]:
         decoded_length=packed.decoded_length,
         xxh3=xxhash.xxh3_64_intdigest(packed.payload),
     )
-    return header, packed.payload
+    return header, bytes(packed.payload)
 
 
 def pack(column: Column, choose: FilterChoice) -> Packed:
@@ -142,7 +142,7 @@ def pack(column: Column, choose: FilterChoice) -> Packed:
         rows = values.view(np.uint8).reshape(len(values), -1)
         number, level = choose(column.key, rows, values.dtype, values.shape[1:])
         if number == pb.IDENTITY and level == NO_LEVEL:
-            plain = prefix + values.tobytes()
+            plain = prefix + values.tobytes() if prefix else _memory_of(values)
             return Packed(first, count, number, pb.STORED, len(plain), plain)
         if number == pb.REPEAT and rows.shape[1] <= WORTHWHILE_BYTES:
             parts = [rows[0].tobytes()]
@@ -162,6 +162,11 @@ def pack(column: Column, choose: FilterChoice) -> Packed:
         return Packed(first, count, number, codec, length, payload)
     plain = prefix + values.tobytes()
     return Packed(first, count, pb.IDENTITY, pb.STORED, len(plain), plain)
+
+
+def _memory_of(values: np.ndarray) -> memoryview:
+    """The bytes of an array, copied only if they are not in one piece."""
+    return np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
 
 
 def _pack_light(column: Column, first: int, count: int, choose: FilterChoice) -> Packed | None:

@@ -16,7 +16,7 @@ import xxhash
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.base.step import is_clock
 from rlds_kit.spec import dtypes
-from rlds_kit.storage.column import Column
+from rlds_kit.storage.column import Column, storage_dtype
 from rlds_kit.storage.leaf import ColumnKey
 
 Identity = tuple[str, int, str, int]
@@ -126,6 +126,14 @@ class _Leaf:
         elif values.size:
             self._values.update(dtypes.little_endian(values).reshape(-1).view(np.uint8).data)
 
+    def extend(self, first: int, stop: int, shape: tuple[int, ...], values: memoryview) -> bool:
+        """Adds rows of one shape that follow the earlier ones; False if they do not, or shapes differ."""
+        if self._others is not None or first != self._stop or shape != self._shape:
+            return False
+        self._stop = stop
+        self._values.update(values)
+        return True
+
     def digest(self) -> bytes:
         if self._others is None and self._stop - self._first <= _CACHED_ROWS:
             return _digests_of_run(self._first, self._stop, self._shape) + self._values.digest()
@@ -137,6 +145,26 @@ class _Leaf:
         if self._others is None:
             self._others = _Rows(self._first, self._stop), _Shapes(self._shape, self._stop - self._first)
         return self._others
+
+
+class HashedValues(NamedTuple):
+    """The values of a column in rows `[first, stop)`, all of which have one of this shape.
+
+    Attributes:
+      key: of the column.
+      shape: of a value.
+      first: row.
+      stop: one past the last row.
+      values: their bytes.
+      hashed: the XXH3-128 of these, 16 bytes.
+    """
+
+    key: ColumnKey
+    shape: tuple[int, ...]
+    first: int
+    stop: int
+    values: memoryview
+    hashed: bytes
 
 
 class _WholeLeaf(NamedTuple):
@@ -171,6 +199,23 @@ class EpisodeDigest:
                 continue
             layout = _digests_of_run(first, first + count, values.shape[1:])
             self._leaves[_identity(key)] = _WholeLeaf(layout + xxhash.xxh3_128_digest(values.data))
+
+    def update_hashed(self, leaves: Iterable[HashedValues], *, is_whole: bool) -> None:
+        """Adds the columns of a block; `is_whole`: it is the only one of its episode, and its hashes are used."""
+        for leaf in leaves:
+            key, shape, first, stop, values, hashed = leaf
+            if is_clock(key.path):
+                continue
+            if is_whole and stop - first <= _CACHED_ROWS:
+                self._leaves[_identity(key)] = _WholeLeaf(_digests_of_run(first, stop, shape) + hashed)
+            elif not self._extend(leaf):
+                array = np.frombuffer(values, storage_dtype(key)).reshape(-1, *shape)
+                self.update((Column(key, np.arange(first, stop), array),))
+
+    def _extend(self, leaf: HashedValues) -> bool:
+        """Adds values to a leaf faster than `update` does; False if they do not follow the earlier ones."""
+        known = self._leaves.get(_identity(leaf.key))
+        return isinstance(known, _Leaf) and known.extend(leaf.first, leaf.stop, leaf.shape, leaf.values)
 
     def update(self, columns: Iterable[Column]) -> None:
         """Adds the columns of one block."""

@@ -50,6 +50,8 @@ class _Chosen:
     left: int
 
 
+_KNOWN: Final = BY_PLANES | {pb.IDENTITY}
+"""Filters that suit all rows of a column."""
 STORED: Final = Choice(pb.IDENTITY, NO_LEVEL)
 """Neither filtered nor compressed."""
 REPEATED: Final = Choice(pb.REPEAT, FAST_LEVEL)
@@ -88,12 +90,12 @@ class FilterChoice:
         chosen.left -= 1
         return _readable(chosen.choice, rows, shape)
 
-    def known(self, key: ColumnKey) -> Choice | None:
-        """The choice for light rows that are not all equal; None if it needs a trial, or looks at the rows."""
+    def known(self, key: ColumnKey, blocks: int = 1) -> Choice | None:
+        """The choice for light rows of blocks that are not all equal; None if it needs a trial, or a look at them."""
         chosen = self._chosen.get(key)
-        if chosen is None or chosen.left == 0 or not (chosen.choice is STORED or chosen.choice.filter in BY_PLANES):
+        if chosen is None or chosen.left == 0 or chosen.choice.filter not in _KNOWN:
             return None
-        chosen.left -= 1
+        chosen.left = max(0, chosen.left - blocks)
         return chosen.choice
 
     def _try(self, key: ColumnKey, rows: Rows, dtype: np.dtype[Any], shape: Shape) -> Choice:

@@ -86,9 +86,11 @@ def shuffled(number: int, rows: Rows, itemsize: int) -> np.ndarray:
 
 
 def shuffled_bytes(number: int, rows: np.ndarray | bytes, count: int, itemsize: int) -> bytes:
-    """`shuffled` of the bytes of `count` rows."""
+    """`shuffled` of the bytes of `count` rows; with IDENTITY these as they are."""
+    if number == pb.IDENTITY:
+        return rows if isinstance(rows, bytes) else rows.tobytes()
     if _shuffle is not None and (number != pb.DELTA_SHUFFLE or sys.byteorder == "little"):
-        return _shuffle(rows, count, itemsize, _RELATION[number])
+        return _shuffle(rows, count, itemsize, RELATION[number])
     return shuffled_twin(number, np.frombuffer(rows, np.uint8).reshape(count, -1), itemsize).tobytes()
 
 
@@ -128,14 +130,14 @@ def unshuffle(number: int, stored: Stored, itemsize: int, out: Rows, part: Part 
     part = part or Part(len(out))
     is_known_order = number != pb.DELTA_SHUFFLE or sys.byteorder == "little"
     if native is not None and out.flags.c_contiguous and out.size and is_known_order:
-        native.unshuffle(np.ascontiguousarray(stored), out, len(out), *part, itemsize, _RELATION[number])
+        native.unshuffle(np.ascontiguousarray(stored), out, len(out), *part, itemsize, RELATION[number])
     else:
         in_whole(lambda planes, rows: unshuffle_twin(number, planes, itemsize, rows), stored, out, part)
 
 
-_RELATION: Final[dict[int, int]] = {pb.SHUFFLE: 0, pb.XOR_SHUFFLE: 1, pb.DELTA_SHUFFLE: 2}
+RELATION: Final[dict[int, int]] = {pb.SHUFFLE: 0, pb.XOR_SHUFFLE: 1, pb.DELTA_SHUFFLE: 2}
 """The numbers of shuffle.c for rows that stand alone, or are relative to the row above by `xor` or `delta`."""
-BY_PLANES: Final = frozenset(_RELATION)
+BY_PLANES: Final = frozenset(RELATION)
 """The filters that separate the bytes of values."""
 
 

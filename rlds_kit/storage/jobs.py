@@ -1,10 +1,13 @@
 """The jobs of the writer thread."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.filter_choice import FilterChoice
+from rlds_kit.storage.lane_blocks import EncodedRows, Form
 
 
 class BufferedRows(Protocol):
@@ -18,6 +21,12 @@ class BufferedRows(Protocol):
 
     def seal(self) -> list[Column]:
         """All columns that have rows. Nothing can be added afterwards."""
+
+    def forms(self) -> Sequence[Form]:
+        """The columns, if they can be encoded together with those of other blocks; else none."""
+
+    def encoded(self, choose: FilterChoice) -> EncodedRows | None:
+        """The columns, encoded together with those of other blocks; None if they must be encoded alone. Called once."""
 
     def release(self) -> None:
         """Frees the memory; columns that `seal` returned must not be used any more."""

@@ -6,6 +6,7 @@ from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage.array_pool import ArrayPool
 from rlds_kit.storage.buffer import ArrayBuffer, Buffer, BytesBuffer, make_buffer
 from rlds_kit.storage.column import Column
+from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.leaf import ColumnKey, Leaves
 
 _SCALAR_BYTES: Final = 16
@@ -155,6 +156,13 @@ class RowBuffer:
         row, self.nbytes, here, before = attempt
         self._observed.drop_from(row, here)
         self._acted.drop_from(row - 1, before)
+
+    def forms(self) -> tuple[()]:
+        """None: this block is encoded alone."""
+        return ()
+
+    def encoded(self, _choose: FilterChoice) -> None:
+        """Nothing: this block is encoded alone."""
 
     def release(self) -> None:
         """Returns the memory to the pool; columns that `seal` returned must not be used any more."""

@@ -11,11 +11,13 @@ from rlds_kit._version import __version__
 from rlds_kit.base import rlds_kit_pb2 as pb
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.amendment import SeenFields
-from rlds_kit.storage.block_parts import acted_fields, cut, rows_of_parts
+from rlds_kit.storage.block import join
+from rlds_kit.storage.block_parts import HEAVY_BYTES, acted_fields, cut, rows_of_parts
 from rlds_kit.storage.column import Column
 from rlds_kit.storage.digest import EpisodeDigest
 from rlds_kit.storage.filter_choice import FilterChoice
 from rlds_kit.storage.jobs import Block, Discard, End, Start
+from rlds_kit.storage.leaf import field_of
 from rlds_kit.storage.manifest import ManifestWriter
 from rlds_kit.storage.shard_writer import ShardWriter
 
@@ -105,6 +107,9 @@ class ShardSet:
     def block(self, job: Block) -> None:
         """Writes rows, after the spec of new fields in them."""
         episode = self.episodes[job.episode_id]
+        self._unsynced.add(episode.shard)
+        if self._write_encoded(episode, job):
+            return
         columns = job.buffer.seal()
         amendment = self._shards[episode.shard].amendment(columns)
         if amendment is not None:
@@ -114,7 +119,23 @@ class ShardSet:
             episode.digest.update_once(columns)
         else:
             episode.digest.update(columns)
-        self._unsynced.add(episode.shard)
+
+    def _write_encoded(self, episode: OpenEpisode, job: Block) -> bool:
+        """Writes rows that were encoded together with those of other blocks; False if they were not."""
+        forms = job.buffer.forms()
+        is_light = not self._cut_heavy_blocks or len(job.rows) * self._row_bytes < HEAVY_BYTES
+        if not forms or not is_light or not self._shards[episode.shard].needs_none(forms):
+            return False
+        encoded = job.buffer.encoded(self._choose)
+        if encoded is None:
+            return False
+        if job.rows.start:
+            self._acted |= {field_of(leaf.key.path) for leaf in encoded.leaves if leaf.first < job.rows.start}
+        record = join(job.episode_id, job.rows.start, job.rows.stop, encoded.parts)
+        episode.shard.encoded_block(job.episode_id, job.rows, record)
+        self._row_bytes = len(record) / len(job.rows)
+        episode.digest.update_hashed(encoded.leaves, is_whole=job.is_whole)
+        return True
 
     def _write(self, shard: ShardWriter, job: Block, columns: Sequence[Column]) -> None:
         """Writes rows, in parts if the size of the previous rows suggests that the block is large."""

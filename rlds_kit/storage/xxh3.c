@@ -1,4 +1,4 @@
-/* XXH3-64 with seed 0, as https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md describes it: the package xxhash
+/* XXH3-64 and XXH3-128 with seed 0, as https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md describes it: the package xxhash
  * cannot be called from C, and so not without the GIL for thousands of columns. */
 
 #include "columns.h"
@@ -102,9 +102,9 @@ static inline void accumulate(uint64_t *restrict sums, const uint8_t *restrict d
   for (int i = 0; i < 8; ++i) sums[i] += values[i ^ 1] + (keyed[i] & 0xFFFFFFFFU) * (keyed[i] >> 32);
 }
 
+/* The sums of more than 240 bytes, from which both hashes are made. */
 FOR_EACH_CPU
-static uint64_t hash_long(const uint8_t *data, uint64_t size) {
-  uint64_t sums[8] = {P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1};
+static void sum_up(const uint8_t *data, uint64_t size, uint64_t *sums) {
   uint64_t blocks = (size - 1) / (STRIPE * STRIPES_PER_BLOCK), stripes = (size - 1) / STRIPE;
   for (uint64_t block = 0; block < blocks; ++block, data += STRIPE * STRIPES_PER_BLOCK) {
     for (int i = 0; i < STRIPES_PER_BLOCK; ++i) accumulate(sums, data + i * STRIPE, SECRET + 8 * i);
@@ -113,14 +113,98 @@ static uint64_t hash_long(const uint8_t *data, uint64_t size) {
   for (uint64_t i = 0; i < stripes % STRIPES_PER_BLOCK; ++i) accumulate(sums, data + i * STRIPE, SECRET + 8 * i);
   data += size - blocks * STRIPE * STRIPES_PER_BLOCK; /* the end of all bytes */
   accumulate(sums, data - STRIPE, SECRET + 192 - STRIPE - 7);
-  uint64_t hash = size * P64_1;
+}
+
+static uint64_t merged(const uint64_t *sums, const uint8_t *secret, uint64_t hash) {
   for (int i = 0; i < 4; ++i)
-    hash += fold(sums[2 * i] ^ read64(SECRET + 11 + 16 * i), sums[2 * i + 1] ^ read64(SECRET + 11 + 16 * i + 8));
+    hash += fold(sums[2 * i] ^ read64(secret + 16 * i), sums[2 * i + 1] ^ read64(secret + 16 * i + 8));
   return avalanche(hash);
+}
+
+static uint64_t hash_long(const uint8_t *data, uint64_t size) {
+  uint64_t sums[8] = {P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1};
+  sum_up(data, size, sums);
+  return merged(sums, SECRET + 11, size * P64_1);
 }
 
 uint64_t xxh3(const uint8_t *data, uint64_t size) {
   if (size <= 16) return hash_to_16(data, size);
   if (size <= 128) return hash_to_128(data, size);
   return size <= 240 ? hash_to_240(data, size) : hash_long(data, size);
+}
+
+typedef struct {
+  uint64_t low, high;
+} Wide;
+
+static Wide product(uint64_t one, uint64_t other) {
+  unsigned __int128 product = (unsigned __int128)one * other;
+  return (Wide){(uint64_t)product, (uint64_t)(product >> 64)};
+}
+
+static Wide wide_to_16(const uint8_t *data, uint64_t size) {
+  if (size > 8) {
+    uint64_t low = read64(data), high = read64(data + size - 8);
+    Wide first = product(low ^ high ^ read64(SECRET + 32) ^ read64(SECRET + 40), P64_1);
+    first.low += (size - 1) << 54;
+    high ^= read64(SECRET + 48) ^ read64(SECRET + 56);
+    first.high += high + (high & 0xFFFFFFFFU) * (P32_2 - 1);
+    first.low ^= __builtin_bswap64(first.high);
+    Wide hash = product(first.low, P64_2);
+    hash.high += first.high * P64_2;
+    return (Wide){avalanche(hash.low), avalanche(hash.high)};
+  }
+  if (size >= 4) {
+    uint64_t both = read32(data) + (read32(data + size - 4) << 32);
+    Wide hash = product(both ^ read64(SECRET + 16) ^ read64(SECRET + 24), P64_1 + (size << 2));
+    hash.high += hash.low << 1;
+    hash.low ^= hash.high >> 3;
+    hash.low = (hash.low ^ hash.low >> 35) * 0x9FB21C651E98DF25U;
+    return (Wide){hash.low ^ hash.low >> 28, avalanche(hash.high)};
+  }
+  if (!size) {
+    uint64_t low = read64(SECRET + 64) ^ read64(SECRET + 72), high = read64(SECRET + 80) ^ read64(SECRET + 88);
+    return (Wide){avalanche_short(low), avalanche_short(high)};
+  }
+  uint32_t joined = (uint32_t)data[0] << 16 | (uint32_t)data[size >> 1] << 24 | data[size - 1] | (uint32_t)size << 8;
+  uint32_t swapped = __builtin_bswap32(joined);
+  uint64_t low = joined ^ (read32(SECRET) ^ read32(SECRET + 4));
+  uint64_t high = (swapped << 13 | swapped >> 19) ^ (read32(SECRET + 8) ^ read32(SECRET + 12));
+  return (Wide){avalanche_short(low), avalanche_short(high)};
+}
+
+static void mix_both(Wide *sums, const uint8_t *one, const uint8_t *other, const uint8_t *secret) {
+  sums->low = (sums->low + mix(one, secret)) ^ (read64(other) + read64(other + 8));
+  sums->high = (sums->high + mix(other, secret + 16)) ^ (read64(one) + read64(one + 8));
+}
+
+static Wide ended(Wide sums, uint64_t size) {
+  uint64_t high = sums.low * P64_1 + sums.high * P64_4 + size * P64_2;
+  return (Wide){avalanche(sums.low + sums.high), 0 - avalanche(high)};
+}
+
+static Wide wide_to_240(const uint8_t *data, uint64_t size) {
+  Wide sums = {size * P64_1, 0};
+  if (size <= 128) {
+    for (int64_t i = (int64_t)(size - 1) / 32; i >= 0; --i)
+      mix_both(&sums, data + 16 * i, data + size - 16 * (i + 1), SECRET + 32 * i);
+    return ended(sums, size);
+  }
+  for (uint64_t i = 0; i < 4; ++i) mix_both(&sums, data + 32 * i, data + 32 * i + 16, SECRET + 32 * i);
+  sums = (Wide){avalanche(sums.low), avalanche(sums.high)};
+  for (uint64_t i = 4; i < size / 32; ++i) mix_both(&sums, data + 32 * i, data + 32 * i + 16, SECRET + 32 * (i - 4) + 3);
+  mix_both(&sums, data + size - 16, data + size - 32, SECRET + 136 - 17 - 16);
+  return ended(sums, size);
+}
+
+static Wide wide_long(const uint8_t *data, uint64_t size) {
+  uint64_t sums[8] = {P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1};
+  sum_up(data, size, sums);
+  return (Wide){merged(sums, SECRET + 11, size * P64_1), merged(sums, SECRET + 192 - STRIPE - 11, ~(size * P64_2))};
+}
+
+/* Big-endian, as the package xxhash returns it. */
+void xxh3_128(const uint8_t *data, uint64_t size, uint8_t *hash) {
+  Wide found = size <= 16 ? wide_to_16(data, size) : size <= 240 ? wide_to_240(data, size) : wide_long(data, size);
+  for (int i = 0; i < 8; ++i) hash[i] = (uint8_t)(found.high >> (56 - 8 * i)), hash[8 + i] = (uint8_t)(found.low >> (56 - 8 * i));
 }

@@ -107,3 +107,35 @@ def test_indexes_that_are_not_int64_in_one_piece_are_left_to_numpy() -> None:
     rows.flags.writeable = False
     assert not array_form.put_lanes(rows, places, None, values)
     assert not rows.any()
+
+
+@given(ARRAYS, st.integers(1, 70), st.integers(1, 4), st.integers(0, 4))
+def test_both_turn_rows_alike(array: np.ndarray, lanes: int, capacity: int, count: int) -> None:
+    """The first rows of all lanes, or all."""
+    rows = np.zeros((capacity, lanes, *array.shape), array.dtype)
+    rows[-1, :] = array
+    rows[0, -1] = array
+    count = min(count, capacity)
+    here, there = (np.zeros((lanes, count, *array.shape), array.dtype) for _ in range(2))
+    array_form.turn_in_python(rows, here)
+    array_form.turn(rows, there)
+    assert here.tobytes() == there.tobytes() == np.ascontiguousarray(rows[:count].swapaxes(0, 1)).tobytes()
+
+
+@pytest.mark.parametrize("turn", [array_form.turn, array_form.turn_in_python])
+def test_rows_are_turned_into_what_has_their_form(turn: Any) -> None:
+    """Anything else is refused, and nothing is written."""
+    rows = np.ones((3, 2, 4))
+    for lanes in (
+        np.zeros((3, 2, 4)),
+        np.zeros((2, 4, 4)),
+        np.zeros((2, 3, 5)),
+        np.zeros((2, 3, 4), np.float32),
+        np.zeros((2, 3)),
+        np.zeros((2, 3, 8))[..., ::2],
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            turn(rows, lanes)
+        assert not lanes.any()
+    with pytest.raises(ValueError, match="expected"):
+        turn(np.ones((3, 2, 8))[..., ::2], np.zeros((2, 3, 4)))

@@ -1,0 +1,261 @@
+"""Blocks of many lanes that are encoded together: the same bytes and digests as of each alone."""
+
+import doctest
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rlds_kit
+from rlds_kit import EpisodeEnd
+from rlds_kit import spec as specs
+from rlds_kit.base import rlds_kit_pb2 as pb
+from rlds_kit.storage import block, block_header, column, digest, filters, lane_blocks, shard_set
+from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
+from rlds_kit.storage.column import Column
+from rlds_kit.storage.compression import FAST_LEVEL, THOROUGH_LEVEL
+from rlds_kit.storage.episode_messages import start_message
+from rlds_kit.storage.filter_choice import STORED, Choice, FilterChoice
+from rlds_kit.storage.lane_blocks import LaneColumn, LaneRows, encode_lanes
+from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
+from rlds_kit.storage.policy import FlushPolicy
+from rlds_kit.storage.recorder import Recorder
+
+LANES, ROWS = 3, 40
+RELATIONS: Final = [-1, *lane_blocks.RELATION.values()]
+CHOICES: Final = [STORED, *(Choice(each, FAST_LEVEL) for each in (*filters.RELATION, pb.IDENTITY))]
+SPEC: Final = specs.Dict({"observation": specs.Array((4,), np.float32), "action": specs.Array((), np.int64)})
+
+
+class _Fixed(FilterChoice):
+    """The same for every column whose rows differ."""
+
+    def __init__(self, choice: Choice) -> None:
+        super().__init__()
+        self._choice = choice
+
+    def __call__(self, key: ColumnKey, rows: Any, dtype: Any, shape: Any) -> Choice:
+        found = super().__call__(key, rows, dtype, shape)
+        return found if found.filter == pb.REPEAT else self._choice
+
+    def known(self, *_: object) -> Choice | None:
+        """That, unless it depends on the rows."""
+        return self._choice if self._choice.filter in lane_blocks.RELATION else None  # as the inherited one
+
+
+@given(
+    st.binary(min_size=1, max_size=4).map(lambda few: few * 2000),
+    st.sampled_from([1, 2, 3, 4, 8, 24, 120]),
+    st.sampled_from(RELATIONS),
+    st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 30)), max_size=6),
+    st.integers(0, 4000),
+)
+def test_c_and_python_describe_alike(few: bytes, width: int, relation: int, pieces: Any, noisy: int) -> None:
+    """What is repeated, hashes of all sizes, and byte planes."""
+    data = np.frombuffer(few, np.uint8).copy()
+    data[noisy:] ^= np.arange(len(data) - noisy, dtype=np.uint8) // 7
+    itemsize = next(size for size in (8, 4, 2, 3, 1) if width % size == 0)
+    if relation == filters.RELATION[pb.DELTA_SHUFFLE] and itemsize == 3:
+        return
+    bounds = np.array([each for each in pieces if each[0] + each[1] * width <= len(data)], np.int64).reshape(-1, 2)
+    arguments = (data, bounds, width, itemsize, relation, 32, 2048)
+    assert lane_blocks.describe(*arguments) == lane_blocks.describe_in_python(*arguments)
+
+
+@pytest.mark.skipif(block.native is None, reason="the C extension is not built")
+@pytest.mark.parametrize("size", [*range(1, 300), 511, 512, 513, 1023, 1024, 1025, 1088, 2049, 5000])
+def test_hashes_are_those_of_xxhash(size: int) -> None:
+    """Of every length that is hashed in a way of its own."""
+    data = np.random.default_rng(size).integers(0, 256, size, np.uint8)
+    arguments = (data, np.array([[0, size]]), 1, 1, -1, 32, 2048)
+    assert lane_blocks.describe(*arguments) == lane_blocks.describe_in_python(*arguments)
+
+
+@pytest.mark.skipif(block.native is None, reason="the twin leaves this to NumPy")
+@pytest.mark.parametrize("piece", [(-1, 1), (0, 0), (0, -1), (90, 2), (101, 1), (1 << 62, 1), (0, 1 << 62)])
+def test_pieces_outside_of_their_column_are_refused(piece: tuple[int, int]) -> None:
+    """No byte of other memory is read."""
+    with pytest.raises(ValueError, match="expected pieces of 8 bytes a row in 100 bytes"):
+        lane_blocks.describe(np.zeros(100, np.uint8), np.array([piece]), 8, 8, 0, 32, 2048)
+
+
+@pytest.mark.parametrize(("width", "itemsize", "relation"), [(0, 1, 0), (8, 0, 0), (8, 3, 0), (6, 6, 2), (-8, 8, 0)])
+def test_rows_that_are_no_elements_are_refused(width: int, itemsize: int, relation: int) -> None:
+    """Differences need numbers."""
+    if block.native is not None:
+        with pytest.raises(ValueError, match="expected pieces of"):
+            lane_blocks.describe(np.zeros(96, np.uint8), np.array([[0, 2]]), width, itemsize, relation, 1, 2048)
+
+
+def _column(name: str, values: np.ndarray, *, is_acted: bool = False, kind: int = pb.ARRAY) -> LaneColumn:
+    dtype = None if kind == pb.TREE else values.dtype
+    return LaneColumn(ColumnKey(name, kind, dtype, values.ndim - 2), values, is_acted)
+
+
+def _columns(seed: int) -> list[LaneColumn]:
+    rng = np.random.default_rng(seed)
+    ones = np.ones((LANES, ROWS))
+    ones[1, 20] = 0
+    return [
+        _column("observation", rng.normal(size=(LANES, ROWS, 3)).astype(np.float32)),
+        _column("small", rng.integers(0, 3, (LANES, ROWS, 2)).cumsum(axis=1)),
+        _column(
+            "info",
+            np.broadcast_to(np.frombuffer(EMPTY_DICT, np.uint8), (LANES, ROWS, len(EMPTY_DICT))).copy(),
+            kind=pb.TREE,
+        ),
+        _column("action", rng.integers(0, 2, (LANES, ROWS)), is_acted=True),
+        _column("discount", ones, is_acted=True),
+        _column("flag", rng.integers(0, 2, (LANES, ROWS, 5)) > 0, is_acted=True),
+    ]
+
+
+def _alone(columns: list[LaneColumn], rows: LaneRows, choose: FilterChoice) -> list[block.Part]:
+    """The columns of a block as they are encoded alone."""
+    found = []
+    for each in _cut(columns, rows):
+        first, covered, number, codec, decoded, payload = column.pack(each, choose)
+        fields = block_header.layout(each.key, first, covered, False, each.values.shape[1:], number, codec)
+        found.append((fields, decoded, bytes(payload)))
+    return found
+
+
+def _cut(columns: list[LaneColumn], rows: LaneRows) -> list[Column]:
+    found = []
+    for key, values, is_acted, _ in columns:
+        begin = rows.begin + (is_acted and rows.first_row == 0)
+        first = max(rows.first_row - is_acted, 0)
+        found.append(Column(key, np.arange(first, first + rows.stop - begin), values[rows.lane, begin : rows.stop]))
+    return found
+
+
+BLOCKS: Final = [
+    LaneRows(0, 0, 40, 0),
+    LaneRows(1, 3, 30, 0),
+    LaneRows(1, 30, 32, 0),
+    LaneRows(2, 0, 17, 95),
+    LaneRows(2, 17, 40, 0),
+]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_blocks_are_those_that_are_encoded_alone(choice: Choice) -> None:
+    """Byte for byte, and so are their digests."""
+    columns = _columns(0)
+    found = encode_lanes(columns, BLOCKS, _Fixed(choice))
+    for rows, encoded in zip(BLOCKS, found, strict=True):
+        assert encoded is not None
+        parts = [(fields, decoded, bytes(payload)) for fields, decoded, payload in encoded.parts]
+        assert parts == _alone(columns, rows, _Fixed(choice))
+        for is_whole in (True, False):
+            one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
+            one.update_hashed(encoded.leaves, is_whole=is_whole)
+            other.update(_cut(columns, rows))
+            assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
+
+
+def test_digests_of_blocks_that_follow_each_other() -> None:
+    """Whether each was encoded alone or with others; also where a row is missing between them."""
+    columns = _columns(0)
+    parts = [LaneRows(0, 0, 10, 0), LaneRows(0, 10, 25, 10), LaneRows(0, 25, 40, 25), LaneRows(1, 0, 9, 41)]
+    found = encode_lanes(columns, parts, _Fixed(STORED))
+    one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
+    for number, (rows, encoded) in enumerate(zip(parts, found, strict=True)):
+        assert encoded is not None
+        if number == 1:
+            one.update(_cut(columns, rows))
+        else:
+            one.update_hashed(encoded.leaves, is_whole=False)
+        other.update(_cut(columns, rows))
+    assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
+
+
+def test_last_rows_may_lack_a_column() -> None:
+    """As those of episodes without a final observation; where values have gaps, the block is encoded alone."""
+    columns = _columns(0)
+    present = np.ones((ROWS, LANES), np.bool_)
+    present[38:, 0] = present[3, 1] = present[5, 2] = False
+    columns[0] = columns[0]._replace(present=present)
+    first, second, *_, last = encode_lanes(columns, BLOCKS, _Fixed(STORED))
+    assert second is None  # which lacks its first row
+    assert last is not None
+    assert first is not None
+    alone = _alone(columns[:1], BLOCKS[0]._replace(stop=38), _Fixed(STORED))
+    assert [(fields, decoded, bytes(payload)) for fields, decoded, payload in first.parts[:1]] == alone
+    assert [(leaf.first, leaf.stop) for leaf in first.leaves[:4]] == [(0, 38), (0, 40), (0, 40), (0, 39)]
+
+
+def test_filters_are_chosen_by_trials() -> None:
+    """A trial is made when it is due; until then it is not repeated."""
+    choose = FilterChoice()
+    assert None not in encode_lanes(_columns(0)[:1], BLOCKS, choose)
+    assert choose.known(_columns(0)[0].key) is STORED
+    left = choose.TRY_EVERY - len(BLOCKS) - 2  # a trial and a look, of one block each
+    assert choose.known(_columns(0)[0].key, left) is STORED
+    assert choose.known(_columns(0)[0].key) is None
+
+
+def test_what_is_not_simple_is_left_to_others() -> None:
+    """Blocks without actions, dicts that are not empty, and filters that look at rows."""
+    columns = _columns(0)
+    (found,) = encode_lanes(columns, [LaneRows(0, 5, 6, 0)], _Fixed(STORED))
+    assert found is None
+    full = np.full((LANES, ROWS, 4), 7, np.uint8)
+    assert encode_lanes([_column("info", full, kind=pb.TREE)], BLOCKS, FilterChoice()) == [None] * len(BLOCKS)
+    ints = np.random.default_rng(0).integers(0, 256, (LANES, ROWS, 8), np.uint8)
+    found_some = encode_lanes([_column("x", ints)], BLOCKS, _Fixed(Choice(pb.SPARSE_XOR, THOROUGH_LEVEL)))
+    assert found_some == [None] * len(BLOCKS)
+
+
+@pytest.mark.parametrize("dtype", [">f8", "U2", "S3"])
+def test_bytes_that_are_stored_in_another_form_are_not_light(dtype: str) -> None:
+    """Nor are rows without bytes, and heavy ones."""
+    assert not lane_blocks.is_light(ColumnKey("x", pb.ARRAY, np.dtype(dtype), 1), np.zeros((2, 2, 3), dtype))
+    assert not lane_blocks.is_light(ColumnKey("x", pb.ARRAY, np.dtype(np.uint8), 1), np.zeros((2, 2, 0), np.uint8))
+    assert not lane_blocks.is_light(ColumnKey("x", pb.ARRAY, np.dtype(np.uint8), 1), np.zeros((2, 2, 1025), np.uint8))
+
+
+def _record(directory: Path, steps: int) -> list[bytes]:
+    """Episodes of several lengths, with flushes in between; returns content digests by their ids' order."""
+    rng = np.random.default_rng(1)
+    with Recorder(directory, SPEC, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        leaves = batch.fields.leaves({"observation": np.zeros(4, np.float32)}, {"action": np.int64(0)})
+        observed, acted = leaves[0].keys[0], leaves[1].keys[0]
+        batch.start({lane: start_message(metadata={"lane": lane}) for lane in range(LANES)})
+        for step in range(steps):
+            values = rng.normal(size=(LANES, 4)).astype(np.float32)
+            actions = rng.integers(0, 2, LANES)
+            batch.append(BatchLeaves([BatchLeaf(observed, values)], [BatchLeaf(acted, actions)]))
+            for lane in range(LANES):
+                if step % (9 + 4 * lane) == 8:
+                    batch.end([lane], EpisodeEnd.TERMINATED)
+                    batch.start({lane: start_message(metadata={"lane": lane, "step": step})})
+            if step % 50 == 49:
+                recorder.flush()
+    return sorted(episode.content_digest for episode in rlds_kit.open(directory).episodes)
+
+
+def test_recorded_episodes_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first cut, which shows that nothing new will come, blocks are encoded together."""
+    alone, count = list[int](), shard_set.ShardWriter.block
+
+    def counted(self: Any, *arguments: Any) -> int:
+        alone.append(1)
+        return count(self, *arguments)
+
+    monkeypatch.setattr(shard_set.ShardWriter, "block", counted)
+    together = _record(tmp_path / "together", 400)
+    few = len(alone)
+    monkeypatch.setattr(shard_set.ShardSet, "_write_encoded", lambda *_: False)
+    assert _record(tmp_path / "alone", 400) == together
+    assert few < 8
+    assert len(alone) - few > 100
+    assert rlds_kit.open(tmp_path / "together").episodes[0]["observation"].dtype == np.float32
+
+
+def test_examples() -> None:
+    assert doctest.testmod(lane_blocks).failed == 0
