@@ -23,6 +23,7 @@ from rlds_kit.logger.first_error import FirstError
 from rlds_kit.logger.reset_counter import ResetCounters
 from rlds_kit.logger.vector_result import VectorResult, start_provenance
 from rlds_kit.storage.array_columns import NotColumnsError
+from rlds_kit.storage.array_form import is_alike
 from rlds_kit.storage.batch_leaves import BatchLeaf, BatchLeaves
 from rlds_kit.storage.episode_messages import start_message
 from rlds_kit.storage.recorder import Recorder
@@ -118,7 +119,7 @@ class VectorColumns:
         own = vector_info.of_steps(infos) if self._mode is AutoresetMode.SAME_STEP else infos
         if self._mode is AutoresetMode.SAME_STEP and any_ended:
             self._append(np.flatnonzero(self.running & ~ended), observations, own, acted, errors)
-            self._append_final(np.flatnonzero(ended), infos, acted, errors)
+            self._append_final(np.flatnonzero(ended), observations, infos, acted, errors)
         else:
             self._append(self.running.nonzero()[0], observations, own, acted, errors)
         if any_ended:
@@ -197,7 +198,7 @@ class VectorColumns:
         return [*done, BatchLeaf(self._discount, np.where(terminated, 0.0, 1.0) if over else self._going_on)]
 
     def _final(
-        self, lanes: np.ndarray, infos: dict[str, Any], acted: Acted, times: np.ndarray | None
+        self, lanes: np.ndarray, others: Any, infos: dict[str, Any], acted: Acted, times: np.ndarray | None
     ) -> BatchLeaves | None:
         """The columns of the last rows of some lanes; None if they must be recorded row by row.
 
@@ -209,7 +210,8 @@ class VectorColumns:
             return BatchLeaves([], self._acted(acted))
         if not (_have_all(mask, lanes) and _have_all(own_mask, lanes) and isinstance(own, Mapping | None)):
             return None
-        leaves = self._observation.leaves(as_array(observations), self._rows.fields, is_acted=False)
+        batch = _stacked(as_array(observations), lanes, others)
+        leaves = self._observation.leaves(batch, self._rows.fields, is_acted=False)
         if self._final_infos is not None:
             found, single = self._final_infos.leaves(vector_info.of_finals(infos), self._rows.fields)
             if single[lanes].any():
@@ -219,11 +221,13 @@ class VectorColumns:
             leaves.append(BatchLeaf(self._time, times))
         return BatchLeaves(leaves, self._acted(acted))
 
-    def _append_final(self, lanes: np.ndarray, infos: dict[str, Any], acted: Acted, errors: FirstError) -> None:
-        """Adds the last row of episodes that ended with an autoreset in the same step."""
+    def _append_final(
+        self, lanes: np.ndarray, observations: Any, infos: dict[str, Any], acted: Acted, errors: FirstError
+    ) -> None:
+        """Adds the last row of episodes that ended with an autoreset in the same step, which has other observations."""
         times = self._times(lanes)
         try:
-            leaves = self._final(lanes, infos, acted, times)
+            leaves = self._final(lanes, observations, infos, acted, times)
         except NotColumnsError:
             leaves = None
         if leaves is not None:
@@ -278,6 +282,19 @@ class VectorColumns:
         first = lanes[self._started_ns[lanes] == 0]
         self._started_ns[first] = now
         return now - self._started_ns
+
+
+def _stacked(batch: Any, lanes: np.ndarray, others: Any) -> Any:  # observations of any type
+    """An object array of the observations of some environments as one array like those of others; else unchanged."""
+    are_arrays = isinstance(batch, np.ndarray) and isinstance(others, np.ndarray) and others.ndim > 1
+    if not are_arrays or batch.dtype != np.object_:
+        return batch
+    items = batch[lanes].tolist()
+    if not all(type(item) is np.ndarray and is_alike(item, others[0]) for item in items):
+        return batch
+    found = np.zeros_like(others)
+    found[lanes] = items
+    return found
 
 
 def _have_all(mask: Any, lanes: np.ndarray) -> bool:  # of any type in other people's infos
