@@ -257,5 +257,32 @@ def test_recorded_episodes_are_the_same(tmp_path: Path, monkeypatch: pytest.Monk
     assert rlds_kit.open(tmp_path / "together").episodes[0]["observation"].dtype == np.float32
 
 
+def test_measured_times_are_in_no_digest() -> None:
+    """As in blocks that are encoded alone."""
+    columns = [*_columns(0), _column("time_ns", np.arange(LANES * ROWS).reshape(LANES, ROWS))]
+    for is_whole in (True, False):
+        one, other = digest.EpisodeDigest(), digest.EpisodeDigest()
+        for made, each in ((one, columns), (other, columns[:-1])):
+            (encoded,) = encode_lanes(each, BLOCKS[:1], _Fixed(STORED))
+            assert encoded is not None
+            made.update_hashed(encoded.leaves, is_whole=is_whole)
+        assert one.digest(pb.EpisodeStart(), None) == other.digest(pb.EpisodeStart(), None)
+
+
+def test_what_is_new_is_described_before_it_is_written(tmp_path: Path) -> None:
+    """A field that comes after the first cut is in the spec of the dataset."""
+    with Recorder(tmp_path, policy=FlushPolicy.manual()) as recorder:
+        batch = recorder.start_batch(LANES)
+        keys = [batch.fields.leaves({name: np.zeros(4)}, {})[0].keys[0] for name in ("x", "y")]
+        for count in (1, 1, 2):
+            batch.start({lane: start_message() for lane in range(LANES)})
+            for row in range(5):
+                batch.append(BatchLeaves([BatchLeaf(key, np.full((LANES, 4), row / 7)) for key in keys[:count]]))
+            recorder.flush()
+    dataset = rlds_kit.open(tmp_path)
+    assert {"x", "y"} <= dataset.spec.fields.keys()
+    assert dataset.episodes[-1]["y"].tolist() == [[row / 7] * 4 for row in range(5)]
+
+
 def test_examples() -> None:
     assert doctest.testmod(lane_blocks).failed == 0
