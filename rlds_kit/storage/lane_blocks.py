@@ -147,7 +147,7 @@ class _Pieces:
             differ = np.frombuffer(self._described(bounds, None)[0], np.uint8) == 0
             if column.key.kind != pb.TREE and differ.any():
                 longest = int(np.argmax(counts * differ))  # short ones say little about the others
-                self._try(choose, offsets[longest], counts[longest])
+                self._try(choose, int(offsets[longest]), int(counts[longest]))
                 self._choice = choose.known(column.key, len(counts))
         self._repeated, self._hashes, planes_at, planes = self._described(bounds, self._choice)
         self._frames = _compressed(planes, planes_at, 0 if self._choice is None else self._choice.level)
@@ -156,7 +156,8 @@ class _Pieces:
         """Adds a piece, whose first row has a number in its episode, to its block; False if it needs another way."""
         offset, count = self._offsets[at], self._counts[at]
         length = decoded = count * self._size
-        number, codec = pb.IDENTITY, pb.STORED
+        number: int = pb.IDENTITY
+        codec: int = pb.STORED
         frame, values = self._frames.get(at), self._data[offset : offset + length]
         if self._repeated[at]:
             if self._size > WORTHWHILE_BYTES:
