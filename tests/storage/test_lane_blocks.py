@@ -23,6 +23,7 @@ from rlds_kit.storage.lane_blocks import LaneColumn, LaneRows, encode_lanes
 from rlds_kit.storage.leaf import EMPTY_DICT, ColumnKey
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.storage.recorder import Recorder
+from rlds_kit.storage.shard_writer import ShardWriter
 
 LANES, ROWS = 3, 40
 RELATIONS: Final = [-1, *lane_blocks.RELATION.values()]
@@ -115,7 +116,7 @@ def _columns(seed: int) -> list[LaneColumn]:
 
 def _alone(columns: list[LaneColumn], rows: LaneRows, choose: FilterChoice) -> list[block.Part]:
     """The columns of a block as they are encoded alone."""
-    found = []
+    found = list[block.Part]()
     for each in _cut(columns, rows):
         first, covered, number, codec, decoded, payload = column.pack(each, choose)
         fields = block_header.layout(each.key, first, covered, False, each.values.shape[1:], number, codec)
@@ -241,13 +242,13 @@ def _record(directory: Path, steps: int) -> list[bytes]:
 
 def test_recorded_episodes_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first cut, which shows that nothing new will come, blocks are encoded together."""
-    alone, count = list[int](), shard_set.ShardWriter.block
+    alone, count = list[int](), ShardWriter.block
 
     def counted(self: Any, *arguments: Any) -> int:
         alone.append(1)
         return count(self, *arguments)
 
-    monkeypatch.setattr(shard_set.ShardWriter, "block", counted)
+    monkeypatch.setattr(ShardWriter, "block", counted)
     together = _record(tmp_path / "together", 400)
     few = len(alone)
     monkeypatch.setattr(shard_set.ShardSet, "_write_encoded", lambda *_: False)
