@@ -81,7 +81,7 @@ def test_a_process_that_reads_nothing_stops_nobody() -> None:
 
     async def test() -> None:
         lost: list[str] = []
-        channel = Channel(ECHO, lost.append, answer_seconds=60.0)
+        channel = Channel(ECHO, lost.append)
         assert await channel.request(0, "here") == "here"
         channel._answer_seconds = 0.5  # the process needed longer to start
         os.kill(channel.pid, signal.SIGSTOP)
