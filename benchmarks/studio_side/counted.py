@@ -10,7 +10,7 @@ from rlds_kit.crowd.incentives import session_values
 
 FPS: Final = 60.0
 SEAT: Final = "player"
-NAMES: Final = ("score", "active_time", "accuracy", "row_by_row")
+NAMES: Final = ("score", "time_played", "accuracy", "row_by_row")
 """The last two read the console's memory."""
 
 
@@ -32,7 +32,7 @@ def agreeing(directory: Path) -> int:
     found = 0
     for file in directory.glob("counted-*.json"):
         live = json.loads(file.read_text(encoding="utf-8"))[SEAT]
-        if not live["active_time"]:
+        if not live["time_played"]:
             raise ValueError(f"{file.stem}: expected time that was counted, got none")
         played = [(each, SEAT) for each in dataset.episodes if each.metadata["session"] == file.stem]
         found += session_values(played, [collector(name) for name in NAMES], fps=FPS) == live

@@ -60,6 +60,7 @@ def _travelled(counts: LiveCounts) -> LiveCounts:
     return found
 
 
+@pytest.mark.thorough
 def test_all_collectors_count_live_what_the_recording_says(tmp_path: Path) -> None:
     """Bit for bit, over two episodes, those of the console's memory too; and a session that goes on counts on."""
     pytest.importorskip("ale_py")

@@ -28,6 +28,7 @@ def _shown(ann: Visitor) -> str:
     return str(ok(ann.ask("GET", "me/values"))["items"][0]["text"])
 
 
+@pytest.mark.thorough
 def test_values_go_on_in_the_next_session_and_after_a_loss(tmp_path: Path) -> None:
     """Of an environment that is killed, the recording is shown, and what is played after that."""
     with a_crowd(tmp_path) as studio:

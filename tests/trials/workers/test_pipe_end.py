@@ -81,8 +81,9 @@ def test_a_process_that_reads_nothing_stops_nobody() -> None:
 
     async def test() -> None:
         lost: list[str] = []
-        channel = Channel(ECHO, lost.append, answer_seconds=0.5)
+        channel = Channel(ECHO, lost.append)
         assert await channel.request(0, "here") == "here"
+        channel._answer_seconds = 0.5  # the process needed longer to start
         os.kill(channel.pid, signal.SIGSTOP)
         requests = [asyncio.ensure_future(channel.request(0, bytes(1_000_000))) for _ in range(4)]
         for _ in range(10):
