@@ -13,6 +13,7 @@ from rlds_kit.crowd.incentives.ledger import (
     unpaid,
 )
 from rlds_kit.crowd.incentives.requirement import Requirement, completion, shown
+from rlds_kit.crowd.incentives.terms import Terms
 from rlds_kit.crowd.incentives.treatment import Reward, Treatment, draw_raffle, presets, reward
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Formula",
     "Requirement",
     "Reward",
+    "Terms",
     "Treatment",
     "Work",
     "completion",

@@ -19,7 +19,7 @@ from rlds_kit.episode.episode import Episode
 
 CROWD: Final = "crowd"
 """The entry of an episode's metadata that has the assignment of each seat: `{"player": "7f3a..."}`."""
-_PLAY, _SEATS, _DRIVER, _HUMAN = "play", "seats", "driver", "human"
+_PLAY, _SEATS, _DRIVER, _HUMAN, _FPS = "play", "seats", "driver", "human", "fps"
 _PARTICIPANT: Final = re.compile(r"[A-Za-z0-9_-]+")
 COLUMNS: Final = ("participant", "assignment", "treatment", "base", "bonus", "total", "currency")
 
@@ -64,7 +64,7 @@ def ledger(dataset: Dataset, works: Iterable[Work], *, fps: float | None = None)
     Args:
       dataset: whose episodes have `crowd` in their metadata.
       works: what to count.
-      fps: steps in a second; None: the recorded clock.
+      fps: steps in a second, of episodes that do not record their rate as the studio's do; None: the recorded clock.
 
     Raises:
       ValueError: two works have the same assignment.
@@ -102,12 +102,21 @@ def session_values(
 
 
 def by_people(episode: Episode, seat: str, fps: float | None) -> Iterator[Moment]:
-    """The moments of a seat in which its person acted, not a program."""
-    has_agents = any(isinstance(step.get(name), Mapping) for step in episode.steps[:1] for name in (REWARD, ACTION))
-    for each in moments(episode.steps, seat if has_agents else None, fps=fps):
+    """The moments of a seat in which its person acted, not a program; time is steps at the rate of the episode."""
+    first = episode.steps[:1]
+    has_agents = any(isinstance(step.get(name), Mapping) for step in first for name in (REWARD, ACTION))
+    rate = None if fps is None else next(filter(None, map(_rate, first)), fps)
+    for each in moments(episode.steps, seat if has_agents else None, fps=rate):
         driver = _driver(each.before, seat)
         if driver is None or driver == _HUMAN:
             yield each
+
+
+def _rate(step: Mapping[str, Any]) -> float | None:
+    """Steps in a second as recorded; None: they are not. In a crowd nobody can change them during an episode."""
+    play = step.get(_PLAY)
+    found = play.get(_FPS) if isinstance(play, Mapping) else None
+    return None if found is None or not float(found) > 0 else float(found)
 
 
 def _driver(step: Mapping[str, Any], seat: str) -> Any:

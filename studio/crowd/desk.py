@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.crowd.incentives import Terms, Treatment
 from rlds_kit.crowd.table import participant
 from rlds_kit.crowd.tasks import (
     Book,
@@ -143,13 +144,18 @@ class Desk:
         place = visit.person.place
         return None if place is None else self.games[place.task]
 
+    def treatment_of(self, visit: Visit) -> Treatment:
+        """How somebody who has a place is rewarded: as when their game began, whatever the task says now."""
+        return visit.terms.treatment if visit.terms is not None else self.games[_place(visit).task].task.treatment
+
     def code(self, visit: Visit) -> str:
         """The completion code of a person."""
         return code_of(self._key, visit.person.id)
 
     async def open(self) -> None:
-        """Gives a code to those who are done, and whose rows have none."""
-        await self._store([each for each in self if self._with_code(each) != each])
+        """Gives a code to those who are done, and terms to those who play, where rows of an older library have none."""
+        complete = [each if each.session_id is None else self._with_terms(each) for each in self]
+        await self._store([each for each in complete if self._with_code(each) != self[each.person.id]])
 
     async def arrive(
         self, parameters: Mapping[str, str], group: str, account: Account | None, *, again: bool = False
@@ -269,7 +275,7 @@ class Desk:
             if game is None or not game.is_alone or visit.person.place is None:
                 return visit
             (started,) = flow.start(self.book, visit.person.place.game, self.now())
-            return (await self._store([dataclasses.replace(visit, person=started)]))[0]
+            return (await self._store([self._with_terms(dataclasses.replace(visit, person=started))]))[0]
 
     def require_running(self) -> None:
         """Lets games begin only while the crowd does not pause.
@@ -306,7 +312,8 @@ class Desk:
         async with self._one_at_a_time:
             there = [each for each in self.of_session(session) if each.person.stage is Stage.LOBBY]
             started = {each.id: each for each in flow.start(self.book, session, self.now())}
-            await self._store(dataclasses.replace(each, person=started[each.person.id]) for each in there)
+            playing = [dataclasses.replace(each, person=started[each.person.id]) for each in there]
+            await self._store(map(self._with_terms, playing))
 
     async def unseat(self, session: str) -> None:
         """Somebody left before it began: the others wait again."""
@@ -356,6 +363,14 @@ class Desk:
         is_due = visit.person.stage is Stage.DONE and visit.earned.completion >= 1 and visit.code_hash is None
         return dataclasses.replace(visit, code_hash=code_hash(self.code(visit))) if is_due else visit
 
+    def _with_terms(self, visit: Visit) -> Visit:
+        """Who begins a task is paid by what it says now, also if they go on with it later."""
+        place = visit.person.place
+        if place is None or (visit.terms is not None and visit.terms.task == place.task):
+            return visit
+        terms = Terms(place.task, self.crowd.tasks[place.task].treatment, self.crowd.currency)
+        return dataclasses.replace(visit, terms=terms)
+
     def _remember(self, visit: Visit) -> None:
         self.book.put(visit.person)
         if visit.person.id not in self._visits:
@@ -388,6 +403,12 @@ def _enter(
     crowds.note_personal(connection, user.id, source=dict(source.details))
     crowds.write(connection, crowd, [Visit(person, user.id)])
     return _Entered(person, login.link(connection, user.id))
+
+
+def _place(visit: Visit) -> Place:
+    if visit.person.place is None:
+        raise ValueError(f"expected somebody who has a place, got one at {visit.person.stage.value}")
+    return visit.person.place
 
 
 def _seat(person: Person) -> int:

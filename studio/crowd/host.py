@@ -29,6 +29,7 @@ class CrowdHost(DatabaseHost):
     desk: Desk = field(kw_only=True)
     presence: Presence = field(kw_only=True)
     _counts: dict[str, Counting] = field(default_factory=dict)
+    _seats: dict[str, dict[str, str]] = field(default_factory=dict)
 
     async def admit(self, token: str) -> Admission:
         """Admits the owner of a token; of a crowd only while they play, and it does not pause."""
@@ -53,14 +54,19 @@ class CrowdHost(DatabaseHost):
         game = self.desk.game_of(visits[0])
         if game is None:
             return found
-        names = tuple(dict.fromkeys((*game.task.collectors, *game.task.treatment.collectors)))
-        live = [each for each in names if each in LIVE]
-        directory = self.settings.recordings / row.directory
-        before = {
-            seat: await asyncio.to_thread(worth.values, directory, each.person.id, live, game.fps)
+        names = {
+            seat: tuple(dict.fromkeys((*game.task.collectors, *self.desk.treatment_of(each).collectors)))
             for seat, each in seats.items()
         }
-        counting = self._counts[session] = Counting(dict.fromkeys(seats, names), before, game.fps)
+        directory, rate = self.settings.recordings / row.directory, found.fps or game.fps
+        before = {
+            seat: await asyncio.to_thread(
+                worth.values, directory, each.person.id, [name for name in names[seat] if name in LIVE], rate
+            )
+            for seat, each in seats.items()
+        }
+        counting = self._counts[session] = Counting(names, before, rate)
+        self._seats[session] = {each.person.id: seat for seat, each in seats.items()}
         metadata = {
             **found.metadata,
             CROWD: {seat: each.person.id for seat, each in seats.items()},
@@ -69,10 +75,10 @@ class CrowdHost(DatabaseHost):
         }
         return replace(found, metadata=metadata, watch=counting, is_rate_fixed=True, shows_errors=False)
 
-    def live_values(self, session: str, seat: str) -> dict[str, float]:
-        """What is counted in a session so far; nothing if it is not played now."""
-        counting = self._counts.get(session)
-        return {} if counting is None or seat not in counting.names else counting.values(seat)
+    def live_values(self, session: str, person: str) -> dict[str, float]:
+        """What is counted of somebody in a session so far; nothing if it is not played now."""
+        counting, seat = self._counts.get(session), self._seats.get(session, {}).get(person)
+        return {} if counting is None or seat is None else counting.values(seat)
 
     async def present(self, session: str, presence: Attended) -> None:
         """Writes that somebody came to a seat, or left it."""
@@ -85,6 +91,7 @@ class CrowdHost(DatabaseHost):
         """Ends a session."""
         await super().ended(session, reason)
         self._counts.pop(session, None)
+        self._seats.pop(session, None)
 
     def _is_open(self, study: Study, session: Session) -> bool:
         return bool(self.desk.of_session(session.id)) or super()._is_open(study, session)

@@ -4,12 +4,12 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
-from rlds_kit.crowd.tasks import Crowd, Person, Stage
+from rlds_kit.crowd.tasks import Crowd, Stage
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.anonymous import agent_id
@@ -24,6 +24,7 @@ from rlds_kit.studio.crowd.person_routes import PersonRoutes
 from rlds_kit.studio.crowd.playing import Playing
 from rlds_kit.studio.crowd.presence import Presence
 from rlds_kit.studio.database import crowds, users
+from rlds_kit.studio.database.crowds import Visit
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.lobby.messages import Refused
 from rlds_kit.studio.lobby.socket import refuse, wait_in
@@ -53,7 +54,7 @@ async def open_desk(crowd: Crowd, database: Database, inspector: Inspector, secr
     row = await database.run(crowds.find_or_add, owner, crowd.name)
     games = await open_games(crowd, database, inspector, row.owner_id)
     known = await database.run(crowds.visits, row.id)
-    problems = _missing(crowd, [each.person for each in known])
+    problems = missing(crowd, known)
     if problems:
         raise GameError(crowd.name, problems)
     desk = Desk(crowd, row, games, database, derived(secret, PURPOSE), known)
@@ -61,9 +62,14 @@ async def open_desk(crowd: Crowd, database: Database, inspector: Inspector, secr
     return desk
 
 
-def _missing(crowd: Crowd, people: list[Person]) -> list[str]:
-    """What people have that the file has no longer: without it, nobody knows what they are owed."""
+def missing(crowd: Crowd, visits: Iterable[Visit]) -> list[str]:
+    """What people have that a crowd has no longer: without it, nobody knows what they are owed."""
+    known = tuple(visits)
+    people = [each.person for each in known]
     places = [each.place for each in people if each.place is not None]
+    money = Counter(
+        each.terms.currency for each in known if each.terms is not None and each.terms.currency != crowd.currency
+    )
     tasks = Counter(each.task for each in places if each.task not in crowd.tasks)
     groups = Counter(each.group for each in people if each.group not in crowd.groups)
     seats = Counter(
@@ -73,6 +79,7 @@ def _missing(crowd: Crowd, people: list[Person]) -> list[str]:
         *(f"tasks.{name}: expected it, {number} people have it; put it back" for name, number in tasks.items()),
         *(f"groups.{name}: expected it, {number} people have it; put it back" for name, number in groups.items()),
         *(f"tasks.{name}.seats: expected more, {number} people have others" for name, number in seats.items()),
+        *(f"currency: expected {name!r}, {number} people were promised pay in it" for name, number in money.items()),
     ]
 
 

@@ -176,7 +176,8 @@ class PersonRoutes:
         if game is None:
             return answer({"items": [], "earned": None, "is_paid": False})
         found = await self._playing.values(visit)
-        return answer(values_as_json(game, found, reward(game.task.treatment, found), self._desk.crowd))
+        treatment = self._desk.treatment_of(visit)
+        return answer(values_as_json(game, treatment, found, reward(treatment, found), self._desk.crowd))
 
     async def standings(self, request: Request) -> Response:
         """Where one stands among all who played the same task; of others it says sums only."""

@@ -73,7 +73,7 @@ class Playing:
             visit, game = self._require_playing(visit)
             found = None if visit.session_id is None else await self.database.run(sessions.get, visit.session_id)
             if found is None or found.ended_ns is not None or found.server != self.server:
-                found = await self._open(visit, game)
+                found = await self._open(visit, game, found)
         seat = next((seat for seat, each in found.people.items() if each.user_id == visit.user_id), None)
         if seat is None:
             raise ApiError(409, "stage", "your game goes on without you; go on with what you did so far")
@@ -86,11 +86,17 @@ class Playing:
             raise ApiError(409, "stage", f"expected somebody who plays, got one at {visit.person.stage.value}")
         return visit, game
 
-    async def _open(self, visit: Visit, game: Game) -> Session:
+    async def _open(self, visit: Visit, game: Game, before: Session | None) -> Session:
+        """Another session of a game, in the environment of the one before, also if the task has another one now."""
         place = visit.person.place
         players = () if place is None else self.desk.players(place.game)
-        seats = {game.seats[each.person.place.seat]: each for each in players if each.person.place is not None}
-        made = await self.database.run(_add, game, seats, self.anonymous, self.server)
+        if before is None:
+            seats = {game.seats[each.person.place.seat]: each for each in players if each.person.place is not None}
+        else:
+            seat_of = {each.user_id: seat for seat, each in before.people.items()}
+            seats = {seat_of[each.user_id]: each for each in players if each.user_id in seat_of}
+        environment = game.environment.id if before is None else before.environment_id
+        made = await self.database.run(_add, game.study, environment, seats, self.anonymous, self.server)
         await self.desk.moved(seats.values(), made.id)
         return made
 
@@ -99,10 +105,8 @@ class Playing:
         game = self.desk.game_of(visit)
         if game is None or visit.session_id is None:
             return {}
-        place = visit.person.place
-        seat = game.seats[0 if place is None else place.seat]
-        names = tuple(dict.fromkeys((*game.task.collectors, *game.task.treatment.collectors)))
-        live = self.host.live_values(visit.session_id, seat)
+        names = tuple(dict.fromkeys((*game.task.collectors, *self.desk.treatment_of(visit).collectors)))
+        live = self.host.live_values(visit.session_id, visit.person.id)
         missing = [each for each in names if each not in live]
         recorded = await self._recorded(visit, game, missing) if missing else {}
         return {name: live[name] if name in live else recorded.get(name, 0.0) for name in names}
@@ -132,9 +136,9 @@ class Playing:
           ApiError: they do not play, or not all is done.
         """
         visit, game = self._require_playing(visit)
-        is_checked = bool(game.task.treatment.requirements) and not is_early
+        is_checked = bool(self.desk.treatment_of(visit).requirements) and not is_early
         if is_checked:
-            _require_all(await self._completion(visit, game))
+            _require_all(await self._completion(visit))
         await self._leave(visit, game)
         earned = await self.earned(visit, game)
         if is_checked:
@@ -161,17 +165,17 @@ class Playing:
             self.live.dismiss(visit.session_id, visit.user_id)
             await self.live.sync(visit.session_id)
 
-    async def _completion(self, visit: Visit, game: Game) -> float:
+    async def _completion(self, visit: Visit) -> float:
         """How much is done, as far as is known while they play; without requirements, anything is all."""
         found = await self.values(visit)
-        requirements = game.task.treatment.requirements
+        requirements = self.desk.treatment_of(visit).requirements
         return completion(requirements, found) if requirements else float(any(found.values()))
 
     async def earned(self, visit: Visit, game: Game) -> Reward:
         """What the recordings of an assignment are worth."""
         if visit.session_id is None:
             return Reward(0.0, 0, 0, 0)
-        work = Work(visit.person.id, "", game.task.treatment, is_test=visit.person.is_test)
+        work = Work(visit.person.id, "", self.desk.treatment_of(visit), is_test=visit.person.is_test)
         directory = await self._directory(visit)
         (entry,) = await asyncio.to_thread(worth.entries, directory, [work], game.fps)
         return entry.reward
@@ -216,14 +220,15 @@ def _require_all(done: float) -> None:
         raise ApiError(409, "incomplete", message)
 
 
-def _add(connection: "Connection", game: Game, seats: Mapping[str, Visit], anonymous: bytes, server: str) -> Session:
+def _add(
+    connection: "Connection", study: str, environment: str, seats: Mapping[str, Visit], anonymous: bytes, server: str
+) -> Session:
     people: dict[str, Any] = {}
     for seat, each in seats.items():
-        agent = agent_id(anonymous, game.study, users.get(connection, each.user_id).person)
+        agent = agent_id(anonymous, study, users.get(connection, each.user_id).person)
         people[seat] = Seated(each.user_id, agent)
     first, *_ = people.values()
-    environment = game.environment.id
-    return sessions.add(connection, game.study, environment, first.user_id, first.agent_id, server, people)
+    return sessions.add(connection, study, environment, first.user_id, first.agent_id, server, people)
 
 
 def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any]]]) -> dict[str, tuple[Work, Game]]:
@@ -233,6 +238,6 @@ def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any
         game = desk.game_of(visit)
         if game is not None and visit.session_id is not None:
             known = participants.get(visit.person.id, (None, {}))[0] or ""
-            work = Work(visit.person.id, known, game.task.treatment, is_test=visit.person.is_test)
+            work = Work(visit.person.id, known, desk.treatment_of(visit), is_test=visit.person.is_test)
             found[visit.person.id] = work, game
     return found

@@ -227,6 +227,7 @@ crowd_people: Final = Table(
     Column("bonus_cents", Integer, nullable=False),
     Column("tickets", Integer, nullable=False),
     Column("paid_ns", BigInteger),
+    Column("terms", JSON(none_as_null=True)),  # by which they are paid: those of the moment when their game began
 )
 crowd_messages: Final = Table(
     "crowd_messages",
