@@ -46,6 +46,7 @@ ELSEWHERE: Final = (
     "they can give you one of your own."
 )
 CLOSED: Final = "This study takes nobody new now."
+PAUSED: Final = "this study pauses; nothing is lost, wait until it goes on"
 _PROOFS: Final = ("SESSION_ID", "assignmentId")
 """What a platform gives to one person for one participation: who brings it again is the same person."""
 
@@ -284,7 +285,7 @@ class Desk:
           NotAdmittedError: it pauses.
         """
         if self.row.is_paused:
-            raise NotAdmittedError("paused", "this study pauses; nothing is lost, wait until it goes on")
+            raise NotAdmittedError("paused", PAUSED)
 
     async def seat(self, session: Session) -> None:
         """A lobby has put people together, and counts down: they have the seats of a session.
@@ -308,9 +309,15 @@ class Desk:
             await self._store(moved)
 
     async def begin(self, session: str) -> None:
-        """The countdown is over: they play."""
+        """The countdown is over: they play.
+
+        Raises:
+          NotAdmittedError: the crowd pauses.
+        """
         async with self._one_at_a_time:
             there = [each for each in self.of_session(session) if each.person.stage is Stage.LOBBY]
+            if there:
+                self.require_running()
             started = {each.id: each for each in flow.start(self.book, session, self.now())}
             playing = [dataclasses.replace(each, person=started[each.person.id]) for each in there]
             await self._store(map(self._with_terms, playing))
@@ -327,8 +334,9 @@ class Desk:
             await self._store(dataclasses.replace(self._visits[each.person.id], session_id=session) for each in visits)
 
     async def set_state(self, *, is_paused: bool, is_closed: bool) -> None:
-        """Pauses or closes the crowd, or not."""
-        self.row = await self._database.run(crowds.set_state, self.row, is_paused=is_paused, is_closed=is_closed)
+        """Pauses or closes the crowd, or not; a game whose beginning is being stored begins before the pause."""
+        async with self._one_at_a_time:
+            self.row = await self._database.run(crowds.set_state, self.row, is_paused=is_paused, is_closed=is_closed)
 
     async def redeem(self, code: str) -> Visit:
         """Somebody gives a completion code for pay, which is good once.

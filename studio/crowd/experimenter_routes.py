@@ -18,6 +18,7 @@ from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.body import read
 from rlds_kit.studio.api.guard import account_of
 from rlds_kit.studio.crowd import bodies, worth
+from rlds_kit.studio.crowd.desk import PAUSED
 from rlds_kit.studio.crowd.playing import Playing, works
 from rlds_kit.studio.crowd.shown import row_as_json
 from rlds_kit.studio.database import crowds, sessions, studies, users
@@ -29,7 +30,7 @@ with needs("studio"):
     from starlette.responses import Response
     from starlette.routing import Route
 
-PAUSED: Final = "the study pauses"
+_PAUSED: Final = "the study pauses"
 _SESSIONS: Final = 20
 _LISTED: Final = 500
 """People in the table of the page, the latest ones."""
@@ -116,9 +117,13 @@ class ExperimenterRoutes:
         await self._require(request)
         given = await read(request, bodies.Opening)
         await self._desk.set_state(is_paused=given.paused, is_closed=given.closed)
-        if given.paused:
+        lobbies, keys = request.app.state.lobbies, [each.environment.id for each in self._desk.games.values()]
+        if not given.paused:
+            lobbies.go_on(keys)
+        else:
+            lobbies.pause(keys, PAUSED)
             for session in {each.session_id for each in self._desk if each.person.stage is Stage.PLAY}:
-                self._playing.live.stop(session or "", PAUSED)
+                self._playing.live.stop(session or "", _PAUSED)
         return answer({"paused": given.paused, "closed": given.closed})
 
     async def message(self, request: Request) -> Response:

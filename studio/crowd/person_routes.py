@@ -14,7 +14,7 @@ from rlds_kit.studio.api.body import read
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.guard import account_of, address_of
 from rlds_kit.studio.crowd import bodies
-from rlds_kit.studio.crowd.desk import Sent
+from rlds_kit.studio.crowd.desk import PAUSED, Sent
 from rlds_kit.studio.crowd.leaderboard import Leaderboard
 from rlds_kit.studio.crowd.playing import Playing
 from rlds_kit.studio.crowd.shown import values_as_json, visit_as_json
@@ -224,7 +224,7 @@ class PersonRoutes:
 
     def _going_on(self, request: Request) -> Visit:
         if self._desk.row.is_paused:
-            raise ApiError(409, "paused", "this study pauses; nothing is lost, wait until it goes on")
+            raise ApiError(409, "paused", PAUSED)
         return self._mine(request)
 
     def _now(self) -> float:

@@ -54,7 +54,11 @@ class Seating(Protocol):
         """
 
     async def begin(self, session: str) -> None:
-        """They play from now on."""
+        """They play from now on.
+
+        Raises:
+          NotAdmittedError: they cannot play now.
+        """
 
     async def unseat(self, session: str) -> None:
         """They do not play after all."""

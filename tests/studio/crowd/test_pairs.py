@@ -144,3 +144,23 @@ def test_c33_c36_c37_a_pair_plays_one_is_lost_a_program_acts_and_the_person_come
     entries = {each["id"]: each for each in experimenter(pennies).get("/api/crowd/payments")["entries"]}
     assert entries[here["id"]]["values"].keys() == {"time_played"}
     assert ok(ann.ask("GET", "me/standings"))["standings"][0]["of"] == 2
+
+
+def test_two_who_count_down_wait_again_when_everything_pauses(pennies: Studio) -> None:
+    """Their rows say that they wait, without a session; they play when it goes on."""
+    boss, ann, bob = experimenter(pennies), newcomer(pennies), newcomer(pennies)
+    desk = pennies.state.parts.desk
+    with connected(ann, "crowd") as first, connected(bob, "crowd") as second:
+        assert until(first, "countdown")["people"] == until(second, "countdown")["people"] == 2
+        boss.put("/api/crowd/state", {"paused": True, "closed": False})
+        try:
+            for each in (first, second):
+                assert "pauses" in until(each, "queue")["notice"]
+            rows = [desk[each.me()["id"]] for each in (ann, bob)]
+            assert [(each.person.stage.value, each.session_id) for each in rows] == [("lobby", None)] * 2
+        finally:
+            boss.put("/api/crowd/state", {"paused": False, "closed": False})
+        assert until(first, "matched")["session"] == until(second, "matched")["session"]
+    assert [each.me()["stage"] for each in (ann, bob)] == ["play", "play"]
+    for each in (ann, bob):
+        each.go("finish", early=True)
