@@ -124,6 +124,7 @@ def _task(name: str, table: Table) -> Task:
         table.number("wait_seconds", 900.0),
         table.text("partner", ""),
         table.text("matchmaker", ""),
+        _requirement(table.table("quality")) if table.has("quality") else None,
     )
     for field in ("kwargs", "keys"):
         if not isinstance(table.value(field) or {}, dict):
@@ -140,6 +141,9 @@ def _group(name: str, table: Table, tasks: dict[str, Task]) -> Group:
         table.wrong("tasks", f"some of the tasks {', '.join(tasks)}, each once")
     mode = Mode(table.choice("mode", tuple(each.value for each in Mode), "equal"))
     group = Group(name, names, mode, table.flag("weighted", default=False))
+    bare = [each for each in names if each in tasks and tasks[each].quality is None] if group.is_weighted else []
+    if bare:
+        table.wrong("weighted", f"tasks that declare their quality, which {', '.join(bare)} do not")
     table.no_more()
     return group
 
@@ -164,15 +168,17 @@ def _treatment(name: str, task: Table) -> Treatment:
         for each in treatment.collectors:
             _require_collector(table, "order", each)
         return treatment
-    requirements = tuple(
-        Requirement(found, least)
-        for each in table.rows("requirements")
-        for found, least in [(_one_collector(each, "collector"), _above_nothing(each, "at_least"))]
-    )
+    requirements = tuple(map(_requirement, table.rows("requirements")))
     base, tickets = table.integer("base_cents", 0), table.integer("tickets", 0)
     bonus = _bonus(table.table("bonus")) if table.has("bonus") else None
     table.no_more()
     return Treatment(name, base, requirements, bonus, tickets)
+
+
+def _requirement(table: Table) -> Requirement:
+    found = Requirement(_one_collector(table, "collector"), _above_nothing(table, "at_least"))
+    table.no_more()
+    return found
 
 
 def _bonus(table: Table) -> Bonus:

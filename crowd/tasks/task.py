@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rlds_kit.crowd.incentives.requirement import Requirement
 from rlds_kit.crowd.incentives.treatment import Treatment
 from rlds_kit.crowd.tasks.form import Form
 from rlds_kit.crowd.tasks.screening import Screening
@@ -51,6 +52,8 @@ class Task:
       wait_seconds: after which programs take the seats that are empty; without a partner, people are sent away then.
       partner: the program for empty seats, and for people who leave: "random", or "module:name"; empty: there is none.
       matchmaker: "module:function" that puts people together; empty: who came first plays first.
+      quality: a collector, and the value with which play has the full quality of 1, for groups that are weighted; None:
+        all play has it.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Task:
     wait_seconds: float = 900.0
     partner: str = ""
     matchmaker: str = ""
+    quality: Requirement | None = None
 
     def instructions_for(self, seat: str) -> str:
         """The instructions of a seat.
@@ -89,7 +93,7 @@ class Group:
       name: in the link.
       tasks: their names, in order.
       mode: how they are given out.
-      is_weighted: whether completed assignments count by their quality, not as 1.
+      is_weighted: whether completed assignments count by the quality that their task declares.
     """
 
     name: str

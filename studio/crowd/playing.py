@@ -143,11 +143,12 @@ class Playing:
         earned = await self.earned(visit, game)
         if is_checked:
             _require_all(earned.completion)  # nobody loses a code because the page was ahead of the recording
+        quality = await self.quality(visit, game)
         self._counted.pop(visit.person.id, None)
         now = self.desk.now()
 
         def step(person: Person) -> Person:
-            return flow.finish(self.desk.crowd, flow.progress(person, earned.completion), now)
+            return flow.finish(self.desk.crowd, flow.progress(person, earned.completion, quality), now)
 
         done = await self.desk.change(visit.person.id, step, earned=earned)
         self.live.dismiss(visit.session_id or "", visit.user_id)  # who came in again meanwhile
@@ -180,6 +181,15 @@ class Playing:
         (entry,) = await asyncio.to_thread(worth.entries, directory, [work], game.fps)
         return entry.reward
 
+    async def quality(self, visit: Visit, game: Game) -> float:
+        """The quality of what is recorded of an assignment, from 0 to 1, as its task declares it."""
+        wanted = game.task.quality
+        if wanted is None or visit.session_id is None:
+            return 1.0
+        directory = await self._directory(visit)
+        counted = await asyncio.to_thread(worth.values, directory, visit.person.id, [wanted.collector], game.fps)
+        return wanted.progress(counted)
+
     async def lags(self, visit: Visit) -> list[int]:
         """The lag of each key that somebody pressed, in steps; see `crowd.collectors.Lags`."""
         if visit.session_id is None:
@@ -201,14 +211,16 @@ class Playing:
         """Notes that somebody left a game with what it was worth, which is theirs also if they come back too late."""
         before, now = visit.person, self.desk.now()
         more: dict[str, Any] = {}
+        quality = before.quality
         if before.stage is Stage.PLAY:
             await self.live.sync(visit.session_id or "")
-            more["earned"] = await self.earned(visit, self._require_playing(visit)[1])
+            _, game = self._require_playing(visit)
+            more["earned"], quality = await self.earned(visit, game), await self.quality(visit, game)
 
         def step(person: Person) -> Person:
             if person.stage is not before.stage or not self._is_away(person):
                 raise RefusedError("they came back while this was counted")
-            return flow.drop(flow.progress(person, more["earned"].completion) if more else person, now)
+            return flow.drop(flow.progress(person, more["earned"].completion, quality) if more else person, now)
 
         with contextlib.suppress(RefusedError):
             await self.desk.change(before.id, step, **more)

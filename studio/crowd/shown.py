@@ -145,6 +145,7 @@ def row_as_json(visit: Visit) -> dict[str, Any]:
         "arrived",
         "changed",
         "completion",
+        "quality",
         "wrong_checks",
         "consented",
         "reason",
