@@ -12,6 +12,7 @@ from rlds_kit.crowd.incentives.ledger import (
     session_values,
     unpaid,
 )
+from rlds_kit.crowd.incentives.raffle import commitment, draw_published, hashed_draw, tickets_of
 from rlds_kit.crowd.incentives.requirement import Requirement, completion, shown
 from rlds_kit.crowd.incentives.terms import Terms
 from rlds_kit.crowd.incentives.treatment import Reward, Treatment, draw_raffle, presets, reward
@@ -26,9 +27,12 @@ __all__ = [
     "Terms",
     "Treatment",
     "Work",
+    "commitment",
     "completion",
+    "draw_published",
     "draw_raffle",
     "episodes_of",
+    "hashed_draw",
     "ledger",
     "payment_csv",
     "presets",
@@ -36,5 +40,6 @@ __all__ = [
     "reward",
     "session_values",
     "shown",
+    "tickets_of",
     "unpaid",
 ]

@@ -16,7 +16,8 @@ studio; what it is worth is counted from the recordings (`worth`).
 |---|---|
 | GET /api/crowd, PUT /api/crowd/state | who is where; {"paused", "closed"} |
 | POST /api/crowd/messages, codes | {"text", "person"?}; {"code"}, which is good once |
-| GET, POST /api/crowd/payments | the ledger; {"assignments"} that were paid |
+| GET, POST /api/crowd/payments | the ledger; {"assignments", "prizes"?} that were paid |
+| GET, POST /api/crowd/raffle | tickets, their hash, raffles; {"commitment", "phrase", "prizes", "prize_cents"} draws one |
 | GET /api/crowd/payments.csv, bonuses.csv, answers.csv | files |
 | GET /api/crowd/people/{id} | what a person sent |
 | POST /api/crowd/people/{id}/link, DELETE /api/crowd/people/{id}/personal | a link to come back by; erases the person |

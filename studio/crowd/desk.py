@@ -351,12 +351,23 @@ class Desk:
             self._visits[person] = used
             return used
 
-    async def paid(self, assignments: Iterable[str]) -> int:
-        """Notes that people were paid; returns for how many this is new."""
+    async def paid(self, assignments: Iterable[str], prizes: Iterable[str] = ()) -> int:
+        """Notes that people were paid; returns for how many this is new.
+
+        Args:
+          assignments: whose base pay and bonus were paid.
+          prizes: whose prizes were.
+        """
         async with self._one_at_a_time:
-            new = [self.get(each) for each in dict.fromkeys(assignments)]
-            due = [dataclasses.replace(each, paid_ns=tables.now_ns()) for each in new if each.paid_ns is None]
-            return len(await self._store(due))
+            now = tables.now_ns()
+            due: dict[str, Visit] = {}
+            for each in map(self.get, assignments):
+                if each.paid_ns is None:
+                    due[each.person.id] = dataclasses.replace(each, paid_ns=now)
+            for each in map(self.get, prizes):
+                if each.prize_paid_ns is None:
+                    due[each.person.id] = dataclasses.replace(due.get(each.person.id, each), prize_paid_ns=now)
+            return len(await self._store(due.values()))
 
     async def _store(self, changed: Iterable[Visit], sent: Sent | None = None) -> list[Visit]:
         """Writes rows, and then remembers them."""

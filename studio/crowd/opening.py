@@ -20,9 +20,11 @@ from rlds_kit.studio.crowd.desk import Desk
 from rlds_kit.studio.crowd.experimenter_routes import ExperimenterRoutes
 from rlds_kit.studio.crowd.games import GameError, open_games
 from rlds_kit.studio.crowd.host import CrowdHost
+from rlds_kit.studio.crowd.pay import Pay
 from rlds_kit.studio.crowd.person_routes import PersonRoutes
 from rlds_kit.studio.crowd.playing import Playing
 from rlds_kit.studio.crowd.presence import Presence
+from rlds_kit.studio.crowd.raffle_routes import RaffleRoutes
 from rlds_kit.studio.database import crowds, users
 from rlds_kit.studio.database.crowds import Visit
 from rlds_kit.studio.database.database import Database
@@ -99,9 +101,11 @@ class CrowdParts:
 
     def routes(self) -> list[BaseRoute]:
         """Of participants, of the experimenter, and of the lobby."""
+        pay = Pay(self.playing)
         return [
             *PersonRoutes(self.playing).routes(),
-            *ExperimenterRoutes(self.playing).routes(),
+            *ExperimenterRoutes(self.playing, pay).routes(),
+            *RaffleRoutes(pay).routes(),
             WebSocketRoute(LOBBY, self._wait),
         ]
 

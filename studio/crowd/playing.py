@@ -241,15 +241,3 @@ def _add(
         people[seat] = Seated(each.user_id, agent)
     first, *_ = people.values()
     return sessions.add(connection, study, environment, first.user_id, first.agent_id, server, people)
-
-
-def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any]]]) -> dict[str, tuple[Work, Game]]:
-    """What people did who have a game, and which, by assignment; `participants` says how platforms know them."""
-    found = {}
-    for visit in desk:
-        game = desk.game_of(visit)
-        if game is not None and visit.session_id is not None:
-            known = participants.get(visit.person.id, (None, {}))[0] or ""
-            work = Work(visit.person.id, known, desk.treatment_of(visit), is_test=visit.person.is_test)
-            found[visit.person.id] = work, game
-    return found

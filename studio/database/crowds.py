@@ -20,7 +20,7 @@ with needs("studio"):
 _PLAIN: Final = tuple(
     each.name for each in dataclasses.fields(Person) if each.name not in {"stage", "left", "place", "is_ready"}
 )
-_OF_VISIT: Final = ("user_id", "session_id", "code_hash", "code_used_ns", "paid_ns")
+_OF_VISIT: Final = ("user_id", "session_id", "code_hash", "code_used_ns", "paid_ns", "prize_paid_ns")
 _NOTHING: Final = Reward(0.0, 0, 0, 0)
 
 
@@ -54,6 +54,7 @@ class Visit:
       earned: what the recordings were worth when their game was over.
       paid_ns: when it was noted that they were paid.
       terms: by which they are paid; None: their game has not begun.
+      prize_paid_ns: when it was noted that the prize of a raffle was paid.
     """
 
     person: Person
@@ -64,6 +65,7 @@ class Visit:
     earned: Reward = _NOTHING
     paid_ns: int | None = None
     terms: Terms | None = None
+    prize_paid_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import { toast, toastError } from "../parts/toasts.js";
 import { Links } from "./links.js";
 import { Payments } from "./payments.js";
 import { PeopleTable } from "./people_table.js";
+import { Raffle } from "./raffle.js";
 
 const POLL_MS = 3000;
 const STAGES = ["consent", "questions", "screening", "instructions", "check", "lobby", "play", "after", "done", "dropped", "sent away"];
@@ -58,6 +59,7 @@ export function ExperimenterView() {
       <${PeopleTable} crowd=${crowd} load=${load} />
       <${Sessions} sessions=${crowd.sessions} />
       <${Payments} crowd=${crowd} load=${load} />
+      <${Raffle} crowd=${crowd} load=${load} />
     </div>
   `;
 }

@@ -79,7 +79,7 @@ def test_c30_payments_are_a_file_without_repetition(played: rlds_kit.Dataset) ->
     entries = ledger(played, [*works, Work("a4", "w4", SCORED)])
     to_pay = unpaid(entries, {"a2"})
     rows = [*csv.reader(io.StringIO(payment_csv(to_pay)))]
-    assert rows[1:] == [["worker_1", "a1", "scored", "1.00", "0.00", "1.00", "USD"]]
+    assert rows[1:] == [["worker_1", "a1", "scored", "1.00", "0.00", "0.00", "1.00", "USD"]]
     assert unpaid(entries, {"a1", "a2"}) == ()
     assert "\n'=1+1,a2," in payment_csv(entries)
     assert unpaid(ledger(played, [Work("a1", "w", SCORED, is_test=True)]), ()) == ()
