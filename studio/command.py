@@ -258,7 +258,7 @@ def _named_by(crowd: "Crowd", *options: tuple[str, ...]) -> list[tuple[str, ...]
     found = (
         {each.environment.partition(":")[0] for each in tasks if ":" in each.environment},
         {each.partner for each in tasks if ":" in each.partner},
-        {each.matchmaker for each in tasks if each.matchmaker},
+        {each.matchmaker for each in tasks if ":" in each.matchmaker},
     )
     return [tuple(dict.fromkeys((*given, *sorted(more)))) for given, more in zip(options, found, strict=True)]
 

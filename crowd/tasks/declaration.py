@@ -17,6 +17,7 @@ from rlds_kit.crowd.tasks.table import CrowdError, Table
 from rlds_kit.crowd.tasks.task import Crowd, Group, Mode, Task
 
 PACES: Final = ("realtime", "turns", "hold", "release")
+MATCHMAKERS: Final = ("order", "latency", "group")
 _PRESETS: Final = ("none", "active_time", "minimum", "sliding_bonus", "all", "raffle", "challenge")
 
 
@@ -123,12 +124,16 @@ def _task(name: str, table: Table) -> Task:
         table.flag("play_again", default=False),
         table.number("wait_seconds", 900.0),
         table.text("partner", ""),
-        table.text("matchmaker", ""),
+        table.text("matchmaker", "order"),
+        table.number("match_within_ms", 50.0),
+        table.number("match_seconds", 30.0),
         _requirement(table.table("quality")) if table.has("quality") else None,
     )
     for field in ("kwargs", "keys"):
         if not isinstance(table.value(field) or {}, dict):
             table.wrong(field, "a table")
+    if ":" not in task.matchmaker and task.matchmaker not in MATCHMAKERS:
+        table.wrong("matchmaker", f"one of {', '.join(MATCHMAKERS)}, or module:function")
     if task.redirect and not task.redirect.startswith("https://"):
         table.wrong("redirect", "an address that begins with https://")
     table.no_more()

@@ -51,7 +51,10 @@ class Task:
       play_again: whether people may play again when they are done.
       wait_seconds: after which programs take the seats that are empty; without a partner, people are sent away then.
       partner: the program for empty seats, and for people who leave: "random", or "module:name"; empty: there is none.
-      matchmaker: "module:function" that puts people together; empty: who came first plays first.
+      matchmaker: what puts people together: "order": who came first plays first; "latency": those with the closest
+        round trips; "group": those of the same group; or "module:function".
+      match_within_ms: by which round trips differ at most, by latency.
+      match_seconds: after which people play with those whose round trips are closest, however far.
       quality: a collector, and the value with which play has the full quality of 1, for groups that are weighted; None:
         all play has it.
     """
@@ -73,7 +76,9 @@ class Task:
     play_again: bool = False
     wait_seconds: float = 900.0
     partner: str = ""
-    matchmaker: str = ""
+    matchmaker: str = "order"
+    match_within_ms: float = 50.0
+    match_seconds: float = 30.0
     quality: Requirement | None = None
 
     def instructions_for(self, seat: str) -> str:

@@ -13,6 +13,7 @@ from rlds_kit.studio.database import studies
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.seating import SeatPlan, Together
 from rlds_kit.studio.database.studies import Content, Study, StudyEnvironment
+from rlds_kit.studio.lobby.matchmaking import BY_NAME
 from rlds_kit.trials.environments.playable import SEAT
 from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedError
 
@@ -74,6 +75,9 @@ async def open_games(crowd: Crowd, database: Database, inspector: Inspector, own
     problems: list[str] = []
     made: dict[str, StudyEnvironment] = {}
     for name, task in crowd.tasks.items():
+        if task.matchmaker not in {*BY_NAME, *inspector.matchmakers}:
+            known = ", ".join(sorted({*BY_NAME, *inspector.matchmakers}))
+            problems.append(f"tasks.{name}.matchmaker: expected one of {known}, got {task.matchmaker!r}")
         try:
             made[name] = await _environment(task, inspector)
             problems += [f"tasks.{name}: {each.message}" for each in await inspector.misfits([made[name]])]
@@ -115,7 +119,9 @@ def _together(task: Task) -> Together:
     return Together(
         fill_seconds=task.wait_seconds if task.partner else None,
         wait_seconds=task.wait_seconds + (_LATER if task.partner else 0.0),
-        matchmaker=task.matchmaker,
+        matchmaker="" if task.matchmaker == "order" else task.matchmaker,
+        within_ms=task.match_within_ms,
+        longest_seconds=task.match_seconds,
         pause=alone,
         cancel=alone,
         confirm="nobody",

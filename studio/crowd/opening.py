@@ -149,11 +149,14 @@ class CrowdParts:
                 await refuse(socket, Refused("stage", "you do not wait for others now; load the page again"))
                 return
             user = await self.playing.database.run(users.get, account.id)
+            sent = await self.playing.database.run(crowds.personal_of, account.id)
+            latency = sent.get("device", {}).get("latency_ms")
             agent = agent_id(self.playing.anonymous, game.study, user.person)
             name = f"lobby {id(socket)}"
             self.presence.connected(visit.person.id, name, is_there=True)
             try:
-                await wait_in(socket, account, game.environment, agent)
+                group = visit.person.group
+                await wait_in(socket, account, game.environment, agent, latency_ms=latency, group=group)
             finally:
                 self.presence.connected(visit.person.id, name, is_there=False)
 

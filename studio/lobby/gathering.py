@@ -39,7 +39,7 @@ def plan_of(environment: StudyEnvironment) -> LobbyPlan:
         wait_seconds=together.wait_seconds,
         most_waiting=together.most_waiting,
         countdown_seconds=together.countdown_seconds,
-        match=matchmaker(together.matchmaker),
+        match=matchmaker(together.matchmaker, together.within_ms, together.longest_seconds),
     )
 
 

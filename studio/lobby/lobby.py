@@ -27,6 +27,8 @@ class Person:
       is_guest: whether the person came by the link of a study.
       send: sends a message to their page.
       since: when they came, in seconds of the lobby's clock.
+      latency_ms: median round trip that was measured when they came; None: it was not.
+      group: of the link by which they came; "": of none.
     """
 
     account: str
@@ -34,6 +36,8 @@ class Person:
     is_guest: bool
     send: Callable[[Message], None]
     since: float = 0.0
+    latency_ms: float | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,18 +196,23 @@ class Lobby:
         """Begins a group, if there is one; one after another, as each needs an environment."""
         if self._is_gathering or not self._waiting or self._paused_since is not None:
             return
-        by_waiting = {Waiting(each.agent, self._now() - each.since): each for each in self.waiting}
+        now = self._now()
+        by_waiting = {Waiting(each.agent, now - each.since, each.latency_ms, each.group): each for each in self.waiting}
         groups = self._groups_of(list(by_waiting), len(self.plan.seats))
-        if groups:
-            self._begin([by_waiting[each] for each in groups[0]])
-        elif self._is_filled():
-            self._begin(self.waiting)
+        chosen = groups[0] if groups else self._with_programs(list(by_waiting))
+        if chosen:
+            self._begin([by_waiting[each] for each in chosen])
 
-    def _is_filled(self) -> bool:
-        """Whether it is time for programs to take the seats that are empty."""
-        fill = self.plan.fill_seconds
-        is_enough = len(self.plan.needed) <= len(self._waiting) < len(self.plan.seats)
-        return fill is not None and is_enough and self._now() - self.waiting[0].since >= fill
+    def _with_programs(self, waiting: list[Waiting]) -> Sequence[Waiting]:
+        """Whoever waited longest, with as many others as may be, when it is time for programs to take the rest."""
+        fill, oldest, least = self.plan.fill_seconds, waiting[0], max(1, len(self.plan.needed))
+        if fill is None or oldest.seconds < fill:
+            return ()
+        for size in range(min(len(waiting), len(self.plan.seats) - 1), least - 1, -1):
+            for group in self._groups_of(waiting, size):
+                if oldest in group:
+                    return group
+        return [oldest] if least == 1 and len(self.plan.seats) > 1 else ()
 
     def _groups_of(self, waiting: list[Waiting], size: int) -> list[Sequence[Waiting]]:
         """What the matchmaker returns; nothing, if it fails."""

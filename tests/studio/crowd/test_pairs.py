@@ -164,3 +164,30 @@ def test_two_who_count_down_wait_again_when_everything_pauses(pennies: Studio) -
     assert [each.me()["stage"] for each in (ann, bob)] == ["play", "play"]
     for each in (ann, bob):
         each.go("finish", early=True)
+
+
+def test_c34_people_with_close_round_trips_find_each_other(tmp_path: Path) -> None:
+    """As they were measured at entry; by group, only those of the same link."""
+    groups = 'matchmaker = "{}"\n[groups.main]\n[groups.school]\n'
+
+    def partners(studio: Studio, *people: tuple[str, float]) -> list[str]:
+        """The people who find each other, by place, of those who come with these groups and round trips."""
+        with contextlib.ExitStack() as stack:
+            sockets = []
+            for group, latency in people:
+                person = visitor(studio)
+                person.come(group)
+                person.go("device", width=1200, height=800, has_keyboard=True, latency_ms=latency)
+                person.go("instructed")
+                person.go("place")
+                sockets.append(stack.enter_context(connected(person, "crowd")))
+                until(sockets[-1], "queue" if len(sockets) < len(people) else "countdown")
+            until(sockets[0], "countdown")
+            desk = studio.state.parts.desk
+            seated = [each for each in desk if each.session_id is not None]
+            return sorted(each.person.group for each in seated)
+
+    with a_crowd(tmp_path / "latency", FILE + groups.format("latency"), modules=(*MODULES, MODULE)) as studio:
+        assert partners(studio, ("main", 20.0), ("main", 400.0), ("school", 30.0)) == ["main", "school"]
+    with a_crowd(tmp_path / "group", FILE + groups.format("group"), modules=(*MODULES, MODULE)) as studio:
+        assert partners(studio, ("main", 20.0), ("school", 20.0), ("main", 400.0)) == ["main", "main"]

@@ -98,10 +98,10 @@ class Waiters:
             }
         )
 
-    def come(self, name: str, *, account: str | None = None) -> Page:
+    def come(self, name: str, **more: Any) -> Page:
         """Somebody comes."""
         said: list[Message] = []
-        person = Person(account or name, name, is_guest=False, send=said.append)
+        person = Person(name, name, is_guest=False, send=said.append, **more)
         self.lobbies.enter("pong", self.plan, person)
         return Page(person, said)
 
