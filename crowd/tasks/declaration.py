@@ -1,5 +1,6 @@
 """Reads a crowd from TOML; every mistake of the file is listed by its field."""
 
+import dataclasses
 import datetime as dt
 import os
 import tomllib
@@ -62,7 +63,7 @@ def parse_crowd(text: str, *, place: str = "the crowd") -> Crowd:
     crowd = _crowd(Table(values, "", found))
     if found:
         raise CrowdError(place, found)
-    return crowd
+    return dataclasses.replace(crowd, text=text)
 
 
 def _crowd(top: Table) -> Crowd:

@@ -126,6 +126,7 @@ class Crowd:
       completion_code: of the platform, as Prolific's; empty: everybody gets one of their own.
       opens, closes: None: always open.
       currency: of payments.
+      text: TOML that declares it; empty: a program does.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Crowd:
     opens: dt.datetime | None = None
     closes: dt.datetime | None = None
     currency: str = "USD"
+    text: str = field(default="", compare=False, repr=False)
 
     @property
     def consent_hash(self) -> str:

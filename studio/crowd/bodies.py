@@ -86,7 +86,23 @@ class Paid(Body):
     """Assignments that were paid, and those whose prizes were."""
 
     assignments: Annotated[list[RowId], Field(max_length=100_000)]
-    prizes: Annotated[list[RowId], Field(max_length=100_000)] = []
+    prizes: Annotated[tuple[RowId, ...], Field(max_length=100_000, strict=False)] = ()
+
+
+Toml = Annotated[str, StringConstraints(max_length=200_000)]
+
+
+class Checking(Body):
+    """What a crowd may declare."""
+
+    text: Toml
+
+
+class Declaring(Body):
+    """What a crowd declares from now on; it was made from this version."""
+
+    text: Toml
+    version: Annotated[int, Field(ge=0)]
 
 
 class Drawing(Body):

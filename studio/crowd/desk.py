@@ -30,12 +30,15 @@ from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.login import Login
 from rlds_kit.studio.api.errors import ApiError
-from rlds_kit.studio.crowd.games import Game
+from rlds_kit.studio.crowd.games import Game, GameError, store_games
+from rlds_kit.studio.crowd.missing import missing
 from rlds_kit.studio.database import crowds, tables, users
 from rlds_kit.studio.database.crowds import CrowdRow, Visit
 from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.declarations import Declaration
 from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.sessions import Session
+from rlds_kit.studio.database.studies import StudyEnvironment
 from rlds_kit.studio.play.host import NotAdmittedError
 
 with needs("studio"):
@@ -84,6 +87,8 @@ class Desk:
       row: of the crowd, which says whether it is paused or closed.
       games: by name of the task.
       book: sums and free seats.
+      version: number of what is declared.
+      is_of_file: whether that is what the file of the crowd declares.
     """
 
     def __init__(
@@ -97,6 +102,7 @@ class Desk:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.crowd, self.row, self.games = crowd, row, games
+        self.version, self.is_of_file = 1, True
         self._database, self._key, self.now = database, key, now
         self._visits = {each.person.id: each for each in known}
         self._latest = {each.user_id: each.person.id for each in self._visits.values()}
@@ -295,8 +301,10 @@ class Desk:
         """
         async with self._one_at_a_time:
             task = next((each for each in self.games.values() if each.environment.id == session.environment_id), None)
-            if task is None:
+            if task is None and not any(self.of_user(each.user_id) for each in session.people.values()):
                 return  # of a study that is no task
+            if task is None:
+                raise NotAdmittedError("changed", "this game has changed; wait again")
             self.require_running()
             moved = []
             for seat, each in session.people.items():
@@ -337,6 +345,32 @@ class Desk:
         """Pauses or closes the crowd, or not; a game whose beginning is being stored begins before the pause."""
         async with self._one_at_a_time:
             self.row = await self._database.run(crowds.set_state, self.row, is_paused=is_paused, is_closed=is_closed)
+
+    async def declare(
+        self, crowd: Crowd, made: Mapping[str, StudyEnvironment], write: Callable[[Connection], Declaration]
+    ) -> Declaration:
+        """From now on the crowd is this one.
+
+        Args:
+          crowd: the tasks.
+          made: their environments, by name of the task.
+          write: stores the version.
+
+        Raises:
+          GameError: people have what it lacks.
+          StaleError: somebody else has saved a version.
+        """
+        async with self._one_at_a_time:
+            problems = missing(crowd, self)
+            if problems:
+                raise GameError(crowd.name, problems)
+
+            def store(connection: Connection) -> tuple[Declaration, dict[str, Game]]:
+                return write(connection), store_games(connection, self.row.owner_id, crowd, made)
+
+            saved, self.games = await self._database.run(store)
+            self.crowd, self.version, self.is_of_file = crowd, saved.number, saved.user_id is None
+            return saved
 
     async def redeem(self, code: str) -> Visit:
         """Somebody gives a completion code for pay, which is good once.

@@ -10,7 +10,6 @@ from rlds_kit.crowd.tasks import Crowd, CrowdError, Task
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.inspection import Inspector
 from rlds_kit.studio.database import studies
-from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.seating import SeatPlan, Together
 from rlds_kit.studio.database.studies import Content, Study, StudyEnvironment
 from rlds_kit.studio.lobby.matchmaking import BY_NAME
@@ -60,14 +59,12 @@ class Game:
         return self.task.fps
 
 
-async def open_games(crowd: Crowd, database: Database, inspector: Inspector, owner: str) -> dict[str, Game]:
-    """The games of all tasks, by name; studies are made, or changed where the file has changed.
+async def environments_of(crowd: Crowd, inspector: Inspector) -> dict[str, StudyEnvironment]:
+    """The environments of all tasks, by name: each was made to inspect it.
 
     Args:
       crowd: the tasks.
-      database: of the studio.
-      inspector: of the studio.
-      owner: account of the designer whose studies these are.
+      inspector: of the studio, which knows what tasks may name.
 
     Raises:
       GameError: an environment cannot be made, or does not have the seats.
@@ -87,9 +84,22 @@ async def open_games(crowd: Crowd, database: Database, inspector: Inspector, own
             problems.append(f"tasks.{name}: {error}")
     if problems:
         raise GameError(crowd.name, problems)
+    return made
+
+
+def store_games(
+    connection: Connection, owner: str, crowd: Crowd, made: Mapping[str, StudyEnvironment]
+) -> dict[str, Game]:
+    """The games of all tasks, by name; studies are made, or changed where what is declared has changed.
+
+    Args:
+      connection: to the database.
+      owner: account of the designer whose studies these are.
+      crowd: the tasks.
+      made: their environments.
+    """
     return {
-        name: await database.run(_open, owner, f"{crowd.name}: {name}", crowd.tasks[name], each)
-        for name, each in made.items()
+        name: _open(connection, owner, f"{crowd.name}: {name}", crowd.tasks[name], each) for name, each in made.items()
     }
 
 

@@ -71,6 +71,7 @@ class CrowdHost(DatabaseHost):
             **found.metadata,
             CROWD: {seat: each.person.id for seat, each in seats.items()},
             "crowd_task": game.task.name,
+            "crowd_version": self.desk.version,  # of what the crowd declares
             "crowd_recruitment": {seat: each.person.kind for seat, each in seats.items()},  # such as "test"
         }
         return replace(found, metadata=metadata, watch=counting, is_rate_fixed=True, shows_errors=False)

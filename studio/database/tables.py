@@ -230,6 +230,15 @@ crowd_people: Final = Table(
     Column("terms", JSON(none_as_null=True)),  # by which they are paid: those of the moment when their game began
     Column("prize_paid_ns", BigInteger),  # of a raffle
 )
+crowd_declarations: Final = Table(
+    "crowd_declarations",
+    METADATA,
+    Column("crowd_id", ID, ForeignKey("crowds.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("text", LongText, nullable=False),  # TOML
+    Column("user_id", ID, ForeignKey("users.id")),  # who saved it on the page; None: it is from the file
+    Column("saved_ns", BigInteger, nullable=False),
+)
 crowd_raffles: Final = Table(
     "crowd_raffles",
     METADATA,

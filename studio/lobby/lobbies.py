@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, Self
 
 from rlds_kit.studio.lobby.lobby import Gather, Lobby, LobbyPlan, Person
+from rlds_kit.studio.lobby.messages import Refused
 
 log = logging.getLogger(__name__)
 TICK_SECONDS: Final = 1.0
@@ -52,6 +53,12 @@ class Lobbies:
         """These lobbies go on after a pause."""
         for each in self._of(keys):
             each.go_on()
+
+    def dismiss(self, keys: Iterable[str], refused: Refused) -> None:
+        """Sends away those who wait in these lobbies; games that are about to begin, begin."""
+        for each in self._of(keys):
+            each.dismiss(refused)
+        self._forget_empty()
 
     def _of(self, keys: Iterable[str]) -> list[Lobby]:
         return [self._lobbies[each] for each in keys if each in self._lobbies]

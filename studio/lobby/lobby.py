@@ -166,14 +166,21 @@ class Lobby:
         self._match()
         self._show_all()
 
+    def dismiss(self, refused: Refused) -> None:
+        """Sends away all who wait."""
+        self._send_away(self.waiting, refused)
+
+    def _send_away(self, people: Sequence[Person], refused: Refused) -> None:
+        for each in people:
+            self.leave(each)
+            each.send(refused)
+
     def tick(self) -> None:
         """Once a second: sends away who waited too long, puts people together, and shows how it stands."""
         if self._paused_since is not None:
             return
         late = [each for each in self.waiting if self._now() - each.since >= self.plan.wait_seconds]
-        for each in late:
-            self.leave(each)
-            each.send(Refused("late", "nobody else came in time; try again later"))
+        self._send_away(late, Refused("late", "nobody else came in time; try again later"))
         self._match()
         self._show_all()
 

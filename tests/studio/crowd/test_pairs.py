@@ -14,6 +14,7 @@ from starlette.testclient import WebSocketTestSession
 import rlds_kit
 from rlds_kit.studio.crowd import worth
 from rlds_kit.studio.crowd.games import Game
+from rlds_kit.studio.database import sessions
 from tests.studio.api.studio import MODULES, Studio, ok
 from tests.studio.api.window import Window
 from tests.studio.crowd.crowds import Visitor, a_crowd, experimenter, visitor
@@ -164,6 +165,25 @@ def test_two_who_count_down_wait_again_when_everything_pauses(pennies: Studio) -
     assert [each.me()["stage"] for each in (ann, bob)] == ["play", "play"]
     for each in (ann, bob):
         each.go("finish", early=True)
+
+
+def test_who_waits_for_a_game_that_changes_waits_again_for_the_new_one(tmp_path: Path) -> None:
+    """With the same assignment; with a newcomer they play in the new environment."""
+    other = FILE.replace("seats = 2", "seats = 2\nkwargs = { length = 9 }")
+    with a_crowd(tmp_path, FILE, modules=(*MODULES, MODULE)) as studio:
+        ann = newcomer(studio)
+        with connected(ann, "crowd") as first:
+            until(first, "queue")
+            experimenter(studio).put("/api/crowd/declaration", {"text": other, "version": 1})
+            assert until(first, "refused")["code"] == "changed"
+        bob = newcomer(studio)
+        with connected(ann, "crowd") as first, connected(bob, "crowd") as second:
+            assert until(first, "matched")["session"] == until(second, "matched")["session"]
+        desk = studio.state.parts.desk
+        session = studio.do(sessions.get, desk[ann.me()["id"]].session_id)
+        assert session.environment_id == desk.games["pennies"].environment.id
+        for each in (ann, bob):
+            each.go("finish", early=True)
 
 
 def test_c34_people_with_close_round_trips_find_each_other(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The experimenter draws a raffle once, by what was published; winners are in the file of payments until it is noted."""
+"""The experimenter draws a raffle once, by what was published; the file of payments has winners until they are paid."""
 
 from pathlib import Path
 from typing import Any

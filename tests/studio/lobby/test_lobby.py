@@ -349,3 +349,17 @@ def test_a_pause_in_the_moment_in_which_a_game_begins_sends_people_back() -> Non
         assert ann.last(Queue).notice == "it pauses"
 
     run(test)
+
+
+def test_people_who_wait_for_what_is_gone_are_sent_away_and_games_that_begin_begin() -> None:
+    """As when the environment of a study was replaced."""
+
+    async def test() -> None:
+        here = Waiters(countdown_seconds=0.01)
+        ann, bob, eve = (here.come(name) for name in ("ann", "bob", "eve"))
+        await here.until(lambda: any(isinstance(each, Countdown) for each in bob.said))
+        here.lobbies.dismiss(["pong", "another"], Refused("changed", "wait again"))
+        assert (eve.said[-1], here.lobbies.waiting) == (Refused("changed", "wait again"), 0)
+        await here.until(lambda: ann.seat)
+
+    run(test)
