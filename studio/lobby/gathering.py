@@ -24,6 +24,8 @@ with needs("studio"):
 
 
 _FULL: Final = "there are enough people, and all places are taken; your game begins when another one is over"
+PAUSED: Final = "paused"
+"""The refusal that is over when what is played goes on."""
 WAIT_FOR: Final[Collection[str]] = frozenset({"full", "guests"})
 """Refusals that are over when others end their sessions."""
 
@@ -108,6 +110,8 @@ class SessionMaker:
             await made.end(str(error))
             if error.code in WAIT_FOR:
                 raise NoPlaceError(_FULL) from error
+            if error.code == PAUSED:
+                raise NoPlaceError(str(error)) from error
             raise
         return made
 

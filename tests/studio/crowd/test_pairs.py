@@ -13,8 +13,10 @@ from starlette.testclient import WebSocketTestSession
 
 import rlds_kit
 from rlds_kit.studio.crowd import worth
+from rlds_kit.studio.crowd.desk import PAUSED
 from rlds_kit.studio.crowd.games import Game
 from rlds_kit.studio.database import sessions
+from rlds_kit.studio.play.host import NotAdmittedError
 from tests.studio.api.studio import MODULES, Studio, ok
 from tests.studio.api.window import Window
 from tests.studio.crowd.crowds import Visitor, a_crowd, experimenter, visitor
@@ -155,14 +157,34 @@ def test_two_who_count_down_wait_again_when_everything_pauses(pennies: Studio) -
         assert until(first, "countdown")["people"] == until(second, "countdown")["people"] == 2
         boss.put("/api/crowd/state", {"paused": True, "closed": False})
         try:
-            for each in (first, second):
-                assert "pauses" in until(each, "queue")["notice"]
+            for socket in (first, second):
+                assert "pauses" in until(socket, "queue")["notice"]
             rows = [desk[each.me()["id"]] for each in (ann, bob)]
             assert [(each.person.stage.value, each.session_id) for each in rows] == [("lobby", None)] * 2
         finally:
             boss.put("/api/crowd/state", {"paused": False, "closed": False})
         assert until(first, "matched")["session"] == until(second, "matched")["session"]
     assert [each.me()["stage"] for each in (ann, bob)] == ["play", "play"]
+    for each in (ann, bob):
+        each.go("finish", early=True)
+
+
+def test_a_pause_while_a_game_is_made_leaves_people_waiting(pennies: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They see why, and play when it goes on."""
+    desk, ann, bob = pennies.state.parts.desk, newcomer(pennies), newcomer(pennies)
+
+    async def pauses(session: Any) -> None:
+        del session
+        raise NotAdmittedError("paused", PAUSED)
+
+    with connected(ann, "crowd") as first, monkeypatch.context() as patched:
+        until(first, "queue")
+        patched.setattr(desk, "seat", pauses)
+        with connected(bob, "crowd") as second:
+            while until(first, "queue")["notice"] != PAUSED:
+                pass
+            patched.undo()
+            assert until(first, "matched")["session"] == until(second, "matched")["session"]
     for each in (ann, bob):
         each.go("finish", early=True)
 
