@@ -39,7 +39,7 @@ async def opening_version(
       The crowd, the number of its version, and whether that has yet to be stored.
 
     Raises:
-      CrowdError: the stored version has mistakes, for this version of the library.
+      GameError: the stored version has mistakes, for this version of the library.
     """
     known = await database.run(declarations.declarations, row.id)
     number = next_of_file(known, crowd.text, is_taken=is_file_taken)
@@ -49,7 +49,11 @@ async def opening_version(
     if latest.text == crowd.text:
         return crowd, latest.number, False
     log.warning(DIFFERS.format(number=latest.number))
-    return parse_crowd(latest.text, place=f"version {latest.number}, which was saved on the page"), latest.number, False
+    try:
+        return parse_crowd(latest.text), latest.number, False
+    except CrowdError as error:
+        place = f"version {latest.number} of the crowd, which was saved on the page"
+        raise GameError(place, list(error.problems)) from error
 
 
 @dataclass(frozen=True)

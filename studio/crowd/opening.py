@@ -61,7 +61,7 @@ async def open_desk(
       is_file_taken: whether the file runs, also where the crowd was edited on the page.
 
     Raises:
-      CrowdError: its environments cannot be played here, or the version that was saved on the page has mistakes.
+      GameError: its environments cannot be played here, or the version that was saved on the page has mistakes.
     """
     owner = (await database.run(login.first_designer)).id
     row = await database.run(crowds.find_or_add, owner, file.name)

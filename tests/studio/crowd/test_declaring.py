@@ -3,7 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import rlds_kit
+from rlds_kit.studio.crowd.games import GameError
+from rlds_kit.studio.database import declarations
 from rlds_kit.studio.database.roles import Role
 from tests.studio.api.studio import Studio
 from tests.studio.crowd.crowds import FILE, Visitor, a_crowd, arriving, experimenter, visitor
@@ -118,6 +122,17 @@ def test_the_file_follows_its_changes_until_somebody_edits_the_page(tmp_path: Pa
     with a_crowd(tmp_path, other, is_crowd_file_taken=True) as studio:
         found = experimenter(studio).get(PATH)
         assert (found["version"], found["text"], found["notice"]) == (4, other, "")
+
+
+def test_a_saved_version_that_this_library_does_not_read_is_named(tmp_path: Path) -> None:
+    """The file can be taken in its place."""
+    with a_crowd(tmp_path) as studio:
+        row, boss = studio.state.parts.desk.row, experimenter(studio)
+        studio.do(declarations.add, row.id, FILE.replace("target = 100", "goal = 100"), boss.id, 2)
+    with pytest.raises(GameError, match=r"version 2 of the crowd.*\n.*goal: there is no such field"), a_crowd(tmp_path):
+        pass
+    with a_crowd(tmp_path, is_crowd_file_taken=True) as studio:
+        assert studio.state.parts.desk.version == 3
 
 
 def test_another_designer_edits_no_crowd_of_others(walks: Studio) -> None:
