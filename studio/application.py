@@ -179,7 +179,9 @@ async def _host(app: Starlette, anonymous: bytes) -> DatabaseHost:
     parts = settings, state.database, state.signer, state.inspector, anonymous
     if settings.crowd is None:
         return DatabaseHost(*parts)
-    desk = await open_desk(settings.crowd, state.database, state.inspector, state.secret)
+    desk = await open_desk(
+        settings.crowd, state.database, state.inspector, state.secret, is_file_taken=settings.is_crowd_file_taken
+    )
     return CrowdHost(*parts, desk=desk, presence=Presence())
 
 

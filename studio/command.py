@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from rlds_kit.crowd.tasks import Crowd
+    from rlds_kit.studio.crowd.desk import Desk
     from rlds_kit.studio.people import People
 
 PORT: Final = 8642
@@ -73,6 +74,7 @@ def view(dataset: str, *, port: int, no_browser: bool, layer: str, source: str |
 @click.option("--policy", metavar="NAME", help="That people may hand over to: random, or an installed one.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for environments; without it, one for each core.")
 @click.option("--crowd", type=click.Path(exists=True, dir_okay=False), metavar="TASKS.toml", help="Run a crowd.")
+@click.option("--take-crowd-file", is_flag=True, help="Run --crowd also where the crowd was edited on the page.")
 @click.option("--demo", is_flag=True, help="Add studies that can be played at once.")
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
 def studio(  # noqa: PLR0913  one for each option
@@ -91,6 +93,7 @@ def studio(  # noqa: PLR0913  one for each option
     policy: str | None,
     workers: int | None,
     crowd: str | None,
+    take_crowd_file: bool,
     demo: bool,
     no_browser: bool,
 ) -> None:
@@ -134,6 +137,7 @@ def studio(  # noqa: PLR0913  one for each option
         policy=policy,
         workers=workers,
         crowd=declared,
+        is_crowd_file_taken=take_crowd_file,
         **named(url, serving.names_of(listening)),
     )
 
@@ -145,7 +149,7 @@ def studio(  # noqa: PLR0913  one for each option
         click.echo(
             f"{link.url}\nThis link logs you in as the designer, today; keep it to yourself. Ctrl-C ends the studio."
         )
-        for line in [] if declared is None else _crowd_links(declared, address):
+        for line in [] if declared is None else _about_crowd(app.state.parts.desk, address):
             click.echo(line)
         if not no_browser:
             webbrowser.open(link.url)
@@ -258,14 +262,17 @@ def _named_by(crowd: "Crowd", *options: tuple[str, ...]) -> list[tuple[str, ...]
     found = (
         {each.environment.partition(":")[0] for each in tasks if ":" in each.environment},
         {each.partner for each in tasks if ":" in each.partner},
-        {each.matchmaker for each in tasks if each.matchmaker},
+        {each.matchmaker for each in tasks if ":" in each.matchmaker},
     )
     return [tuple(dict.fromkeys((*given, *sorted(more)))) for given, more in zip(options, found, strict=True)]
 
 
-def _crowd_links(crowd: "Crowd", address: str) -> list[str]:
-    """What participants open, by group."""
-    return [f"Participants of {group}: {address}/crowd/{group}" for group in crowd.groups]
+def _about_crowd(desk: "Desk", address: str) -> list[str]:
+    """What participants open, by group, and whether something else than the file runs."""
+    from rlds_kit.studio.crowd.declaring import DIFFERS
+
+    links = [f"Participants of {group}: {address}/crowd/{group}" for group in desk.crowd.groups]
+    return links if desk.is_of_file else [*links, DIFFERS.format(number=desk.version)]
 
 
 def _require_modules(modules: Iterable[str]) -> None:

@@ -44,6 +44,7 @@ class Settings:
       request_limit: of requests by a person who was invited; of all others together from an address.
       change_limit: of requests that change something, by a person.
       crowd: whose people come by links, and go from consent to a completion code; None: there is none.
+      is_crowd_file_taken: whether `crowd` runs, also where it was edited on the page.
     """
 
     directory: Path
@@ -69,6 +70,7 @@ class Settings:
     request_limit: Limit = _REQUESTS
     change_limit: Limit = _CHANGES
     crowd: Crowd | None = None
+    is_crowd_file_taken: bool = False
 
     @property
     def recordings(self) -> Path:

@@ -10,13 +10,14 @@ from rlds_kit.episode.episode import Episode
 
 PLAY: Final = "play"
 """The field of a step that says who acted, with which keys, and what they saw."""
-_SEATS, _DRIVER, _HUMAN = "seats", "driver", "human"
+_SEATS, _DRIVER, _HUMAN, _FPS = "seats", "driver", "human", "fps"
 
 
 def by_people(episode: Episode, seat: str, fps: float | None) -> Iterator[Moment]:
-    """The moments of a seat in which its person acted, not a program."""
+    """The moments of a seat in which its person acted, not a program; time is steps at the rate of the episode."""
+    rate = None if fps is None else next(filter(None, map(_rate, episode.steps[:1])), fps)
     for index, (before, after) in enumerate(pairwise(episode.steps)):
-        found = of_person(index, before, after, seat, fps)
+        found = of_person(index, before, after, seat, rate)
         if found is not None:
             yield found
 
@@ -34,6 +35,13 @@ def of_person(
         return None
     has_agents = any(isinstance(before.get(name), Mapping) for name in (REWARD, ACTION))
     return moment(index, before, after, seat if has_agents else None, fps=fps)
+
+
+def _rate(step: Mapping[str, Any]) -> float | None:
+    """Steps in a second as recorded; None: they are not. In a crowd the rate cannot change during an episode."""
+    play = step.get(PLAY)
+    found = play.get(_FPS) if isinstance(play, Mapping) else None
+    return None if found is None or not float(found) > 0 else float(found)
 
 
 def _driver(step: Mapping[str, Any], seat: str) -> Any:

@@ -12,7 +12,9 @@ from rlds_kit.crowd.incentives.ledger import (
     session_values,
     unpaid,
 )
+from rlds_kit.crowd.incentives.raffle import commitment, draw_published, hashed_draw, tickets_of
 from rlds_kit.crowd.incentives.requirement import Requirement, completion, shown
+from rlds_kit.crowd.incentives.terms import Terms
 from rlds_kit.crowd.incentives.treatment import Reward, Treatment, draw_raffle, presets, reward
 
 __all__ = [
@@ -22,11 +24,15 @@ __all__ = [
     "Formula",
     "Requirement",
     "Reward",
+    "Terms",
     "Treatment",
     "Work",
+    "commitment",
     "completion",
+    "draw_published",
     "draw_raffle",
     "episodes_of",
+    "hashed_draw",
     "ledger",
     "payment_csv",
     "presets",
@@ -34,5 +40,6 @@ __all__ = [
     "reward",
     "session_values",
     "shown",
+    "tickets_of",
     "unpaid",
 ]

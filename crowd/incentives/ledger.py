@@ -19,7 +19,7 @@ from rlds_kit.episode.episode import Episode
 CROWD: Final = "crowd"
 """The entry of an episode's metadata that has the assignment of each seat: `{"player": "7f3a..."}`."""
 _PARTICIPANT: Final = re.compile(r"[A-Za-z0-9_-]+")
-COLUMNS: Final = ("participant", "assignment", "treatment", "base", "bonus", "total", "currency")
+COLUMNS: Final = ("participant", "assignment", "treatment", "base", "bonus", "raffle", "total", "currency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,19 @@ class Entry:
       values: of the session, by collector, counted from the recordings.
       reward: that follows.
       episodes: how many were recorded.
+      prize_cents: of a raffle that was drawn.
     """
 
     work: Work
     values: Mapping[str, float]
     reward: Reward
     episodes: int
+    prize_cents: int = 0
+
+    @property
+    def total_cents(self) -> int:
+        """Base, bonus and prize."""
+        return self.reward.total_cents + self.prize_cents
 
 
 def ledger(dataset: Dataset, works: Iterable[Work], *, fps: float | None = None) -> tuple[Entry, ...]:
@@ -62,7 +69,7 @@ def ledger(dataset: Dataset, works: Iterable[Work], *, fps: float | None = None)
     Args:
       dataset: whose episodes have `crowd` in their metadata.
       works: what to count.
-      fps: steps in a second; None: the recorded clock.
+      fps: steps in a second, of episodes that do not record their rate as the studio's do; None: the recorded clock.
 
     Raises:
       ValueError: two works have the same assignment.
@@ -119,9 +126,7 @@ def unpaid(entries: Iterable[Entry], paid: Iterable[str]) -> tuple[Entry, ...]:
         raise TypeError(f"expected assignments that were paid, got the text {paid!r}; a set of one is {{{paid!r}}}")
     done = frozenset(paid)
     return tuple(
-        each
-        for each in entries
-        if each.reward.total_cents > 0 and not each.work.is_test and each.work.assignment not in done
+        each for each in entries if each.total_cents > 0 and not each.work.is_test and each.work.assignment not in done
     )
 
 
@@ -129,30 +134,30 @@ def payment_csv(entries: Iterable[Entry], *, currency: str = "USD") -> str:
     """A file of payments: a line for each, amounts with two decimals.
 
     >>> print(payment_csv([]).strip())
-    participant,assignment,treatment,base,bonus,total,currency
+    participant,assignment,treatment,base,bonus,raffle,total,currency
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     for each in entries:
         work, earned = each.work, each.reward
-        amounts = (earned.base_cents, earned.bonus_cents, earned.total_cents)
+        amounts = (earned.base_cents, earned.bonus_cents, each.prize_cents, each.total_cents)
         texts = map(harmless, (work.participant, work.assignment, work.treatment.name))
         writer.writerow([*texts, *map(amount, amounts), currency])
     return file.getvalue()
 
 
 def prolific_bonuses(entries: Iterable[Entry]) -> str:
-    """What Prolific takes for bonuses: `participant,amount` in each line, of those above nothing.
+    """What Prolific takes for bonuses, prizes among them: `participant,amount` in each line, of those above nothing.
 
     Raises:
       ValueError: a participant is not letters, digits, - and _: it could be another line.
     """
-    owed = [each for each in entries if each.reward.bonus_cents]
+    owed = [each for each in entries if each.reward.bonus_cents + each.prize_cents]
     for each in owed:
         if not _PARTICIPANT.fullmatch(each.work.participant):
             raise ValueError(f"expected a participant of letters, digits, - and _, got {each.work.participant!r}")
-    return "".join(f"{each.work.participant},{amount(each.reward.bonus_cents)}\n" for each in owed)
+    return "".join(f"{each.work.participant},{amount(each.reward.bonus_cents + each.prize_cents)}\n" for each in owed)
 
 
 def amount(cents: int) -> str:

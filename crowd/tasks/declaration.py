@@ -1,5 +1,6 @@
 """Reads a crowd from TOML; every mistake of the file is listed by its field."""
 
+import dataclasses
 import datetime as dt
 import os
 import tomllib
@@ -17,6 +18,7 @@ from rlds_kit.crowd.tasks.table import CrowdError, Table
 from rlds_kit.crowd.tasks.task import Crowd, Group, Mode, Task
 
 PACES: Final = ("realtime", "turns", "hold", "release")
+MATCHMAKERS: Final = ("order", "latency", "group")
 _PRESETS: Final = ("none", "active_time", "minimum", "sliding_bonus", "all", "raffle", "challenge")
 
 
@@ -61,7 +63,7 @@ def parse_crowd(text: str, *, place: str = "the crowd") -> Crowd:
     crowd = _crowd(Table(values, "", found))
     if found:
         raise CrowdError(place, found)
-    return crowd
+    return dataclasses.replace(crowd, text=text)
 
 
 def _crowd(top: Table) -> Crowd:
@@ -123,11 +125,16 @@ def _task(name: str, table: Table) -> Task:
         table.flag("play_again", default=False),
         table.number("wait_seconds", 900.0),
         table.text("partner", ""),
-        table.text("matchmaker", ""),
+        table.text("matchmaker", "order"),
+        table.number("match_within_ms", 50.0),
+        table.number("match_seconds", 30.0),
+        _requirement(table.table("quality")) if table.has("quality") else None,
     )
     for field in ("kwargs", "keys"):
         if not isinstance(table.value(field) or {}, dict):
             table.wrong(field, "a table")
+    if ":" not in task.matchmaker and task.matchmaker not in MATCHMAKERS:
+        table.wrong("matchmaker", f"one of {', '.join(MATCHMAKERS)}, or module:function")
     if task.redirect and not task.redirect.startswith("https://"):
         table.wrong("redirect", "an address that begins with https://")
     table.no_more()
@@ -140,6 +147,9 @@ def _group(name: str, table: Table, tasks: dict[str, Task]) -> Group:
         table.wrong("tasks", f"some of the tasks {', '.join(tasks)}, each once")
     mode = Mode(table.choice("mode", tuple(each.value for each in Mode), "equal"))
     group = Group(name, names, mode, table.flag("weighted", default=False))
+    bare = [each for each in names if each in tasks and tasks[each].quality is None] if group.is_weighted else []
+    if bare:
+        table.wrong("weighted", f"tasks that declare their quality, which {', '.join(bare)} do not")
     table.no_more()
     return group
 
@@ -164,15 +174,17 @@ def _treatment(name: str, task: Table) -> Treatment:
         for each in treatment.collectors:
             _require_collector(table, "order", each)
         return treatment
-    requirements = tuple(
-        Requirement(found, least)
-        for each in table.rows("requirements")
-        for found, least in [(_one_collector(each, "collector"), _above_nothing(each, "at_least"))]
-    )
+    requirements = tuple(map(_requirement, table.rows("requirements")))
     base, tickets = table.integer("base_cents", 0), table.integer("tickets", 0)
     bonus = _bonus(table.table("bonus")) if table.has("bonus") else None
     table.no_more()
     return Treatment(name, base, requirements, bonus, tickets)
+
+
+def _requirement(table: Table) -> Requirement:
+    found = Requirement(_one_collector(table, "collector"), _above_nothing(table, "at_least"))
+    table.no_more()
+    return found
 
 
 def _bonus(table: Table) -> Bonus:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rlds_kit.crowd.incentives.requirement import Requirement
 from rlds_kit.crowd.incentives.treatment import Treatment
 from rlds_kit.crowd.tasks.form import Form
 from rlds_kit.crowd.tasks.screening import Screening
@@ -50,7 +51,12 @@ class Task:
       play_again: whether people may play again when they are done.
       wait_seconds: after which programs take the seats that are empty; without a partner, people are sent away then.
       partner: the program for empty seats, and for people who leave: "random", or "module:name"; empty: there is none.
-      matchmaker: "module:function" that puts people together; empty: who came first plays first.
+      matchmaker: what puts people together: "order": who came first plays first; "latency": those with the closest
+        round trips; "group": those of the same group; or "module:function".
+      match_within_ms: by which round trips differ at most, by latency.
+      match_seconds: after which people play with those whose round trips are closest, however far.
+      quality: a collector, and the value with which play has the full quality of 1, for groups that are weighted; None:
+        all play has it.
     """
 
     name: str
@@ -70,7 +76,10 @@ class Task:
     play_again: bool = False
     wait_seconds: float = 900.0
     partner: str = ""
-    matchmaker: str = ""
+    matchmaker: str = "order"
+    match_within_ms: float = 50.0
+    match_seconds: float = 30.0
+    quality: Requirement | None = None
 
     def instructions_for(self, seat: str) -> str:
         """The instructions of a seat.
@@ -89,7 +98,7 @@ class Group:
       name: in the link.
       tasks: their names, in order.
       mode: how they are given out.
-      is_weighted: whether completed assignments count by their quality, not as 1.
+      is_weighted: whether completed assignments count by the quality that their task declares.
     """
 
     name: str
@@ -117,6 +126,7 @@ class Crowd:
       completion_code: of the platform, as Prolific's; empty: everybody gets one of their own.
       opens, closes: None: always open.
       currency: of payments.
+      text: TOML that declares it; empty: a program does.
     """
 
     name: str
@@ -135,6 +145,7 @@ class Crowd:
     opens: dt.datetime | None = None
     closes: dt.datetime | None = None
     currency: str = "USD"
+    text: str = field(default="", compare=False, repr=False)
 
     @property
     def consent_hash(self) -> str:

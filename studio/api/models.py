@@ -156,6 +156,8 @@ class Rules(Strict):
     most_waiting: Annotated[int, Field(ge=1, le=100_000)] = 1000
     countdown_seconds: Annotated[float, Field(ge=0, le=60)] = 3.0
     matchmaker: Annotated[str, StringConstraints(max_length=200)] = ""
+    within_ms: Annotated[float, Field(ge=0, le=60_000)] = 50.0
+    longest_seconds: Annotated[float, Field(ge=0, le=86_400)] = 30.0
     pause: Whose = "one"
     cancel: Whose = "one"
     confirm: Whose = "one"

@@ -16,7 +16,12 @@ studio; what it is worth is counted from the recordings (`worth`).
 |---|---|
 | GET /api/crowd, PUT /api/crowd/state | who is where; {"paused", "closed"} |
 | POST /api/crowd/messages, codes | {"text", "person"?}; {"code"}, which is good once |
-| GET, POST /api/crowd/payments | the ledger; {"assignments"} that were paid |
+| GET, POST /api/crowd/payments | the ledger; {"assignments", "prizes"?} that were paid |
+| GET, PUT /api/crowd/declaration | the text, and who saved which version; {"text", "version"} is the next one |
+| GET /api/crowd/declaration/{number} | the text of a version |
+| POST /api/crowd/declaration/check | {"text"} -> {"problems"}, by field |
+| GET /api/crowd/raffle | tickets that were not drawn, their hash, and raffles |
+| POST /api/crowd/raffle | {"commitment", "phrase", "prizes", "prize_cents"} draws one |
 | GET /api/crowd/payments.csv, bonuses.csv, answers.csv | files |
 | GET /api/crowd/people/{id} | what a person sent |
 | POST /api/crowd/people/{id}/link, DELETE /api/crowd/people/{id}/personal | a link to come back by; erases the person |

@@ -83,6 +83,32 @@ class Redeeming(Body):
 
 
 class Paid(Body):
-    """Assignments that were paid."""
+    """Assignments that were paid, and those whose prizes were."""
 
     assignments: Annotated[list[RowId], Field(max_length=100_000)]
+    prizes: Annotated[tuple[RowId, ...], Field(max_length=100_000, strict=False)] = ()
+
+
+Toml = Annotated[str, StringConstraints(max_length=200_000)]
+
+
+class Checking(Body):
+    """What a crowd may declare."""
+
+    text: Toml
+
+
+class Declaring(Body):
+    """What a crowd declares from now on; it was made from this version."""
+
+    text: Toml
+    version: Annotated[int, Field(ge=0)]
+
+
+class Drawing(Body):
+    """A raffle of the tickets with this hash."""
+
+    commitment: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    phrase: Annotated[str, StringConstraints(min_length=1, max_length=1_000, strip_whitespace=True)]
+    prizes: Annotated[int, Field(ge=1, le=100_000)]
+    prize_cents: Annotated[int, Field(ge=1, le=100_000_000)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
+from rlds_kit.crowd.incentives import Terms, Treatment
 from rlds_kit.crowd.table import participant
 from rlds_kit.crowd.tasks import (
     Book,
@@ -29,12 +30,15 @@ from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.login import Login
 from rlds_kit.studio.api.errors import ApiError
-from rlds_kit.studio.crowd.games import Game
+from rlds_kit.studio.crowd.games import Game, GameError, store_games
+from rlds_kit.studio.crowd.missing import missing
 from rlds_kit.studio.database import crowds, tables, users
 from rlds_kit.studio.database.crowds import CrowdRow, Visit
 from rlds_kit.studio.database.database import Database
+from rlds_kit.studio.database.declarations import Declaration
 from rlds_kit.studio.database.roles import Role
 from rlds_kit.studio.database.sessions import Session
+from rlds_kit.studio.database.studies import StudyEnvironment
 from rlds_kit.studio.play.host import NotAdmittedError
 
 with needs("studio"):
@@ -45,6 +49,7 @@ ELSEWHERE: Final = (
     "they can give you one of your own."
 )
 CLOSED: Final = "This study takes nobody new now."
+PAUSED: Final = "this study pauses; nothing is lost, wait until it goes on"
 _PROOFS: Final = ("SESSION_ID", "assignmentId")
 """What a platform gives to one person for one participation: who brings it again is the same person."""
 
@@ -82,6 +87,8 @@ class Desk:
       row: of the crowd, which says whether it is paused or closed.
       games: by name of the task.
       book: sums and free seats.
+      version: number of what is declared.
+      is_of_file: whether that is what the file of the crowd declares.
     """
 
     def __init__(
@@ -95,6 +102,7 @@ class Desk:
         now: Callable[[], float] = time.time,
     ) -> None:
         self.crowd, self.row, self.games = crowd, row, games
+        self.version, self.is_of_file = 1, True
         self._database, self._key, self.now = database, key, now
         self._visits = {each.person.id: each for each in known}
         self._latest = {each.user_id: each.person.id for each in self._visits.values()}
@@ -143,13 +151,18 @@ class Desk:
         place = visit.person.place
         return None if place is None else self.games[place.task]
 
+    def treatment_of(self, visit: Visit) -> Treatment:
+        """How somebody who has a place is rewarded: as when their game began, whatever the task says now."""
+        return visit.terms.treatment if visit.terms is not None else self.games[_place(visit).task].task.treatment
+
     def code(self, visit: Visit) -> str:
         """The completion code of a person."""
         return code_of(self._key, visit.person.id)
 
     async def open(self) -> None:
-        """Gives a code to those who are done, and whose rows have none."""
-        await self._store([each for each in self if self._with_code(each) != each])
+        """Gives a code to those who are done, and terms to those who play, where rows of an older library have none."""
+        complete = [each if each.session_id is None else self._with_terms(each) for each in self]
+        await self._store([each for each in complete if self._with_code(each) != self[each.person.id]])
 
     async def arrive(
         self, parameters: Mapping[str, str], group: str, account: Account | None, *, again: bool = False
@@ -269,7 +282,7 @@ class Desk:
             if game is None or not game.is_alone or visit.person.place is None:
                 return visit
             (started,) = flow.start(self.book, visit.person.place.game, self.now())
-            return (await self._store([dataclasses.replace(visit, person=started)]))[0]
+            return (await self._store([self._with_terms(dataclasses.replace(visit, person=started))]))[0]
 
     def require_running(self) -> None:
         """Lets games begin only while the crowd does not pause.
@@ -278,7 +291,7 @@ class Desk:
           NotAdmittedError: it pauses.
         """
         if self.row.is_paused:
-            raise NotAdmittedError("paused", "this study pauses; nothing is lost, wait until it goes on")
+            raise NotAdmittedError("paused", PAUSED)
 
     async def seat(self, session: Session) -> None:
         """A lobby has put people together, and counts down: they have the seats of a session.
@@ -288,8 +301,10 @@ class Desk:
         """
         async with self._one_at_a_time:
             task = next((each for each in self.games.values() if each.environment.id == session.environment_id), None)
-            if task is None:
+            if task is None and not any(self.of_user(each.user_id) for each in session.people.values()):
                 return  # of a study that is no task
+            if task is None:
+                raise NotAdmittedError("changed", "this game has changed; wait again")
             self.require_running()
             moved = []
             for seat, each in session.people.items():
@@ -302,11 +317,18 @@ class Desk:
             await self._store(moved)
 
     async def begin(self, session: str) -> None:
-        """The countdown is over: they play."""
+        """The countdown is over: they play.
+
+        Raises:
+          NotAdmittedError: the crowd pauses.
+        """
         async with self._one_at_a_time:
             there = [each for each in self.of_session(session) if each.person.stage is Stage.LOBBY]
+            if there:
+                self.require_running()
             started = {each.id: each for each in flow.start(self.book, session, self.now())}
-            await self._store(dataclasses.replace(each, person=started[each.person.id]) for each in there)
+            playing = [dataclasses.replace(each, person=started[each.person.id]) for each in there]
+            await self._store(map(self._with_terms, playing))
 
     async def unseat(self, session: str) -> None:
         """Somebody left before it began: the others wait again."""
@@ -320,8 +342,35 @@ class Desk:
             await self._store(dataclasses.replace(self._visits[each.person.id], session_id=session) for each in visits)
 
     async def set_state(self, *, is_paused: bool, is_closed: bool) -> None:
-        """Pauses or closes the crowd, or not."""
-        self.row = await self._database.run(crowds.set_state, self.row, is_paused=is_paused, is_closed=is_closed)
+        """Pauses or closes the crowd, or not; a game whose beginning is being stored begins before the pause."""
+        async with self._one_at_a_time:
+            self.row = await self._database.run(crowds.set_state, self.row, is_paused=is_paused, is_closed=is_closed)
+
+    async def declare(
+        self, crowd: Crowd, made: Mapping[str, StudyEnvironment], write: Callable[[Connection], Declaration]
+    ) -> Declaration:
+        """From now on the crowd is this one.
+
+        Args:
+          crowd: the tasks.
+          made: their environments, by name of the task.
+          write: stores the version.
+
+        Raises:
+          GameError: people have what it lacks.
+          StaleError: somebody else has saved a version.
+        """
+        async with self._one_at_a_time:
+            problems = missing(crowd, self)
+            if problems:
+                raise GameError(crowd.name, problems)
+
+            def store(connection: Connection) -> tuple[Declaration, dict[str, Game]]:
+                return write(connection), store_games(connection, self.row.owner_id, crowd, made)
+
+            saved, self.games = await self._database.run(store)
+            self.crowd, self.version, self.is_of_file = crowd, saved.number, saved.user_id is None
+            return saved
 
     async def redeem(self, code: str) -> Visit:
         """Somebody gives a completion code for pay, which is good once.
@@ -336,12 +385,23 @@ class Desk:
             self._visits[person] = used
             return used
 
-    async def paid(self, assignments: Iterable[str]) -> int:
-        """Notes that people were paid; returns for how many this is new."""
+    async def paid(self, assignments: Iterable[str], prizes: Iterable[str] = ()) -> int:
+        """Notes that people were paid; returns for how many this is new.
+
+        Args:
+          assignments: whose base pay and bonus were paid.
+          prizes: whose prizes were.
+        """
         async with self._one_at_a_time:
-            new = [self.get(each) for each in dict.fromkeys(assignments)]
-            due = [dataclasses.replace(each, paid_ns=tables.now_ns()) for each in new if each.paid_ns is None]
-            return len(await self._store(due))
+            now = tables.now_ns()
+            due: dict[str, Visit] = {}
+            for each in map(self.get, assignments):
+                if each.paid_ns is None:
+                    due[each.person.id] = dataclasses.replace(each, paid_ns=now)
+            for each in map(self.get, prizes):
+                if each.prize_paid_ns is None:
+                    due[each.person.id] = dataclasses.replace(due.get(each.person.id, each), prize_paid_ns=now)
+            return len(await self._store(due.values()))
 
     async def _store(self, changed: Iterable[Visit], sent: Sent | None = None) -> list[Visit]:
         """Writes rows, and then remembers them."""
@@ -355,6 +415,14 @@ class Desk:
         """Who did all that was wanted gets a code at the end."""
         is_due = visit.person.stage is Stage.DONE and visit.earned.completion >= 1 and visit.code_hash is None
         return dataclasses.replace(visit, code_hash=code_hash(self.code(visit))) if is_due else visit
+
+    def _with_terms(self, visit: Visit) -> Visit:
+        """Who begins a task is paid by what it says now, also if they go on with it later."""
+        place = visit.person.place
+        if place is None or (visit.terms is not None and visit.terms.task == place.task):
+            return visit
+        terms = Terms(place.task, self.crowd.tasks[place.task].treatment, self.crowd.currency)
+        return dataclasses.replace(visit, terms=terms)
 
     def _remember(self, visit: Visit) -> None:
         self.book.put(visit.person)
@@ -388,6 +456,12 @@ def _enter(
     crowds.note_personal(connection, user.id, source=dict(source.details))
     crowds.write(connection, crowd, [Visit(person, user.id)])
     return _Entered(person, login.link(connection, user.id))
+
+
+def _place(visit: Visit) -> Place:
+    if visit.person.place is None:
+        raise ValueError(f"expected somebody who has a place, got one at {visit.person.stage.value}")
+    return visit.person.place
 
 
 def _seat(person: Person) -> int:

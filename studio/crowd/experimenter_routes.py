@@ -1,26 +1,25 @@
 """The experimenter's side of a crowd over HTTP: who is where, pay, messages, and what stops everything."""
 
-import asyncio
 import csv
 import io
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
-from rlds_kit.crowd.incentives import payment_csv, prolific_bonuses, unpaid
+from rlds_kit.crowd.incentives import payment_csv, prolific_bonuses
 from rlds_kit.crowd.incentives.ledger import Entry, harmless
 from rlds_kit.crowd.tasks import Stage
 from rlds_kit.studio.accounts import login
-from rlds_kit.studio.accounts.permissions import Action, require
 from rlds_kit.studio.api.answer import answer
 from rlds_kit.studio.api.body import read
-from rlds_kit.studio.api.guard import account_of
-from rlds_kit.studio.crowd import bodies, worth
-from rlds_kit.studio.crowd.playing import Playing, works
+from rlds_kit.studio.crowd import bodies
+from rlds_kit.studio.crowd.desk import PAUSED
+from rlds_kit.studio.crowd.pay import Pay
+from rlds_kit.studio.crowd.playing import Playing
+from rlds_kit.studio.crowd.running import require_runner
 from rlds_kit.studio.crowd.shown import row_as_json
-from rlds_kit.studio.database import crowds, sessions, studies, users
+from rlds_kit.studio.database import crowds, sessions, users
 from rlds_kit.studio.database.tokens import Kind
 
 with needs("studio"):
@@ -29,7 +28,7 @@ with needs("studio"):
     from starlette.responses import Response
     from starlette.routing import Route
 
-PAUSED: Final = "the study pauses"
+_PAUSED: Final = "the study pauses"
 _SESSIONS: Final = 20
 _LISTED: Final = 500
 """People in the table of the page, the latest ones."""
@@ -40,10 +39,12 @@ class ExperimenterRoutes:
 
     Args:
       playing: the games of the crowd.
+      pay: what its people are owed.
     """
 
-    def __init__(self, playing: Playing) -> None:
+    def __init__(self, playing: Playing, pay: Pay) -> None:
         self._playing, self._desk, self._database = playing, playing.desk, playing.database
+        self._pay = pay
 
     def routes(self) -> Sequence[Route]:
         """All of them."""
@@ -116,9 +117,13 @@ class ExperimenterRoutes:
         await self._require(request)
         given = await read(request, bodies.Opening)
         await self._desk.set_state(is_paused=given.paused, is_closed=given.closed)
-        if given.paused:
+        lobbies, keys = request.app.state.lobbies, [each.environment.id for each in self._desk.games.values()]
+        if not given.paused:
+            lobbies.go_on(keys)
+        else:
+            lobbies.pause(keys, PAUSED)
             for session in {each.session_id for each in self._desk if each.person.stage is Stage.PLAY}:
-                self._playing.live.stop(session or "", PAUSED)
+                self._playing.live.stop(session or "", _PAUSED)
         return answer({"paused": given.paused, "closed": given.closed})
 
     async def message(self, request: Request) -> Response:
@@ -139,24 +144,24 @@ class ExperimenterRoutes:
     async def payments(self, request: Request) -> Response:
         """The ledger, counted from the recordings now."""
         await self._require(request)
-        return answer({"entries": [self._entry(each) for each in await self._ledger()]})
+        return answer({"entries": [self._entry(each) for each in await self._pay.ledger()]})
 
     async def payments_file(self, request: Request) -> Response:
         """Who is to be paid what, as CSV; test users and those who were paid are not in it."""
         await self._require(request)
-        return _file("payments.csv", payment_csv(await self._due(), currency=self._desk.crowd.currency))
+        return _file("payments.csv", payment_csv(await self._pay.due(), currency=self._desk.crowd.currency))
 
     async def bonuses_file(self, request: Request) -> Response:
         """What Prolific takes for bonuses."""
         await self._require(request)
-        due = [each for each in await self._due() if self._desk[each.work.assignment].person.kind == "prolific"]
+        due = [each for each in await self._pay.due() if self._desk[each.work.assignment].person.kind == "prolific"]
         return _file("bonuses.csv", prolific_bonuses(each for each in due if each.work.participant))
 
     async def paid(self, request: Request) -> Response:
         """Notes whom somebody has paid: they are in no further file."""
         await self._require(request)
         given = await read(request, bodies.Paid)
-        return answer({"new": await self._desk.paid(given.assignments)})
+        return answer({"new": await self._desk.paid(given.assignments, given.prizes)})
 
     async def answers_file(self, request: Request) -> Response:
         """What people answered, as CSV by assignment, without test users unless `?test=1`."""
@@ -194,10 +199,7 @@ class ExperimenterRoutes:
         return answer({})
 
     async def _require(self, request: Request) -> None:
-        account = account_of(request)
-        games = list(self._desk.games.values())
-        found = await self._database.run(studies.get, games[0].study)
-        require(account, Action.CROWD_RUN, found)
+        await require_runner(request, self._desk, self._database)
 
     def _entry(self, entry: Entry) -> dict[str, Any]:
         visit = self._desk[entry.work.assignment]
@@ -211,28 +213,10 @@ class ExperimenterRoutes:
             "bonus_cents": entry.reward.bonus_cents,
             "total_cents": entry.reward.total_cents,
             "tickets": entry.reward.tickets,
+            "prize_cents": entry.prize_cents,
+            "is_prize_due": visit.prize_paid_ns is None and entry.prize_cents > 0,
             "is_due": visit.paid_ns is None and entry.reward.total_cents > 0 and not entry.work.is_test,
         }
-
-    async def _due(self) -> tuple[Entry, ...]:
-        """The entries of those whose way is over, and whom nobody has paid."""
-        over = [each for each in await self._ledger() if self._desk[each.work.assignment].person.stage.is_over]
-        return unpaid(over, {each.person.id for each in self._desk if each.paid_ns is not None})
-
-    async def _ledger(self) -> list[Entry]:
-        sent = await self._database.run(crowds.participants, self._desk.row.id)
-        wanted = works(self._desk, sent)
-        places = await self._database.run(_directories, [self._desk[each].session_id or "" for each in wanted])
-        by_place: defaultdict[tuple[Path, float], list[str]] = defaultdict(list)
-        for assignment, (_, game) in wanted.items():
-            visit = self._desk[assignment]
-            directory = self._playing.recordings / places[visit.session_id or ""]
-            by_place[directory, game.fps].append(assignment)
-        found: dict[str, Entry] = {}
-        for (directory, fps), names in by_place.items():
-            counted = await asyncio.to_thread(worth.entries, directory, [wanted[each][0] for each in names], fps)
-            found |= {each.work.assignment: each for each in counted}
-        return [found[each] for each in wanted]
 
 
 def _sessions(connection: "Connection", wanted: Sequence[str]) -> list[dict[str, Any]]:
@@ -241,11 +225,6 @@ def _sessions(connection: "Connection", wanted: Sequence[str]) -> list[dict[str,
     found = [sessions.get(connection, each) for each in latest]
     names = ("id", "started_ns", "ended_ns", "is_valid", "reason")
     return [{name: getattr(each, name) for name in names} for each in found]
-
-
-def _directories(connection: "Connection", wanted: Sequence[str]) -> dict[str, str]:
-    """Where sessions are recorded."""
-    return {each: sessions.get(connection, each).directory for each in dict.fromkeys(wanted)}
 
 
 def _percentiles(ordered: Sequence[int]) -> dict[str, int | None]:

@@ -10,9 +10,9 @@ from rlds_kit.crowd.tasks import Crowd, CrowdError, Task
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.inspection import Inspector
 from rlds_kit.studio.database import studies
-from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.database.seating import SeatPlan, Together
 from rlds_kit.studio.database.studies import Content, Study, StudyEnvironment
+from rlds_kit.studio.lobby.matchmaking import BY_NAME
 from rlds_kit.trials.environments.playable import SEAT
 from rlds_kit.trials.workers.pool import EnvironmentLostError, RequestFailedError
 
@@ -59,14 +59,12 @@ class Game:
         return self.task.fps
 
 
-async def open_games(crowd: Crowd, database: Database, inspector: Inspector, owner: str) -> dict[str, Game]:
-    """The games of all tasks, by name; studies are made, or changed where the file has changed.
+async def environments_of(crowd: Crowd, inspector: Inspector) -> dict[str, StudyEnvironment]:
+    """The environments of all tasks, by name: each was made to inspect it.
 
     Args:
       crowd: the tasks.
-      database: of the studio.
-      inspector: of the studio.
-      owner: account of the designer whose studies these are.
+      inspector: of the studio, which knows what tasks may name.
 
     Raises:
       GameError: an environment cannot be made, or does not have the seats.
@@ -74,6 +72,9 @@ async def open_games(crowd: Crowd, database: Database, inspector: Inspector, own
     problems: list[str] = []
     made: dict[str, StudyEnvironment] = {}
     for name, task in crowd.tasks.items():
+        if task.matchmaker not in {*BY_NAME, *inspector.matchmakers}:
+            known = ", ".join(sorted({*BY_NAME, *inspector.matchmakers}))
+            problems.append(f"tasks.{name}.matchmaker: expected one of {known}, got {task.matchmaker!r}")
         try:
             made[name] = await _environment(task, inspector)
             problems += [f"tasks.{name}: {each.message}" for each in await inspector.misfits([made[name]])]
@@ -83,9 +84,22 @@ async def open_games(crowd: Crowd, database: Database, inspector: Inspector, own
             problems.append(f"tasks.{name}: {error}")
     if problems:
         raise GameError(crowd.name, problems)
+    return made
+
+
+def store_games(
+    connection: Connection, owner: str, crowd: Crowd, made: Mapping[str, StudyEnvironment]
+) -> dict[str, Game]:
+    """The games of all tasks, by name; studies are made, or changed where what is declared has changed.
+
+    Args:
+      connection: to the database.
+      owner: account of the designer whose studies these are.
+      crowd: the tasks.
+      made: their environments.
+    """
     return {
-        name: await database.run(_open, owner, f"{crowd.name}: {name}", crowd.tasks[name], each)
-        for name, each in made.items()
+        name: _open(connection, owner, f"{crowd.name}: {name}", crowd.tasks[name], each) for name, each in made.items()
     }
 
 
@@ -115,7 +129,9 @@ def _together(task: Task) -> Together:
     return Together(
         fill_seconds=task.wait_seconds if task.partner else None,
         wait_seconds=task.wait_seconds + (_LATER if task.partner else 0.0),
-        matchmaker=task.matchmaker,
+        matchmaker="" if task.matchmaker == "order" else task.matchmaker,
+        within_ms=task.match_within_ms,
+        longest_seconds=task.match_seconds,
         pause=alone,
         cancel=alone,
         confirm="nobody",

@@ -30,6 +30,7 @@ class CrowdHost(DatabaseHost):
     desk: Desk = field(kw_only=True)
     presence: Presence = field(kw_only=True)
     _counts: dict[str, Counting] = field(default_factory=dict)
+    _seats: dict[str, dict[str, str]] = field(default_factory=dict)
 
     async def admit(self, token: str) -> Admission:
         """Admits the owner of a token; of a crowd only while they play, and it does not pause."""
@@ -54,24 +55,29 @@ class CrowdHost(DatabaseHost):
         game = self.desk.game_of(visits[0])
         if game is None:
             return found
-        names = tuple(dict.fromkeys((*game.task.collectors, *game.task.treatment.collectors)))
-        directory = self.settings.recordings / row.directory
+        names = {
+            seat: tuple(dict.fromkeys((*game.task.collectors, *self.desk.treatment_of(each).collectors)))
+            for seat, each in seats.items()
+        }
+        directory, rate = self.settings.recordings / row.directory, found.fps or game.fps
         assignments = {seat: each.person.id for seat, each in seats.items()}
-        counter = await asyncio.to_thread(worth.resumed, directory, assignments, names, game.fps)
+        counter = await asyncio.to_thread(worth.resumed, directory, assignments, names, rate)
         counting = self._counts[session] = Counting(counter.values)
+        self._seats[session] = {assignment: seat for seat, assignment in assignments.items()}
         metadata = {
             **found.metadata,
             CROWD: assignments,
             "crowd_task": game.task.name,
+            "crowd_version": self.desk.version,  # of what the crowd declares
             "crowd_recruitment": {seat: each.person.kind for seat, each in seats.items()},  # such as "test"
         }
         counted = replace(found.open, counter=counter)
         return replace(found, open=counted, metadata=metadata, watch=counting, is_rate_fixed=True, shows_errors=False)
 
-    def live_values(self, session: str, seat: str) -> Mapping[str, float]:
-        """What is counted in a session so far; nothing if it is not played, or must be counted from its recording."""
-        counting = self._counts.get(session)
-        return {} if counting is None else counting.values.get(seat, {})
+    def live_values(self, session: str, person: str) -> Mapping[str, float]:
+        """What is counted of a person in a session so far; nothing if it is not played, or counted from its recording."""
+        counting, seat = self._counts.get(session), self._seats.get(session, {}).get(person)
+        return {} if counting is None or seat is None else counting.values.get(seat, {})
 
     async def present(self, session: str, presence: Attended) -> None:
         """Writes that somebody came to a seat, or left it."""
@@ -84,6 +90,7 @@ class CrowdHost(DatabaseHost):
         """Ends a session."""
         await super().ended(session, reason)
         self._counts.pop(session, None)
+        self._seats.pop(session, None)
 
     def _is_open(self, study: Study, session: Session) -> bool:
         return bool(self.desk.of_session(session.id)) or super()._is_open(study, session)

@@ -3,32 +3,37 @@
 import asyncio
 import contextlib
 import logging
-from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
-from rlds_kit.crowd.tasks import Crowd, Person, Stage
+from rlds_kit.crowd.tasks import Crowd, Stage
 from rlds_kit.studio.accounts import login
 from rlds_kit.studio.accounts.account import Account
 from rlds_kit.studio.accounts.anonymous import agent_id
 from rlds_kit.studio.accounts.permissions import ForbiddenError
 from rlds_kit.studio.accounts.secret import derived
 from rlds_kit.studio.api.inspection import Inspector
+from rlds_kit.studio.crowd.declaration_routes import DeclarationRoutes
+from rlds_kit.studio.crowd.declaring import Declaring, opening_version
 from rlds_kit.studio.crowd.desk import Desk
 from rlds_kit.studio.crowd.experimenter_routes import ExperimenterRoutes
-from rlds_kit.studio.crowd.games import GameError, open_games
+from rlds_kit.studio.crowd.games import Game, GameError, environments_of, store_games
 from rlds_kit.studio.crowd.host import CrowdHost
+from rlds_kit.studio.crowd.missing import missing
+from rlds_kit.studio.crowd.pay import Pay
 from rlds_kit.studio.crowd.person_routes import PersonRoutes
 from rlds_kit.studio.crowd.playing import Playing
 from rlds_kit.studio.crowd.presence import Presence
-from rlds_kit.studio.database import crowds, users
+from rlds_kit.studio.crowd.raffle_routes import RaffleRoutes
+from rlds_kit.studio.database import crowds, declarations, users
 from rlds_kit.studio.database.database import Database
 from rlds_kit.studio.lobby.messages import Refused
 from rlds_kit.studio.lobby.socket import refuse, wait_in
 
 with needs("studio"):
+    from sqlalchemy import Connection
     from starlette.routing import BaseRoute, WebSocketRoute
     from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -43,37 +48,39 @@ _ALLOWED: Final = frozenset(
 _ALLOWED_BELOW: Final = "/api/crowd/me"
 
 
-async def open_desk(crowd: Crowd, database: Database, inspector: Inspector, secret: bytes) -> Desk:
+async def open_desk(
+    file: Crowd, database: Database, inspector: Inspector, secret: bytes, *, is_file_taken: bool = False
+) -> Desk:
     """The people of a crowd, as they were; the first designer of the studio runs it.
 
+    Args:
+      file: what the file declares; see `declaring.opening_version` for whether that runs.
+      database: of the studio.
+      inspector: of the studio.
+      secret: of the studio.
+      is_file_taken: whether the file runs, also where the crowd was edited on the page.
+
     Raises:
-      GameError: its environments cannot be played here.
+      GameError: its environments cannot be played here, or the version that was saved on the page has mistakes.
     """
     owner = (await database.run(login.first_designer)).id
-    row = await database.run(crowds.find_or_add, owner, crowd.name)
-    games = await open_games(crowd, database, inspector, row.owner_id)
+    row = await database.run(crowds.find_or_add, owner, file.name)
+    crowd, version, is_new = await opening_version(file, row, database, is_file_taken=is_file_taken)
+    made = await environments_of(crowd, inspector)
     known = await database.run(crowds.visits, row.id)
-    problems = _missing(crowd, [each.person for each in known])
+    problems = missing(crowd, known)
     if problems:
         raise GameError(crowd.name, problems)
-    desk = Desk(crowd, row, games, database, derived(secret, PURPOSE), known)
+
+    def write(connection: Connection) -> Mapping[str, Game]:
+        if is_new:
+            declarations.add(connection, row.id, crowd.text, None, version)
+        return store_games(connection, row.owner_id, crowd, made)
+
+    desk = Desk(crowd, row, await database.run(write), database, derived(secret, PURPOSE), known)
+    desk.version, desk.is_of_file = version, crowd.text == file.text
     await desk.open()
     return desk
-
-
-def _missing(crowd: Crowd, people: list[Person]) -> list[str]:
-    """What people have that the file has no longer: without it, nobody knows what they are owed."""
-    places = [each.place for each in people if each.place is not None]
-    tasks = Counter(each.task for each in places if each.task not in crowd.tasks)
-    groups = Counter(each.group for each in people if each.group not in crowd.groups)
-    seats = Counter(
-        each.task for each in places if each.task in crowd.tasks and each.seat >= crowd.tasks[each.task].seats
-    )
-    return [
-        *(f"tasks.{name}: expected it, {number} people have it; put it back" for name, number in tasks.items()),
-        *(f"groups.{name}: expected it, {number} people have it; put it back" for name, number in groups.items()),
-        *(f"tasks.{name}.seats: expected more, {number} people have others" for name, number in seats.items()),
-    ]
 
 
 @dataclass(frozen=True)
@@ -84,17 +91,22 @@ class CrowdParts:
       desk: its people.
       presence: who is here.
       playing: its games.
+      declaring: changes what it declares.
     """
 
     desk: Desk
     presence: Presence
     playing: Playing
+    declaring: Declaring
 
     def routes(self) -> list[BaseRoute]:
         """Of participants, of the experimenter, and of the lobby."""
+        pay = Pay(self.playing)
         return [
             *PersonRoutes(self.playing).routes(),
-            *ExperimenterRoutes(self.playing).routes(),
+            *ExperimenterRoutes(self.playing, pay).routes(),
+            *RaffleRoutes(pay).routes(),
+            *DeclarationRoutes(self.declaring).routes(),
             WebSocketRoute(LOBBY, self._wait),
         ]
 
@@ -138,11 +150,14 @@ class CrowdParts:
                 await refuse(socket, Refused("stage", "you do not wait for others now; load the page again"))
                 return
             user = await self.playing.database.run(users.get, account.id)
+            sent = await self.playing.database.run(crowds.personal_of, account.id)
+            latency = sent.get("device", {}).get("latency_ms")
             agent = agent_id(self.playing.anonymous, game.study, user.person)
             name = f"lobby {id(socket)}"
             self.presence.connected(visit.person.id, name, is_there=True)
             try:
-                await wait_in(socket, account, game.environment, agent)
+                group = visit.person.group
+                await wait_in(socket, account, game.environment, agent, latency_ms=latency, group=group)
             finally:
                 self.presence.connected(visit.person.id, name, is_there=False)
 
@@ -167,4 +182,5 @@ def make_parts(host: CrowdHost, state: Any, anonymous: bytes) -> CrowdParts:
         settings.recordings,
         presence,
     )
-    return CrowdParts(desk, presence, playing)
+    declaring = Declaring(desk, state.database, state.inspector, state.lobbies)
+    return CrowdParts(desk, presence, playing, declaring)

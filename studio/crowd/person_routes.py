@@ -14,7 +14,7 @@ from rlds_kit.studio.api.body import read
 from rlds_kit.studio.api.errors import ApiError
 from rlds_kit.studio.api.guard import account_of, address_of
 from rlds_kit.studio.crowd import bodies
-from rlds_kit.studio.crowd.desk import Sent
+from rlds_kit.studio.crowd.desk import PAUSED, Sent
 from rlds_kit.studio.crowd.leaderboard import Leaderboard
 from rlds_kit.studio.crowd.playing import Playing
 from rlds_kit.studio.crowd.shown import values_as_json, visit_as_json
@@ -176,7 +176,8 @@ class PersonRoutes:
         if game is None:
             return answer({"items": [], "earned": None, "is_paid": False})
         found = await self._playing.values(visit)
-        return answer(values_as_json(game, found, reward(game.task.treatment, found), self._desk.crowd))
+        treatment = self._desk.treatment_of(visit)
+        return answer(values_as_json(game, treatment, found, reward(treatment, found), self._desk.crowd))
 
     async def standings(self, request: Request) -> Response:
         """Where one stands among all who played the same task; of others it says sums only."""
@@ -223,7 +224,7 @@ class PersonRoutes:
 
     def _going_on(self, request: Request) -> Visit:
         if self._desk.row.is_paused:
-            raise ApiError(409, "paused", "this study pauses; nothing is lost, wait until it goes on")
+            raise ApiError(409, "paused", PAUSED)
         return self._mine(request)
 
     def _now(self) -> float:

@@ -73,7 +73,7 @@ class Playing:
             visit, game = self._require_playing(visit)
             found = None if visit.session_id is None else await self.database.run(sessions.get, visit.session_id)
             if found is None or found.ended_ns is not None or found.server != self.server:
-                found = await self._open(visit, game)
+                found = await self._open(visit, game, found)
         seat = next((seat for seat, each in found.people.items() if each.user_id == visit.user_id), None)
         if seat is None:
             raise ApiError(409, "stage", "your game goes on without you; go on with what you did so far")
@@ -86,11 +86,17 @@ class Playing:
             raise ApiError(409, "stage", f"expected somebody who plays, got one at {visit.person.stage.value}")
         return visit, game
 
-    async def _open(self, visit: Visit, game: Game) -> Session:
+    async def _open(self, visit: Visit, game: Game, before: Session | None) -> Session:
+        """Another session of a game, in the environment of the one before, also if the task has another one now."""
         place = visit.person.place
         players = () if place is None else self.desk.players(place.game)
-        seats = {game.seats[each.person.place.seat]: each for each in players if each.person.place is not None}
-        made = await self.database.run(_add, game, seats, self.anonymous, self.server)
+        if before is None:
+            seats = {game.seats[each.person.place.seat]: each for each in players if each.person.place is not None}
+        else:
+            seat_of = {each.user_id: seat for seat, each in before.people.items()}
+            seats = {seat_of[each.user_id]: each for each in players if each.user_id in seat_of}
+        environment = game.environment.id if before is None else before.environment_id
+        made = await self.database.run(_add, game.study, environment, seats, self.anonymous, self.server)
         await self.desk.moved(seats.values(), made.id)
         return made
 
@@ -99,10 +105,8 @@ class Playing:
         game = self.desk.game_of(visit)
         if game is None or visit.session_id is None:
             return {}
-        place = visit.person.place
-        seat = game.seats[0 if place is None else place.seat]
-        names = tuple(dict.fromkeys((*game.task.collectors, *game.task.treatment.collectors)))
-        live = self.host.live_values(visit.session_id, seat)
+        names = tuple(dict.fromkeys((*game.task.collectors, *self.desk.treatment_of(visit).collectors)))
+        live = self.host.live_values(visit.session_id, visit.person.id)
         missing = [each for each in names if each not in live]
         recorded = await self._recorded(visit, game, missing) if missing else {}
         return {name: live[name] if name in live else recorded.get(name, 0.0) for name in names}
@@ -132,18 +136,19 @@ class Playing:
           ApiError: they do not play, or not all is done.
         """
         visit, game = self._require_playing(visit)
-        is_checked = bool(game.task.treatment.requirements) and not is_early
+        is_checked = bool(self.desk.treatment_of(visit).requirements) and not is_early
         if is_checked:
-            _require_all(await self._completion(visit, game))
+            _require_all(await self._completion(visit))
         await self._leave(visit, game)
         earned = await self.earned(visit, game)
         if is_checked:
             _require_all(earned.completion)  # nobody loses a code because the page was ahead of the recording
+        quality = await self.quality(visit, game)
         self._counted.pop(visit.person.id, None)
         now = self.desk.now()
 
         def step(person: Person) -> Person:
-            return flow.finish(self.desk.crowd, flow.progress(person, earned.completion), now)
+            return flow.finish(self.desk.crowd, flow.progress(person, earned.completion, quality), now)
 
         done = await self.desk.change(visit.person.id, step, earned=earned)
         self.live.dismiss(visit.session_id or "", visit.user_id)  # who came in again meanwhile
@@ -161,20 +166,29 @@ class Playing:
             self.live.dismiss(visit.session_id, visit.user_id)
             await self.live.sync(visit.session_id)
 
-    async def _completion(self, visit: Visit, game: Game) -> float:
+    async def _completion(self, visit: Visit) -> float:
         """How much is done, as far as is known while they play; without requirements, anything is all."""
         found = await self.values(visit)
-        requirements = game.task.treatment.requirements
+        requirements = self.desk.treatment_of(visit).requirements
         return completion(requirements, found) if requirements else float(any(found.values()))
 
     async def earned(self, visit: Visit, game: Game) -> Reward:
         """What the recordings of an assignment are worth."""
         if visit.session_id is None:
             return Reward(0.0, 0, 0, 0)
-        work = Work(visit.person.id, "", game.task.treatment, is_test=visit.person.is_test)
+        work = Work(visit.person.id, "", self.desk.treatment_of(visit), is_test=visit.person.is_test)
         directory = await self._directory(visit)
         (entry,) = await asyncio.to_thread(worth.entries, directory, [work], game.fps)
         return entry.reward
+
+    async def quality(self, visit: Visit, game: Game) -> float:
+        """The quality of what is recorded of an assignment, from 0 to 1, as its task declares it."""
+        wanted = game.task.quality
+        if wanted is None or visit.session_id is None:
+            return 1.0
+        directory = await self._directory(visit)
+        counted = await asyncio.to_thread(worth.values, directory, visit.person.id, [wanted.collector], game.fps)
+        return wanted.progress(counted)
 
     async def lags(self, visit: Visit) -> list[int]:
         """The lag of each key that somebody pressed, in steps; see `crowd.collectors.Lags`."""
@@ -197,14 +211,16 @@ class Playing:
         """Notes that somebody left a game with what it was worth, which is theirs also if they come back too late."""
         before, now = visit.person, self.desk.now()
         more: dict[str, Any] = {}
+        quality = before.quality
         if before.stage is Stage.PLAY:
             await self.live.sync(visit.session_id or "")
-            more["earned"] = await self.earned(visit, self._require_playing(visit)[1])
+            _, game = self._require_playing(visit)
+            more["earned"], quality = await self.earned(visit, game), await self.quality(visit, game)
 
         def step(person: Person) -> Person:
             if person.stage is not before.stage or not self._is_away(person):
                 raise RefusedError("they came back while this was counted")
-            return flow.drop(flow.progress(person, more["earned"].completion) if more else person, now)
+            return flow.drop(flow.progress(person, more["earned"].completion, quality) if more else person, now)
 
         with contextlib.suppress(RefusedError):
             await self.desk.change(before.id, step, **more)
@@ -216,23 +232,12 @@ def _require_all(done: float) -> None:
         raise ApiError(409, "incomplete", message)
 
 
-def _add(connection: "Connection", game: Game, seats: Mapping[str, Visit], anonymous: bytes, server: str) -> Session:
+def _add(
+    connection: "Connection", study: str, environment: str, seats: Mapping[str, Visit], anonymous: bytes, server: str
+) -> Session:
     people: dict[str, Any] = {}
     for seat, each in seats.items():
-        agent = agent_id(anonymous, game.study, users.get(connection, each.user_id).person)
+        agent = agent_id(anonymous, study, users.get(connection, each.user_id).person)
         people[seat] = Seated(each.user_id, agent)
     first, *_ = people.values()
-    environment = game.environment.id
-    return sessions.add(connection, game.study, environment, first.user_id, first.agent_id, server, people)
-
-
-def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any]]]) -> dict[str, tuple[Work, Game]]:
-    """What people did who have a game, and which, by assignment; `participants` says how platforms know them."""
-    found = {}
-    for visit in desk:
-        game = desk.game_of(visit)
-        if game is not None and visit.session_id is not None:
-            known = participants.get(visit.person.id, (None, {}))[0] or ""
-            work = Work(visit.person.id, known, game.task.treatment, is_test=visit.person.is_test)
-            found[visit.person.id] = work, game
-    return found
+    return sessions.add(connection, study, environment, first.user_id, first.agent_id, server, people)

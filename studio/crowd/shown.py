@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rlds_kit.crowd.collectors import collector
-from rlds_kit.crowd.incentives import Requirement, Reward, shown
+from rlds_kit.crowd.incentives import Requirement, Reward, Treatment, shown
 from rlds_kit.crowd.incentives.ledger import amount
 from rlds_kit.crowd.tasks import Crowd, Group, Mode, Question, Source, Stage, completion_address
 from rlds_kit.studio.crowd.desk import Desk
@@ -114,9 +114,10 @@ def _earned(earned: Reward, crowd: Crowd) -> dict[str, Any]:
     }
 
 
-def values_as_json(game: Game, values: Mapping[str, float], earned: Reward, crowd: Crowd) -> dict[str, Any]:
+def values_as_json(
+    game: Game, treatment: Treatment, values: Mapping[str, float], earned: Reward, crowd: Crowd
+) -> dict[str, Any]:
     """What is counted so far, item by item: requirements first, then what else is shown."""
-    treatment = game.task.treatment
     required = {each.collector for each in treatment.requirements}
     others = [name for name in dict.fromkeys((*game.task.collectors, *treatment.collectors)) if name not in required]
     items = [_required(each, values) for each in treatment.requirements]
@@ -144,6 +145,7 @@ def row_as_json(visit: Visit) -> dict[str, Any]:
         "arrived",
         "changed",
         "completion",
+        "quality",
         "wrong_checks",
         "consented",
         "reason",

@@ -42,18 +42,20 @@ def values(directory: Path, assignment: str, names: Iterable[str], fps: float) -
     return session_values(played, [collector(name) for name in wanted], fps=fps)
 
 
-def resumed(directory: Path, assignments: Mapping[str, str], names: Iterable[str], fps: float) -> LiveCounts:
+def resumed(
+    directory: Path, assignments: Mapping[str, str], names: Mapping[str, Iterable[str]], fps: float
+) -> LiveCounts:
     """Counts that go on where the recordings of assignments end, of collectors that can count live.
 
     Args:
       directory: of the recording; it need not be there yet.
       assignments: by seat.
-      names: of collectors.
+      names: of collectors, by seat.
       fps: steps in a second.
     """
-    live = [each for name in names if can_travel(each := collector(name))]
-    counts = LiveCounts(dict.fromkeys(assignments, live), fps)
-    dataset = _read(directory, [each.name for each in live])
+    live = {seat: [each for name in listed if can_travel(each := collector(name))] for seat, listed in names.items()}
+    counts = LiveCounts(live, fps)
+    dataset = _read(directory, {each.name for listed in live.values() for each in listed})
     played = {} if dataset is None else episodes_of(dataset, set(assignments.values()))
     for seat, assignment in assignments.items():
         for episode, sat in played.get(assignment, ()):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
-from rlds_kit.crowd.incentives import Reward
+from rlds_kit.crowd.incentives import Reward, Terms
 from rlds_kit.crowd.tasks import Person, Place, Stage
 from rlds_kit.studio.database import tables
 from rlds_kit.studio.database.errors import NotFoundError, TakenError
@@ -20,6 +20,7 @@ with needs("studio"):
 _PLAIN: Final = tuple(
     each.name for each in dataclasses.fields(Person) if each.name not in {"stage", "left", "place", "is_ready"}
 )
+_OF_VISIT: Final = ("user_id", "session_id", "code_hash", "code_used_ns", "paid_ns", "prize_paid_ns")
 _NOTHING: Final = Reward(0.0, 0, 0, 0)
 
 
@@ -52,6 +53,8 @@ class Visit:
       code_used_ns: when somebody redeemed it.
       earned: what the recordings were worth when their game was over.
       paid_ns: when it was noted that they were paid.
+      terms: by which they are paid; None: their game has not begun.
+      prize_paid_ns: when it was noted that the prize of a raffle was paid.
     """
 
     person: Person
@@ -61,6 +64,8 @@ class Visit:
     code_used_ns: int | None = None
     earned: Reward = _NOTHING
     paid_ns: int | None = None
+    terms: Terms | None = None
+    prize_paid_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +183,9 @@ def _values(visit: Visit) -> dict[str, Any]:
         "task": None if place is None else place.task,
         "game": None if place is None else place.game,
         "seat": None if place is None else place.seat,
-        **{name: getattr(visit, name) for name in ("user_id", "session_id", "code_hash", "code_used_ns", "paid_ns")},
+        **{name: getattr(visit, name) for name in _OF_VISIT},
         **{name: getattr(earned, name) for name in ("base_cents", "bonus_cents", "tickets")},
+        "terms": None if visit.terms is None else visit.terms.as_json(),
     }
 
 
@@ -192,4 +198,5 @@ def _visit(row: "Row[Any]") -> Visit:
         place=None if row.task is None else Place(row.task, row.game, row.seat),
     )
     earned = Reward(row.completion, row.base_cents, row.bonus_cents, row.tickets)
-    return Visit(person, row.user_id, row.session_id, row.code_hash, row.code_used_ns, earned, row.paid_ns)
+    terms = None if row.terms is None else Terms.of_json(row.terms)
+    return Visit(person, earned=earned, terms=terms, **{name: values[name] for name in _OF_VISIT})

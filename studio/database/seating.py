@@ -45,7 +45,9 @@ class Together:
       wait_seconds: that somebody waits at most; then the lobby sends them away.
       most_waiting: people in the lobby of the environment; further ones are refused.
       countdown_seconds: from when people have found each other until they play.
-      matchmaker: that puts people together, by name; "": who came first plays first.
+      matchmaker: that puts people together, by name; "": who came first plays first; see `lobby.matchmaking`.
+      within_ms: by which round trips differ at most, of the matchmaker "latency".
+      longest_seconds: after which it puts those together who are closest, however far.
       pause: whose word pauses the episode: "one", "all", "vote" or "nobody", see `play.rules.Consent`.
       cancel: whose word ends it, likewise.
       confirm: whose word saves or rejects it, likewise.
@@ -57,6 +59,8 @@ class Together:
     most_waiting: int = 1000
     countdown_seconds: float = 3.0
     matchmaker: str = ""
+    within_ms: float = 50.0
+    longest_seconds: float = 30.0
     pause: str = "one"
     cancel: str = "one"
     confirm: str = "one"

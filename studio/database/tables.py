@@ -227,6 +227,30 @@ crowd_people: Final = Table(
     Column("bonus_cents", Integer, nullable=False),
     Column("tickets", Integer, nullable=False),
     Column("paid_ns", BigInteger),
+    Column("terms", JSON(none_as_null=True)),  # by which they are paid: those of the moment when their game began
+    Column("prize_paid_ns", BigInteger),  # of a raffle
+)
+crowd_declarations: Final = Table(
+    "crowd_declarations",
+    METADATA,
+    Column("crowd_id", ID, ForeignKey("crowds.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("text", LongText, nullable=False),  # TOML
+    Column("user_id", ID, ForeignKey("users.id")),  # who saved it on the page; None: it is from the file
+    Column("saved_ns", BigInteger, nullable=False),
+)
+crowd_raffles: Final = Table(
+    "crowd_raffles",
+    METADATA,
+    Column("crowd_id", ID, ForeignKey("crowds.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("tickets", JSON, nullable=False),  # by assignment; no assignment is in two raffles
+    Column("phrase", LongText, nullable=False),
+    Column("prizes", Integer, nullable=False),
+    Column("prize_cents", Integer, nullable=False),
+    Column("winners", JSON, nullable=False),
+    Column("user_id", ID, ForeignKey("users.id"), nullable=False),  # who drew it
+    Column("drawn_ns", BigInteger, nullable=False),
 )
 crowd_messages: Final = Table(
     "crowd_messages",

@@ -24,6 +24,8 @@ with needs("studio"):
 
 
 _FULL: Final = "there are enough people, and all places are taken; your game begins when another one is over"
+PAUSED: Final = "paused"
+"""The refusal that is over when what is played goes on."""
 WAIT_FOR: Final[Collection[str]] = frozenset({"full", "guests"})
 """Refusals that are over when others end their sessions."""
 
@@ -39,7 +41,7 @@ def plan_of(environment: StudyEnvironment) -> LobbyPlan:
         wait_seconds=together.wait_seconds,
         most_waiting=together.most_waiting,
         countdown_seconds=together.countdown_seconds,
-        match=matchmaker(together.matchmaker),
+        match=matchmaker(together.matchmaker, together.within_ms, together.longest_seconds),
     )
 
 
@@ -54,7 +56,11 @@ class Seating(Protocol):
         """
 
     async def begin(self, session: str) -> None:
-        """They play from now on."""
+        """They play from now on.
+
+        Raises:
+          NotAdmittedError: they cannot play now.
+        """
 
     async def unseat(self, session: str) -> None:
         """They do not play after all."""
@@ -104,6 +110,8 @@ class SessionMaker:
             await made.end(str(error))
             if error.code in WAIT_FOR:
                 raise NoPlaceError(_FULL) from error
+            if error.code == PAUSED:
+                raise NoPlaceError(str(error)) from error
             raise
         return made
 

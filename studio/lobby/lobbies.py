@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, Self
 
 from rlds_kit.studio.lobby.lobby import Gather, Lobby, LobbyPlan, Person
+from rlds_kit.studio.lobby.messages import Refused
 
 log = logging.getLogger(__name__)
 TICK_SECONDS: Final = 1.0
@@ -42,6 +43,25 @@ class Lobbies:
         if key in self._lobbies:
             self._lobbies[key].leave(person)
             self._forget_empty()
+
+    def pause(self, keys: Iterable[str], notice: str) -> None:
+        """Nobody in these lobbies begins to play until they go on; see `Lobby.pause`."""
+        for each in self._of(keys):
+            each.pause(notice)
+
+    def go_on(self, keys: Iterable[str]) -> None:
+        """These lobbies go on after a pause."""
+        for each in self._of(keys):
+            each.go_on()
+
+    def dismiss(self, keys: Iterable[str], refused: Refused) -> None:
+        """Sends away those who wait in these lobbies; games that are about to begin, begin."""
+        for each in self._of(keys):
+            each.dismiss(refused)
+        self._forget_empty()
+
+    def _of(self, keys: Iterable[str]) -> list[Lobby]:
+        return [self._lobbies[each] for each in keys if each in self._lobbies]
 
     def tick(self) -> None:
         """Once a second."""

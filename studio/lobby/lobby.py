@@ -27,6 +27,8 @@ class Person:
       is_guest: whether the person came by the link of a study.
       send: sends a message to their page.
       since: when they came, in seconds of the lobby's clock.
+      latency_ms: median round trip that was measured when they came; None: it was not.
+      group: of the link by which they came; "": of none.
     """
 
     account: str
@@ -34,6 +36,8 @@ class Person:
     is_guest: bool
     send: Callable[[Message], None]
     since: float = 0.0
+    latency_ms: float | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,11 @@ class Gathered(Protocol):
         """What the person in a seat gets."""
 
     async def begin(self) -> None:
-        """The countdown is over, and all are there."""
+        """The countdown is over, and all are there.
+
+        Raises:
+          NotAdmittedError: they cannot begin now; they wait again.
+        """
 
     async def cancel(self, reason: str) -> None:
         """Somebody left in the countdown: it is not played."""
@@ -102,6 +110,7 @@ class Lobby:
         self._shown: dict[str, Queue] = {}
         self._notice = ""
         self._is_gathering = False
+        self._paused_since: float | None = None
 
     @property
     def waiting(self) -> Sequence[Person]:
@@ -141,13 +150,41 @@ class Lobby:
             group.people = {seat: each for seat, each in group.people.items() if each is not person}
             del self._groups[person.account]
 
+    def pause(self, notice: str) -> None:
+        """Countdowns end, and all wait, and see the notice, until `go_on`."""
+        self._paused_since, self._notice = self._now() if self._paused_since is None else self._paused_since, notice
+        for each in self._groups.values():
+            each.left.set()
+        self._show_all()
+
+    def go_on(self) -> None:
+        """People are put together again; the time of the pause is not counted as waiting."""
+        paused = 0.0 if self._paused_since is None else self._now() - self._paused_since
+        for each in self._waiting.values():
+            each.since += min(paused, self._now() - each.since)
+        self._paused_since, self._notice = None, ""
+        self._match()
+        self._show_all()
+
+    def dismiss(self, refused: Refused) -> None:
+        """Sends away all who wait."""
+        self._send_away(self.waiting, refused)
+
+    def _send_away(self, people: Sequence[Person], refused: Refused) -> None:
+        for each in people:
+            self.leave(each)
+            each.send(refused)
+
     def tick(self) -> None:
         """Once a second: sends away who waited too long, puts people together, and shows how it stands."""
+        if self._paused_since is not None:
+            return
         late = [each for each in self.waiting if self._now() - each.since >= self.plan.wait_seconds]
-        for each in late:
-            self.leave(each)
-            each.send(Refused("late", "nobody else came in time; try again later"))
+        self._send_away(late, Refused("late", "nobody else came in time; try again later"))
         self._match()
+        self._show_all()
+
+    def _show_all(self) -> None:
         for place, each in enumerate(self.waiting):
             self._show(each, place + 1)
 
@@ -164,20 +201,25 @@ class Lobby:
 
     def _match(self) -> None:
         """Begins a group, if there is one; one after another, as each needs an environment."""
-        if self._is_gathering or not self._waiting:
+        if self._is_gathering or not self._waiting or self._paused_since is not None:
             return
-        by_waiting = {Waiting(each.agent, self._now() - each.since): each for each in self.waiting}
+        now = self._now()
+        by_waiting = {Waiting(each.agent, now - each.since, each.latency_ms, each.group): each for each in self.waiting}
         groups = self._groups_of(list(by_waiting), len(self.plan.seats))
-        if groups:
-            self._begin([by_waiting[each] for each in groups[0]])
-        elif self._is_filled():
-            self._begin(self.waiting)
+        chosen = groups[0] if groups else self._with_programs(list(by_waiting))
+        if chosen:
+            self._begin([by_waiting[each] for each in chosen])
 
-    def _is_filled(self) -> bool:
-        """Whether it is time for programs to take the seats that are empty."""
-        fill = self.plan.fill_seconds
-        is_enough = len(self.plan.needed) <= len(self._waiting) < len(self.plan.seats)
-        return fill is not None and is_enough and self._now() - self.waiting[0].since >= fill
+    def _with_programs(self, waiting: list[Waiting]) -> Sequence[Waiting]:
+        """Whoever waited longest, with as many others as may be, when it is time for programs to take the rest."""
+        fill, oldest, least = self.plan.fill_seconds, waiting[0], max(1, len(self.plan.needed))
+        if fill is None or oldest.seconds < fill:
+            return ()
+        for size in range(min(len(waiting), len(self.plan.seats) - 1), least - 1, -1):
+            for group in self._groups_of(waiting, size):
+                if oldest in group:
+                    return group
+        return [oldest] if least == 1 and len(self.plan.seats) > 1 else ()
 
     def _groups_of(self, waiting: list[Waiting], size: int) -> list[Sequence[Waiting]]:
         """What the matchmaker returns; nothing, if it fails."""
@@ -213,7 +255,8 @@ class Lobby:
         try:
             gathered = await self._gather(people)
         except NoPlaceError as error:
-            self._notice, self._is_gathering = str(error), False
+            self._is_gathering = False
+            self._note(str(error))
             self._wait_again(group)  # until the next tick
             return
         except Exception as error:
@@ -223,17 +266,32 @@ class Lobby:
             self._dismiss(group, _refusal(error))
             self._match()
             return
-        self._notice, self._is_gathering = "", False
+        self._is_gathering = False
+        self._note("")
         self._match()
-        if await self._counted_down(group, len(self.plan.seats) - len(people)):
-            await gathered.begin()
+        is_whole = await self._counted_down(group, len(self.plan.seats) - len(people))
+        if is_whole and await self._has_begun(gathered):
             for seat, each in group.people.items():
                 self._groups.pop(each.account, None)
                 each.send(gathered.token(seat))
-        else:
-            await gathered.cancel("somebody left before it began")
-            self._wait_again(group)
+            return
+        await gathered.cancel("somebody left, or it paused, before it began")
+        self._wait_again(group)
+        if not is_whole:  # else until the next tick
             self._match()
+
+    async def _has_begun(self, gathered: Gathered) -> bool:
+        try:
+            await gathered.begin()
+        except NotAdmittedError as error:
+            self._note(str(error))
+            return False
+        return True
+
+    def _note(self, notice: str) -> None:
+        """Why those who have found each other do not play; a pause says so itself."""
+        if self._paused_since is None:
+            self._notice = notice
 
     async def _counted_down(self, group: _Group, programs: int) -> bool:
         """Counts down; returns whether all are still there."""
@@ -253,8 +311,7 @@ class Lobby:
             self._groups.pop(each.account, None)
             self._waiting[each.account] = each
         self._waiting = dict(sorted(self._waiting.items(), key=lambda item: item[1].since))
-        for place, each in enumerate(self.waiting):
-            self._show(each, place + 1)
+        self._show_all()
 
     def _dismiss(self, group: _Group, refused: Refused) -> None:
         for each in group.people.values():

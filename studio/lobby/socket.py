@@ -48,10 +48,18 @@ async def wait(socket: WebSocket) -> None:
         await wait_in(socket, account, *found)
 
 
-async def wait_in(socket: WebSocket, account: Account, environment: StudyEnvironment, agent: str) -> None:
-    """Has somebody wait in the lobby of an environment; returns when they wait no more."""
+async def wait_in(
+    socket: WebSocket,
+    account: Account,
+    environment: StudyEnvironment,
+    agent: str,
+    *,
+    latency_ms: float | None = None,
+    group: str = "",
+) -> None:
+    """Has somebody wait in the lobby of an environment; returns when they wait no more. See `Person`."""
     messages: asyncio.Queue[Message] = asyncio.Queue()
-    person = Person(account.id, agent, account.is_guest, messages.put_nowait)
+    person = Person(account.id, agent, account.is_guest, messages.put_nowait, latency_ms=latency_ms, group=group)
     lobbies = socket.app.state.lobbies
     lobbies.enter(environment.id, plan_of(environment), person)
     leaving = asyncio.create_task(_left(socket))

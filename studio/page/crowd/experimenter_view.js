@@ -5,9 +5,11 @@ import { count } from "../format.js";
 import { html } from "../html.js";
 import { useEntry } from "../parts/entry.js";
 import { toast, toastError } from "../parts/toasts.js";
+import { Declaration } from "./declaration.js";
 import { Links } from "./links.js";
 import { Payments } from "./payments.js";
 import { PeopleTable } from "./people_table.js";
+import { Raffle } from "./raffle.js";
 
 const POLL_MS = 3000;
 const STAGES = ["consent", "questions", "screening", "instructions", "check", "lobby", "play", "after", "done", "dropped", "sent away"];
@@ -54,10 +56,12 @@ export function ExperimenterView() {
       <section class="card" aria-label="Overview"><${Facts} crowd=${crowd} /></section>
       <section class="card"><h2>Links</h2><${Links} crowd=${crowd} /></section>
       <section aria-label="Tasks" class="table-frame"><${Tasks} tasks=${crowd.tasks} /></section>
+      <${Declaration} load=${load} />
       <section class="card"><h2>Write to everybody</h2><${Write} /></section>
       <${PeopleTable} crowd=${crowd} load=${load} />
       <${Sessions} sessions=${crowd.sessions} />
       <${Payments} crowd=${crowd} load=${load} />
+      <${Raffle} crowd=${crowd} load=${load} />
     </div>
   `;
 }

@@ -11,11 +11,15 @@ import { toast, toastError } from "../parts/toasts.js";
 export function Payments({ crowd, load }) {
   const [entries, setEntries] = useState(/** @type {any[] | null} */ (null));
   const tally = () => request("crowd/payments").then((found) => setEntries(found.entries), toastError);
-  const due = (entries ?? []).filter((each) => each.is_due && ["done", "dropped"].includes(each.stage));
+  const over = (entries ?? []).filter((each) => ["done", "dropped", "sent away"].includes(each.stage));
+  const due = over.filter((each) => each.is_due);
+  const prizes = over.filter((each) => each.is_prize_due);
+  const number = new Set([...due, ...prizes].map((each) => each.id)).size;
   const paid = async () => {
-    const question = { title: `Note ${count(due.length, "payment")} as paid?`, text: "They will be in no further file.", yes: "Paid" };
+    const question = { title: `Note ${count(number, "payment")} as paid?`, text: "They will be in no further file.", yes: "Paid" };
     if (!(await confirmed(question))) return;
-    await request("crowd/payments", { method: "POST", body: { assignments: due.map((each) => each.id) } }).catch(toastError);
+    const body = { assignments: due.map((each) => each.id), prizes: prizes.map((each) => each.id) };
+    await request("crowd/payments", { method: "POST", body }).catch(toastError);
     await Promise.all([tally(), load()]);
   };
   return html`<section class="card stack"><h2>Pay</h2>
@@ -25,18 +29,23 @@ export function Payments({ crowd, load }) {
       <a class="button" href="/api/crowd/payments.csv" download>payments.csv</a>
       <a class="button" href="/api/crowd/bonuses.csv" download>Bonuses for Prolific</a>
       <a class="button" href="/api/crowd/answers.csv" download>answers.csv</a>
-      ${due.length > 0 && html`<button onClick=${paid}>These ${due.length} are paid</button>`}
+      ${number > 0 && html`<button onClick=${paid}>These ${number} are paid</button>`}
     </div>
     ${entries && html`<div class="table-frame cards"><table>
-      <thead><tr><th>Participant</th><th>Treatment</th><th>Counted</th><th class="number">Base</th><th class="number">Bonus</th></tr></thead>
+      <thead><tr><th>Participant</th><th>Treatment</th><th>Counted</th><th class="number">Base</th><th class="number">Bonus</th><th class="number">Raffle</th></tr></thead>
       <tbody>${entries.map(
         (each) => html`<tr key=${each.id}><th class="mono">${each.id.slice(0, 8)}</th><td data-label="Treatment">${each.treatment}</td>
           <td data-label="Counted" class="small">${Object.entries(each.values).map(([name, value]) => `${name} ${Number(value.toFixed(2))}`).join(", ")}</td>
-          <td data-label="Base" class="number">${(each.base_cents / 100).toFixed(2)}</td><td data-label="Bonus" class="number">${(each.bonus_cents / 100).toFixed(2)}${each.is_paid ? " ✓" : ""}</td></tr>`,
+          <td data-label="Base" class="number">${(each.base_cents / 100).toFixed(2)}</td><td data-label="Bonus" class="number">${(each.bonus_cents / 100).toFixed(2)}${each.is_paid ? " ✓" : ""}</td>
+          <td data-label="Raffle" class="number">${(each.prize_cents / 100).toFixed(2)}${each.prize_cents > 0 && !each.is_prize_due ? " ✓" : ""}</td></tr>`,
       )}</tbody></table></div>
-      <p class="numbers">${crowd.currency} ${(due.reduce((sum, each) => sum + each.total_cents, 0) / 100).toFixed(2)} to pay now.</p>`}
+      <p class="numbers">${crowd.currency} ${((sum(due, "total_cents") + sum(prizes, "prize_cents")) / 100).toFixed(2)} to pay now.</p>`}
     <${Codes} load=${load} />
   </section>`;
+}
+
+function sum(entries, name) {
+  return entries.reduce((total, each) => total + each[name], 0);
 }
 
 function Codes({ load }) {

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from rlds_kit.crowd.incentives import (
     Entry,
     Requirement,
     Reward,
+    Terms,
     Treatment,
     Work,
     ledger,
     payment_csv,
+    presets,
     prolific_bonuses,
     reward,
     unpaid,
@@ -76,7 +79,7 @@ def test_c30_payments_are_a_file_without_repetition(played: rlds_kit.Dataset) ->
     entries = ledger(played, [*works, Work("a4", "w4", SCORED)])
     to_pay = unpaid(entries, {"a2"})
     rows = [*csv.reader(io.StringIO(payment_csv(to_pay)))]
-    assert rows[1:] == [["worker_1", "a1", "scored", "1.00", "0.00", "1.00", "USD"]]
+    assert rows[1:] == [["worker_1", "a1", "scored", "1.00", "0.00", "0.00", "1.00", "USD"]]
     assert unpaid(entries, {"a1", "a2"}) == ()
     assert "\n'=1+1,a2," in payment_csv(entries)
     assert unpaid(ledger(played, [Work("a1", "w", SCORED, is_test=True)]), ()) == ()
@@ -115,3 +118,21 @@ def test_odd_metadata_of_an_episode_is_no_assignment(tmp_path: Path) -> None:
         episode.step(1, 3.0, 0)
     (found,) = ledger(rlds_kit.open(tmp_path), [Work("a", "p", SCORED)])
     assert found.episodes == 0
+
+
+def test_time_is_counted_at_the_rate_that_was_recorded(tmp_path: Path) -> None:
+    """A rate that is given is that of episodes which record none."""
+    played = {"play": {"seats": {"player": {"driver": "human"}}, "fps": 20.0}}
+    with logger.EpisodeWriter(tmp_path) as writer, writer.episode(metadata={CROWD: {"player": "a"}}) as episode:
+        episode.start(0)
+        episode.step(1, 3.0, 0, acted=played)
+    timed = Treatment("timed", 1, (Requirement("time_played", 1),))
+    (found,) = ledger(rlds_kit.open(tmp_path), [Work("a", "p", timed)], fps=10.0)
+    assert found.values == {"time_played": 1 / 20}
+
+
+def test_terms_come_back_from_json_as_they_were() -> None:
+    """With a bonus and its formula, too."""
+    for each in presets(200, 50).values():
+        terms = Terms("t", each, "EUR")
+        assert Terms.of_json(json.loads(json.dumps(terms.as_json()))) == terms

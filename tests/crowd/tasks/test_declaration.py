@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rlds_kit.crowd.incentives import Formula
+from rlds_kit.crowd.incentives import Formula, Requirement
 from rlds_kit.crowd.tasks import CrowdError, Mode, parse_crowd, read_crowd
 from tests.crowd.tasks.crowds import crowd
 
@@ -111,3 +111,17 @@ def test_files_of_editors_are_read_and_others_refused(tmp_path: Path) -> None:
         parse_crowd(
             'name = "x"\nbefore = [{name = "a", label = "A", kind = "number", least = 9, most = 1}]' + text[10:]
         )
+
+
+def test_c5_a_group_that_is_weighted_needs_tasks_that_declare_their_quality() -> None:
+    """Otherwise the weights would have no effect."""
+    text = 'name = "x"\n[tasks.a]\ntitle = "A"\nenvironment = "E"\n{}\n[groups.main]\nweighted = true'
+    with pytest.raises(CrowdError, match=r"groups.main.weighted: expected tasks that declare their quality, which a"):
+        parse_crowd(text.format(""))
+    with pytest.raises(CrowdError) as refused:
+        parse_crowd(text.format('quality = { collector = "speed", at_least = 0, colour = 1 }'))
+    assert {each.partition(":")[0] for each in refused.value.problems} == {
+        *("tasks.a.quality.collector", "tasks.a.quality.at_least", "tasks.a.quality.colour"),
+    }
+    found = parse_crowd(text.format('quality = { collector = "score", at_least = 4 }')).tasks["a"].quality
+    assert found == Requirement("score", 4)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -65,6 +66,18 @@ target = 20
 instructions = "Press *left* or *right*, and try to differ from the other."
 collectors = ["score"]
 treatment = { base_cents = 100, requirements = [{ collector = "time_played", at_least = 0.3 }] }
+"""
+
+
+RAFFLE = """
+name = "Carts"
+recruitment = ["laboratory"]
+[tasks.cart]
+title = "Cart pole"
+environment = "CartPole-v1"
+pace = "turns"
+target = 20
+treatment = { tickets = 1 }
 """
 
 
@@ -142,6 +155,48 @@ def test_c33_c34_c36_two_people_go_from_a_link_to_a_code(
     expect(boss.get_by_role("button", name="These 2 are paid")).to_be_visible()
     assert flaws(boss) == {}
     screenshot(boss, "crowd_experimenter", is_whole=True)
+
+
+def test_c2_c28_the_experimenter_edits_the_crowd_and_draws_a_raffle(
+    tmp_path: Path, open_page: Open, screenshot: Save
+) -> None:
+    """Mistakes are listed, what is saved runs, and the winner is paid."""
+    (tmp_path / "tasks.toml").write_text(RAFFLE)
+    with running(tmp_path / "studio", "--workers", "1", "--crowd", str(tmp_path / "tasks.toml")) as studio:
+        player = open_page("crowd/main?f=laboratory&participant=desk7", person=Api(studio.url))
+        player.get_by_role("button", name="I have read this").click()
+        player.get_by_role("button", name="Start").click()
+        player.keyboard.press("ArrowRight")
+        expect_fact(player, "Step", "1")
+        player.get_by_role("button", name="I am done").click()
+        expect(player.get_by_role("heading", name="Thank you!")).to_be_visible()
+        boss = open_page("#crowd", person=studio.designer)
+        card = boss.get_by_role("region", name="Declaration")
+        card.get_by_role("button", name="Edit").click()
+        text = card.get_by_label("Declaration in TOML")
+        text.fill(RAFFLE.replace("target = 20", "target = 0"))
+        card.get_by_role("button", name="Save as version 2").click()
+        expect(card.get_by_role("alert")).to_contain_text("tasks.cart.target: expected a whole number")
+        assert flaws(boss) == {}
+        screenshot(boss, "crowd_declaration", is_whole=True)
+        text.fill(RAFFLE.replace("target = 20", "target = 7"))
+        card.get_by_role("button", name="Save as version 2").click()
+        expect(card).to_contain_text("Version 2 runs")
+        expect(boss.get_by_role("region", name="Tasks", exact=True)).to_contain_text("7")
+        raffle = boss.get_by_role("region", name="Raffle")
+        raffle.get_by_role("button", name="Count tickets").click()
+        expect(raffle).to_contain_text("1 ticket of one person")
+        raffle.get_by_label("Prize of each").fill("25")
+        raffle.get_by_label("Phrase").fill("7 11 23 40")
+        raffle.get_by_role("button", name="Draw").click()
+        boss.get_by_role("alertdialog").get_by_role("button", name="Draw").click()
+        expect(raffle.get_by_role("heading", name="Raffle 1")).to_be_visible()
+        assert flaws(boss) == {}
+        screenshot(boss, "crowd_raffle", is_whole=True)
+        boss.get_by_role("button", name="Count", exact=True).click()
+        boss.get_by_role("button", name="These 1 are paid").click()
+        boss.get_by_role("button", name="Paid").click()
+        expect(boss.get_by_role("cell", name="25.00 ✓")).to_be_visible()
 
 
 @pytest.mark.slow

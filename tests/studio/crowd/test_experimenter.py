@@ -33,7 +33,7 @@ def test_c26_c30_pay_is_counted_from_recordings_and_nobody_is_paid_twice(walks: 
     eve.go("finish")
     last = eve.go("answers", answers={})
     file = boss.ask("GET", "/api/crowd/payments.csv").text.splitlines()
-    assert f"paid1,{done['id']},walk,1.00,0.00,1.00,USD" in file
+    assert f"paid1,{done['id']},walk,1.00,0.00,0.00,1.00,USD" in file
     assert not [line for line in file if early["id"] in line or "eve" in line]
     entries = {each["id"]: each for each in boss.get("/api/crowd/payments")["entries"]}
     assert entries[done["id"]]["values"] == {"score": 6.0}

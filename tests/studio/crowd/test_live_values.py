@@ -20,8 +20,9 @@ def _directory(studio: Studio) -> Path:
 
 def _live(studio: Studio, ann: Visitor) -> dict[str, Any]:
     """What is counted beside the environment now."""
-    session = studio.state.parts.desk[ann.me()["id"]].session_id
-    return dict(studio.state.parts.playing.host.live_values(session, "player"))
+    person = ann.me()["id"]
+    session = studio.state.parts.desk[person].session_id
+    return dict(studio.state.parts.playing.host.live_values(session, person))
 
 
 def _shown(ann: Visitor) -> str:

@@ -13,7 +13,10 @@ from starlette.testclient import WebSocketTestSession
 
 import rlds_kit
 from rlds_kit.studio.crowd import worth
+from rlds_kit.studio.crowd.desk import PAUSED
 from rlds_kit.studio.crowd.games import Game
+from rlds_kit.studio.database import sessions
+from rlds_kit.studio.play.host import NotAdmittedError
 from tests.studio.api.studio import MODULES, Studio, ok
 from tests.studio.api.window import Window
 from tests.studio.crowd.crowds import Visitor, a_crowd, experimenter, visitor
@@ -144,3 +147,89 @@ def test_c33_c36_c37_a_pair_plays_one_is_lost_a_program_acts_and_the_person_come
     entries = {each["id"]: each for each in experimenter(pennies).get("/api/crowd/payments")["entries"]}
     assert entries[here["id"]]["values"].keys() == {"time_played"}
     assert ok(ann.ask("GET", "me/standings"))["standings"][0]["of"] == 2
+
+
+def test_two_who_count_down_wait_again_when_everything_pauses(pennies: Studio) -> None:
+    """Their rows say that they wait, without a session; they play when it goes on."""
+    boss, ann, bob = experimenter(pennies), newcomer(pennies), newcomer(pennies)
+    desk = pennies.state.parts.desk
+    with connected(ann, "crowd") as first, connected(bob, "crowd") as second:
+        assert until(first, "countdown")["people"] == until(second, "countdown")["people"] == 2
+        boss.put("/api/crowd/state", {"paused": True, "closed": False})
+        try:
+            for socket in (first, second):
+                assert "pauses" in until(socket, "queue")["notice"]
+            rows = [desk[each.me()["id"]] for each in (ann, bob)]
+            assert [(each.person.stage.value, each.session_id) for each in rows] == [("lobby", None)] * 2
+        finally:
+            boss.put("/api/crowd/state", {"paused": False, "closed": False})
+        assert until(first, "matched")["session"] == until(second, "matched")["session"]
+    assert [each.me()["stage"] for each in (ann, bob)] == ["play", "play"]
+    for each in (ann, bob):
+        each.go("finish", early=True)
+
+
+def test_a_pause_while_a_game_is_made_leaves_people_waiting(pennies: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They see why, and play when it goes on."""
+    desk, ann, bob = pennies.state.parts.desk, newcomer(pennies), newcomer(pennies)
+
+    async def pauses(session: Any) -> None:
+        del session
+        raise NotAdmittedError("paused", PAUSED)
+
+    with connected(ann, "crowd") as first, monkeypatch.context() as patched:
+        until(first, "queue")
+        patched.setattr(desk, "seat", pauses)
+        with connected(bob, "crowd") as second:
+            while until(first, "queue")["notice"] != PAUSED:
+                pass
+            patched.undo()
+            assert until(first, "matched")["session"] == until(second, "matched")["session"]
+    for each in (ann, bob):
+        each.go("finish", early=True)
+
+
+def test_who_waits_for_a_game_that_changes_waits_again_for_the_new_one(tmp_path: Path) -> None:
+    """With the same assignment; with a newcomer they play in the new environment."""
+    other = FILE.replace("seats = 2", "seats = 2\nkwargs = { length = 9 }")
+    with a_crowd(tmp_path, FILE, modules=(*MODULES, MODULE)) as studio:
+        ann = newcomer(studio)
+        with connected(ann, "crowd") as first:
+            until(first, "queue")
+            experimenter(studio).put("/api/crowd/declaration", {"text": other, "version": 1})
+            assert until(first, "refused")["code"] == "changed"
+        bob = newcomer(studio)
+        with connected(ann, "crowd") as first, connected(bob, "crowd") as second:
+            assert until(first, "matched")["session"] == until(second, "matched")["session"]
+        desk = studio.state.parts.desk
+        session = studio.do(sessions.get, desk[ann.me()["id"]].session_id)
+        assert session.environment_id == desk.games["pennies"].environment.id
+        for each in (ann, bob):
+            each.go("finish", early=True)
+
+
+def test_c34_people_with_close_round_trips_find_each_other(tmp_path: Path) -> None:
+    """As they were measured at entry; by group, only those of the same link."""
+    groups = 'matchmaker = "{}"\n[groups.main]\n[groups.school]\n'
+
+    def partners(studio: Studio, *people: tuple[str, float]) -> list[str]:
+        """The people who find each other, by place, of those who come with these groups and round trips."""
+        with contextlib.ExitStack() as stack:
+            sockets = []
+            for group, latency in people:
+                person = visitor(studio)
+                person.come(group)
+                person.go("device", width=1200, height=800, has_keyboard=True, latency_ms=latency)
+                person.go("instructed")
+                person.go("place")
+                sockets.append(stack.enter_context(connected(person, "crowd")))
+                until(sockets[-1], "queue" if len(sockets) < len(people) else "countdown")
+            until(sockets[0], "countdown")
+            desk = studio.state.parts.desk
+            seated = [each for each in desk if each.session_id is not None]
+            return sorted(each.person.group for each in seated)
+
+    with a_crowd(tmp_path / "latency", FILE + groups.format("latency"), modules=(*MODULES, MODULE)) as studio:
+        assert partners(studio, ("main", 20.0), ("main", 400.0), ("school", 30.0)) == ["main", "school"]
+    with a_crowd(tmp_path / "group", FILE + groups.format("group"), modules=(*MODULES, MODULE)) as studio:
+        assert partners(studio, ("main", 20.0), ("school", 20.0), ("main", 400.0)) == ["main", "main"]

@@ -9,7 +9,7 @@ import pytest
 from rlds_kit.studio.crowd.games import GameError
 from rlds_kit.studio.database import crowds
 from tests.studio.api.studio import Studio
-from tests.studio.crowd.crowds import FILE, a_crowd, arriving, experimenter, sweep, visitor
+from tests.studio.crowd.crowds import FILE, Visitor, a_crowd, arriving, experimenter, sweep, visitor
 
 
 def test_who_did_all_and_closed_the_page_has_pay_and_a_code(walks: Studio) -> None:
@@ -105,3 +105,80 @@ def test_a_file_without_the_task_or_the_group_of_somebody_is_refused(tmp_path: P
     with pytest.raises(GameError, match="walk: expected it, 1 people") as caught, a_crowd(tmp_path, changed):
         pass
     assert [each.partition(":")[0] for each in caught.value.problems] == ["tasks.walk", "groups.main"]
+
+
+OLD = 'treatment = { base_cents = 100, requirements = [{ collector = "score", at_least = 5 }] }'
+TIMED = OLD.replace("5 }]", '5 }, { collector = "time_played", at_least = 0.04 }]')
+NEW = """fps = 10
+treatment = { base_cents = 300, requirements = [{ collector = "score", at_least = 1 }] }"""
+
+
+def entries(studio: Studio) -> dict[str, dict[str, Any]]:
+    """The ledger, by assignment."""
+    return {each["id"]: each for each in experimenter(studio).get("/api/crowd/payments")["entries"]}
+
+
+def walked(studio: Studio, steps: int) -> Visitor:
+    """Somebody who plays, and has done so many steps."""
+    person = visitor(studio)
+    person.to_the_lobby()
+    person.go("place")
+    person.walk(steps)
+    return person
+
+
+def again(studio: Studio, before: Visitor) -> Visitor:
+    """The same browser, after the studio was started again."""
+    return Visitor(studio.client, cookies=before.cookies)
+
+
+def test_past_pay_stays_when_the_file_has_other_pay_requirements_and_rate(tmp_path: Path) -> None:
+    """Who began before is paid by what they were promised, also for what they do afterwards; others by the file."""
+    with a_crowd(tmp_path, FILE.replace(OLD, TIMED)) as studio:
+        ann, bob = walked(studio, 3), walked(studio, 1)
+        assert ann.go("finish")["earned"]["total"] == "1.00"
+        before = entries(studio)
+    assert sorted(each["values"]["time_played"] for each in before.values()) == pytest.approx([1 / 60, 3 / 60])
+    with a_crowd(tmp_path, FILE.replace(OLD, NEW)) as studio:
+        assert entries(studio) == before
+        ann, bob, eve = again(studio, ann), again(studio, bob), walked(studio, 1)
+        assert ann.me()["earned"]["total"] == "1.00"
+        bob.is_refused(409, "incomplete", "POST", "me/finish", {})
+        bob.walk(3)
+        done = bob.go("finish")
+        assert entries(studio)[done["id"]]["values"] == {"score": 7.0, "time_played": pytest.approx(1 / 60 + 3 / 10)}
+        assert (done["earned"]["total"], eve.go("finish")["earned"]["total"]) == ("1.00", "3.00")
+
+
+def test_who_plays_goes_on_in_the_same_environment_when_the_file_has_another(tmp_path: Path) -> None:
+    """What they did before counts."""
+    with a_crowd(tmp_path) as studio:
+        ann = walked(studio, 2)
+    other = FILE.replace('rlds_kit_tests/Corridor-v0"\npace', 'CartPole-v1"\npace', 1)
+    with a_crowd(tmp_path, other) as studio:
+        ann = again(studio, ann)
+        ann.walk(3)
+        done = ann.go("finish")
+        found = entries(studio)[done["id"]]
+        assert (found["episodes"], found["total_cents"]) == (2, 100)
+
+
+def test_rows_of_an_older_library_get_the_terms_of_the_next_start(tmp_path: Path) -> None:
+    """Which later files do not change."""
+    with a_crowd(tmp_path) as studio:
+        ann, desk = walked(studio, 3), studio.state.parts.desk
+        here = ann.go("finish")
+        studio.do(crowds.write, desk.row.id, [dataclasses.replace(desk[here["id"]], terms=None)])
+    with a_crowd(tmp_path):
+        pass
+    with a_crowd(tmp_path, FILE.replace(OLD, NEW)) as studio:
+        assert entries(studio)[here["id"]]["total_cents"] == 100
+
+
+def test_a_file_with_another_currency_than_people_were_promised_is_refused(tmp_path: Path) -> None:
+    """Amounts would mean something else."""
+    with a_crowd(tmp_path) as studio:
+        walked(studio, 1)
+    other = FILE.replace('name = "Walks"', 'name = "Walks"\ncurrency = "JPY"')
+    with pytest.raises(GameError, match="currency: expected 'USD', 1 people"), a_crowd(tmp_path, other):
+        pass

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rlds_kit.studio.lobby.lobbies import Lobbies
@@ -36,12 +36,14 @@ class Maker:
 
     Attributes:
       problem: raised in place of the next session.
+      late_problem: raised when the next one is to begin.
     """
 
     sessions: list[dict[str, str]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     begun: list[int] = field(default_factory=list)
     problem: Exception | None = None
+    late_problem: Exception | None = None
 
     def of(self, key: str) -> Callable[[dict[str, Person]], Awaitable[Gathered]]:
         """Of any environment."""
@@ -65,6 +67,8 @@ class _Session:
         return Matched(str(self.number), "token", seat)
 
     async def begin(self) -> None:
+        if self.maker.late_problem is not None:
+            raise self.maker.late_problem
         self.maker.begun.append(self.number)
 
     async def cancel(self, reason: str) -> None:
@@ -94,10 +98,10 @@ class Waiters:
             }
         )
 
-    def come(self, name: str, *, account: str | None = None) -> Page:
+    def come(self, name: str, **more: Any) -> Page:
         """Somebody comes."""
         said: list[Message] = []
-        person = Person(account or name, name, is_guest=False, send=said.append)
+        person = Person(name, name, is_guest=False, send=said.append, **more)
         self.lobbies.enter("pong", self.plan, person)
         return Page(person, said)
 
@@ -299,5 +303,63 @@ def test_a_thousand_people_wait_without_a_worker() -> None:
             for page in pages:
                 here.go(page)
             assert here.lobbies.waiting == 0
+
+    run(test)
+
+
+def test_a_pause_ends_countdowns_and_all_wait_until_it_goes_on() -> None:
+    """With a notice; the time of the pause is no waiting, and nobody is sent away in it."""
+
+    async def test() -> None:
+        here = Waiters(countdown_seconds=60.0, wait_seconds=30.0)
+        ann, bob = here.come("ann"), here.come("bob")
+        await here.until(lambda: any(isinstance(each, Countdown) for each in bob.said))
+        here.lobbies.pause(["pong", "another"], "it pauses")
+        await here.until(lambda: here.maker.cancelled)
+        await here.settled()
+        assert ann.said[-1] == Queue(2, 2, 1, None, "it pauses")
+        eve = here.come("eve")
+        here.time = 100.0
+        here.lobbies.tick()
+        await here.settled()
+        assert (len(here.maker.sessions), here.lobbies.waiting) == (1, 3)
+        here.plan = replace(here.plan, countdown_seconds=0.0)
+        zoe = here.come("zoe")
+        here.time = 110.0
+        here.lobbies.go_on(["pong"])
+        await here.until(lambda: zoe.seat)
+        assert [each.seat for each in (ann, bob, eve, zoe)] == ["left", "right", "left", "right"]
+        assert ann.said[-2:] == [Countdown(0.0, 2, 0), Matched("2", "token", "left")]
+
+    run(test)
+
+
+def test_a_pause_in_the_moment_in_which_a_game_begins_sends_people_back() -> None:
+    """The session that was made is given back."""
+
+    async def test() -> None:
+        here = Waiters()
+        here.maker.late_problem = NotAdmittedError("paused", "it pauses")
+        ann, bob = here.come("ann"), here.come("bob")
+        await here.until(lambda: here.maker.cancelled)
+        assert ann.seat is None
+        here.maker.late_problem = None
+        here.lobbies.tick()
+        await here.until(lambda: bob.seat)
+        assert ann.last(Queue).notice == "it pauses"
+
+    run(test)
+
+
+def test_people_who_wait_for_what_is_gone_are_sent_away_and_games_that_begin_begin() -> None:
+    """As when the environment of a study was replaced."""
+
+    async def test() -> None:
+        here = Waiters(countdown_seconds=0.01)
+        ann, bob, eve = (here.come(name) for name in ("ann", "bob", "eve"))
+        await here.until(lambda: any(isinstance(each, Countdown) for each in bob.said))
+        here.lobbies.dismiss(["pong", "another"], Refused("changed", "wait again"))
+        assert (eve.said[-1], here.lobbies.waiting) == (Refused("changed", "wait again"), 0)
+        await here.until(lambda: ann.seat)
 
     run(test)
