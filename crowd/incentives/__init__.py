@@ -13,7 +13,7 @@ from rlds_kit.crowd.incentives.ledger import (
     unpaid,
 )
 from rlds_kit.crowd.incentives.requirement import Requirement, completion, shown
-from rlds_kit.crowd.incentives.treatment import Reward, Treatment, draw_raffle, presets, reward
+from rlds_kit.crowd.incentives.treatment import Reward, Treatment, draw_raffle, presets, reward, reward_in_proportion
 
 __all__ = [
     "CROWD",
@@ -32,6 +32,7 @@ __all__ = [
     "presets",
     "prolific_bonuses",
     "reward",
+    "reward_in_proportion",
     "session_values",
     "shown",
     "unpaid",

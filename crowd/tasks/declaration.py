@@ -124,6 +124,7 @@ def _task(name: str, table: Table) -> Task:
         table.number("wait_seconds", 900.0),
         table.text("partner", ""),
         table.text("matchmaker", ""),
+        table.flag("ahead", default=True),
     )
     for field in ("kwargs", "keys"):
         if not isinstance(table.value(field) or {}, dict):
@@ -217,6 +218,7 @@ def _screening(table: Table) -> Screening:
         table.flag("keyboard", default=True),
         tuple(each.lower() for each in table.texts("refused_browsers")),
         table.number("most_latency_ms", float("inf")),
+        table.number("patience_seconds", 60.0),
     )
     table.no_more()
     return screening

@@ -51,6 +51,7 @@ class Task:
       wait_seconds: after which programs take the seats that are empty; without a partner, people are sent away then.
       partner: the program for empty seats, and for people who leave: "random", or "module:name"; empty: there is none.
       matchmaker: "module:function" that puts people together; empty: who came first plays first.
+      is_ahead: whether pictures of possible next steps are sent ahead, in turns, where the environment can be copied.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Task:
     wait_seconds: float = 900.0
     partner: str = ""
     matchmaker: str = ""
+    is_ahead: bool = True
 
     def instructions_for(self, seat: str) -> str:
         """The instructions of a seat.

@@ -65,8 +65,15 @@ class CrowdHost(DatabaseHost):
             "crowd_task": game.task.name,
             "crowd_recruitment": {seat: each.person.kind for seat, each in seats.items()},  # such as "test"
         }
-        counted = replace(found.open, counter=counter)
-        return replace(found, open=counted, metadata=metadata, watch=counting, is_rate_fixed=True, shows_errors=False)
+        return replace(
+            found,
+            open=replace(found.open, counter=counter),
+            metadata=metadata,
+            watch=counting,
+            is_rate_fixed=True,
+            is_ahead=game.task.is_ahead,
+            shows_errors=False,
+        )
 
     def live_values(self, session: str, seat: str) -> Mapping[str, float]:
         """What is counted in a session so far; nothing if it is not played, or must be counted from its recording."""

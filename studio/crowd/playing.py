@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -121,12 +121,13 @@ class Playing:
         session = await self.database.run(sessions.get, visit.session_id or "")
         return self.recordings / session.directory
 
-    async def finish(self, visit: Visit, *, is_early: bool) -> Visit:
+    async def finish(self, visit: Visit, *, is_early: bool, reason: str = "") -> Visit:
         """Somebody's game is over: the recording says what it was worth.
 
         Args:
           visit: of the person.
           is_early: whether they know that not all is done.
+          reason: why the study ended it; "": they ended it themselves.
 
         Raises:
           ApiError: they do not play, or not all is done.
@@ -136,14 +137,15 @@ class Playing:
         if is_checked:
             _require_all(await self._completion(visit, game))
         await self._leave(visit, game)
-        earned = await self.earned(visit, game)
+        cut = replace(visit, person=replace(visit.person, reason=reason))
+        earned = await self.earned(cut, game)
         if is_checked:
             _require_all(earned.completion)  # nobody loses a code because the page was ahead of the recording
         self._counted.pop(visit.person.id, None)
         now = self.desk.now()
 
         def step(person: Person) -> Person:
-            return flow.finish(self.desk.crowd, flow.progress(person, earned.completion), now)
+            return flow.finish(self.desk.crowd, flow.progress(person, earned.completion), now, reason)
 
         done = await self.desk.change(visit.person.id, step, earned=earned)
         self.live.dismiss(visit.session_id or "", visit.user_id)  # who came in again meanwhile
@@ -171,7 +173,7 @@ class Playing:
         """What the recordings of an assignment are worth."""
         if visit.session_id is None:
             return Reward(0.0, 0, 0, 0)
-        work = Work(visit.person.id, "", game.task.treatment, is_test=visit.person.is_test)
+        work = work_of(visit.person, "", game)
         directory = await self._directory(visit)
         (entry,) = await asyncio.to_thread(worth.entries, directory, [work], game.fps)
         return entry.reward
@@ -226,6 +228,12 @@ def _add(connection: "Connection", game: Game, seats: Mapping[str, Visit], anony
     return sessions.add(connection, game.study, environment, first.user_id, first.agent_id, server, people)
 
 
+def work_of(person: Person, participant: str, game: Game) -> Work:
+    """What somebody did in a game, for the ledger; `participant`: as a platform knows them."""
+    treatment = game.task.treatment
+    return Work(person.id, participant, treatment, is_test=person.is_test, is_cut_short=person.is_cut_short)
+
+
 def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any]]]) -> dict[str, tuple[Work, Game]]:
     """What people did who have a game, and which, by assignment; `participants` says how platforms know them."""
     found = {}
@@ -233,6 +241,5 @@ def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any
         game = desk.game_of(visit)
         if game is not None and visit.session_id is not None:
             known = participants.get(visit.person.id, (None, {}))[0] or ""
-            work = Work(visit.person.id, known, game.task.treatment, is_test=visit.person.is_test)
-            found[visit.person.id] = work, game
+            found[visit.person.id] = work_of(visit.person, known, game), game
     return found
