@@ -3,7 +3,7 @@
 from rlds_kit.crowd.collectors.aliens import Alien, Formation
 from rlds_kit.crowd.collectors.collector import Collector, Count
 from rlds_kit.crowd.collectors.general import ACTIVE_TIME, SCORE, TIME_PLAYED, active_time
-from rlds_kit.crowd.collectors.lag import FRAME_LAG, Lags
+from rlds_kit.crowd.collectors.lag import FRAME_LAG, ROUND_TRIP, SHOWN_AHEAD, Lags
 from rlds_kit.crowd.collectors.live import CollectorWrapper
 from rlds_kit.crowd.collectors.live_counts import LiveCounts, can_travel
 from rlds_kit.crowd.collectors.moment import Moment, moment, moments
@@ -42,9 +42,11 @@ __all__ = [
     "OUTSIDE_IN_COUNT",
     "RIVER_RAID_LEFT",
     "RIVER_RAID_RIGHT",
+    "ROUND_TRIP",
     "ROW_BY_ROW",
     "ROW_BY_ROW_COUNT",
     "SCORE",
+    "SHOWN_AHEAD",
     "SPACE_INVADERS_LEFT",
     "SPACE_INVADERS_RIGHT",
     "TIME_PLAYED",

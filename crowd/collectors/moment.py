@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from rlds_kit.base.step import ACTION, INFO, OBSERVATION, REWARD, TIME_NS
+from rlds_kit.base.step import ACTION, INFO, OBSERVATION, REWARD, TIME_NS, TRIAL_CLOCK
 
 Ram = npt.NDArray[np.uint8]
 
@@ -124,6 +124,9 @@ def _of_agent(step: Mapping[str, Any], agent: str) -> dict[str, Any]:
     play = step.get(_PLAY)
     if isinstance(play, Mapping) and agent in play.get(_SEATS, ()):
         picked[_PLAY] = {**play, _SEATS: {agent: play[_SEATS][agent]}}
+    clock = step.get(TRIAL_CLOCK)
+    if isinstance(clock, Mapping):
+        picked[TRIAL_CLOCK] = {agent: clock[agent]} if agent in clock else {}
     return picked
 
 

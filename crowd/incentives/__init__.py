@@ -15,7 +15,7 @@ from rlds_kit.crowd.incentives.ledger import (
 from rlds_kit.crowd.incentives.raffle import commitment, draw_published, hashed_draw, tickets_of
 from rlds_kit.crowd.incentives.requirement import Requirement, completion, shown
 from rlds_kit.crowd.incentives.terms import Terms
-from rlds_kit.crowd.incentives.treatment import Reward, Treatment, draw_raffle, presets, reward
+from rlds_kit.crowd.incentives.treatment import Reward, Treatment, draw_raffle, presets, reward, reward_in_proportion
 
 __all__ = [
     "CROWD",
@@ -38,6 +38,7 @@ __all__ = [
     "presets",
     "prolific_bonuses",
     "reward",
+    "reward_in_proportion",
     "session_values",
     "shown",
     "tickets_of",

@@ -12,7 +12,7 @@ from rlds_kit.crowd.collectors.collector import Collector
 from rlds_kit.crowd.collectors.people import by_people
 from rlds_kit.crowd.collectors.shipped import collector
 from rlds_kit.crowd.collectors.tally import Tally
-from rlds_kit.crowd.incentives.treatment import Reward, Treatment, reward
+from rlds_kit.crowd.incentives.treatment import Reward, Treatment, reward, reward_in_proportion
 from rlds_kit.dataset import Dataset
 from rlds_kit.episode.episode import Episode
 
@@ -31,12 +31,14 @@ class Work:
       participant: as the platform that pays knows them.
       treatment: how it is rewarded.
       is_test: whether it was a test user's, whom nothing is paid.
+      is_cut_short: whether the study ended it early; then the base pay is in proportion.
     """
 
     assignment: str
     participant: str
     treatment: Treatment
     is_test: bool = False
+    is_cut_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ def session_values(
 
 def _entry(work: Work, played: Sequence[tuple[Episode, str]], fps: float | None) -> Entry:
     values = session_values(played, [collector(name) for name in work.treatment.collectors], fps=fps)
-    earned = reward(work.treatment, values) if played else Reward(0.0, 0, 0, 0)
+    rule = reward_in_proportion if work.is_cut_short else reward
+    earned = rule(work.treatment, values) if played else Reward(0.0, 0, 0, 0)
     return Entry(work, values, earned, len(played))
 
 

@@ -1,5 +1,6 @@
 """How people are rewarded for a task: the treatments of CrowdPlay's experiment, a raffle, a challenge."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -48,7 +49,7 @@ class Reward:
 
     Attributes:
       completion: how much of the requirements is met, from 0 to 1.
-      base_cents: 0 unless that is 1.
+      base_cents: 0 unless that is 1, or the study ended the game: then in proportion.
       bonus_cents: 0 unless that is 1.
       tickets: for the raffle; 0 unless that is 1.
     """
@@ -75,6 +76,18 @@ def reward(treatment: Treatment, values: Mapping[str, float]) -> Reward:
         return Reward(done, 0, 0, 0)
     bonus = 0 if treatment.bonus is None else treatment.bonus.cents(values)
     return Reward(done, treatment.base_cents, bonus, treatment.tickets)
+
+
+def reward_in_proportion(treatment: Treatment, values: Mapping[str, float]) -> Reward:
+    """What a session gives that the study ended before its requirements were met: that part of the base pay.
+
+    >>> reward_in_proportion(presets(200, 50)["none"], {"time_played": 100.0})
+    Reward(completion=0.3333333333333333, base_cents=67, bonus_cents=0, tickets=0)
+    """
+    whole = reward(treatment, values)
+    if whole.completion >= 1:
+        return whole
+    return Reward(whole.completion, math.ceil(treatment.base_cents * whole.completion), 0, 0)
 
 
 def presets(lump_cents: int, base_cents: int, order: str = "inside_out") -> dict[str, Treatment]:

@@ -8,7 +8,7 @@ from rlds_kit.crowd.tasks.flow import RefusedError
 from rlds_kit.crowd.tasks.form import Question
 from rlds_kit.crowd.tasks.person import Person, Place, Stage
 from rlds_kit.crowd.tasks.recruitment import RecruitmentError, Source, completion_address, source_of
-from rlds_kit.crowd.tasks.screening import Device, Screening
+from rlds_kit.crowd.tasks.screening import Device, Link, Screening
 from rlds_kit.crowd.tasks.table import CrowdError
 from rlds_kit.crowd.tasks.task import Crowd, Group, Mode, Task
 
@@ -18,6 +18,7 @@ __all__ = [
     "CrowdError",
     "Device",
     "Group",
+    "Link",
     "Mode",
     "Person",
     "Place",

@@ -129,6 +129,7 @@ def _task(name: str, table: Table) -> Task:
         table.number("match_within_ms", 50.0),
         table.number("match_seconds", 30.0),
         _requirement(table.table("quality")) if table.has("quality") else None,
+        table.flag("ahead", default=True),
     )
     for field in ("kwargs", "keys"):
         if not isinstance(table.value(field) or {}, dict):
@@ -229,6 +230,7 @@ def _screening(table: Table) -> Screening:
         table.flag("keyboard", default=True),
         tuple(each.lower() for each in table.texts("refused_browsers")),
         table.number("most_latency_ms", float("inf")),
+        table.number("patience_seconds", 60.0),
     )
     table.no_more()
     return screening

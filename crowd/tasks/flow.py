@@ -181,14 +181,14 @@ def progress(person: Person, completion: float, quality: float = 1.0) -> Person:
     return dataclasses.replace(person, completion=min(1.0, max(0.0, completion)), quality=min(1.0, max(0.0, quality)))
 
 
-def finish(crowd: Crowd, person: Person, now: float) -> Person:
-    """Their game is over, or they ended it.
+def finish(crowd: Crowd, person: Person, now: float, reason: str = "") -> Person:
+    """Their game is over, or they ended it; with a reason, the study ended it.
 
     Raises:
       RefusedError: they do not play.
     """
     _require(person, Stage.PLAY)
-    return _next(crowd, person, now)
+    return _next(crowd, dataclasses.replace(person, reason=reason), now)
 
 
 def drop(person: Person, now: float) -> Person:

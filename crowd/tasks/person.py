@@ -34,6 +34,10 @@ class Stage(enum.Enum):
 WAY: Final = tuple(each for each in Stage if each not in {Stage.DROPPED, Stage.SENT_AWAY})
 
 
+SLOW_LINK: Final = "Your connection became too slow for this game, so it ended here. What you played is paid."
+"""Why a game was ended that its person would have gone on with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A seat in a game.
@@ -67,7 +71,7 @@ class Person:
       consent: hash of the text that they accepted; empty: not yet.
       consented: seconds since 1970.
       left: the stage from which they dropped out.
-      reason: why they were sent away.
+      reason: why they were sent away, or their game was ended.
       is_ready: whether they wait at the end of the lobby's countdown.
 
     >>> Person("7f3a", "main", "test", "", Stage.CONSENT, 0.0, 0.0).is_test
@@ -95,6 +99,11 @@ class Person:
     def is_test(self) -> bool:
         """Whether they are a test user, who counts for nothing."""
         return self.kind == "test"
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether their game was ended before they wanted: they are paid in proportion to what they did."""
+        return self.reason == SLOW_LINK
 
     @property
     def is_active(self) -> bool:

@@ -57,6 +57,7 @@ class Task:
       match_seconds: after which people play with those whose round trips are closest, however far.
       quality: a collector, and the value with which play has the full quality of 1, for groups that are weighted; None:
         all play has it.
+      is_ahead: whether pictures of possible next steps are sent ahead, in turns, where the environment can be copied.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Task:
     match_within_ms: float = 50.0
     match_seconds: float = 30.0
     quality: Requirement | None = None
+    is_ahead: bool = True
 
     def instructions_for(self, seat: str) -> str:
         """The instructions of a seat.

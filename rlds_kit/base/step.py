@@ -19,7 +19,8 @@ STEP_INDEX: Final = "step_index"
 TIME_NS: Final = "time_ns"
 """Nanoseconds since the episode started, of a monotonic clock."""
 TRIAL_CLOCK: Final = "trial_clock"
-"""With actors: when each was requested to act, and answered, in nanoseconds since the episode began."""
+"""Measured times by seat: when an actor was requested to act, and answered, in nanoseconds since the episode began; the
+round trip to a person in the studio, and when they saw what."""
 INFO: Final = "info"
 """The info dict that a Gymnasium environment returned with the observation."""
 

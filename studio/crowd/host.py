@@ -71,11 +71,18 @@ class CrowdHost(DatabaseHost):
             "crowd_version": self.desk.version,  # of what the crowd declares
             "crowd_recruitment": {seat: each.person.kind for seat, each in seats.items()},  # such as "test"
         }
-        counted = replace(found.open, counter=counter)
-        return replace(found, open=counted, metadata=metadata, watch=counting, is_rate_fixed=True, shows_errors=False)
+        return replace(
+            found,
+            open=replace(found.open, counter=counter),
+            metadata=metadata,
+            watch=counting,
+            is_rate_fixed=True,
+            is_ahead=game.task.is_ahead,
+            shows_errors=False,
+        )
 
     def live_values(self, session: str, person: str) -> Mapping[str, float]:
-        """What is counted of a person in a session so far; nothing if it is not played, or counted from its recording."""
+        """Live counts of a person in a session; empty if it is not played, or is counted from its recording."""
         counting, seat = self._counts.get(session), self._seats.get(session, {}).get(person)
         return {} if counting is None or seat is None else counting.values.get(seat, {})
 

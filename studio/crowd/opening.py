@@ -21,6 +21,7 @@ from rlds_kit.studio.crowd.desk import Desk
 from rlds_kit.studio.crowd.experimenter_routes import ExperimenterRoutes
 from rlds_kit.studio.crowd.games import Game, GameError, environments_of, store_games
 from rlds_kit.studio.crowd.host import CrowdHost
+from rlds_kit.studio.crowd.links import Links
 from rlds_kit.studio.crowd.missing import missing
 from rlds_kit.studio.crowd.pay import Pay
 from rlds_kit.studio.crowd.person_routes import PersonRoutes
@@ -122,7 +123,7 @@ class CrowdParts:
 
     @contextlib.asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
-        """Notes who left without a word, until the context is left."""
+        """Notes who left without a word, and ends games over links that are too slow, until the context is left."""
         task = asyncio.create_task(self._sweep())
         try:
             yield
@@ -132,12 +133,14 @@ class CrowdParts:
                 await task
 
     async def _sweep(self) -> None:
+        links = Links(self.playing)
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             try:
                 await self.playing.sweep()
+                await links.check()
             except Exception:
-                log.exception("who left could not be noted")
+                log.exception("who left, or has a slow link, could not be noted")
 
     async def _wait(self, socket: WebSocket) -> None:
         """Has somebody wait for the others of their game."""

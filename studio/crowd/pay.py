@@ -13,7 +13,7 @@ from rlds_kit.crowd.incentives.ledger import Entry
 from rlds_kit.studio.crowd import worth
 from rlds_kit.studio.crowd.desk import Desk
 from rlds_kit.studio.crowd.games import Game
-from rlds_kit.studio.crowd.playing import Playing
+from rlds_kit.studio.crowd.playing import Playing, work_of
 from rlds_kit.studio.database import crowds, raffles, sessions
 
 with needs("studio"):
@@ -77,8 +77,7 @@ def works(desk: Desk, participants: Mapping[str, tuple[str | None, dict[str, Any
         game = desk.game_of(visit)
         if game is not None and visit.session_id is not None:
             known = participants.get(visit.person.id, (None, {}))[0] or ""
-            work = Work(visit.person.id, known, desk.treatment_of(visit), is_test=visit.person.is_test)
-            found[visit.person.id] = work, game
+            found[visit.person.id] = work_of(visit.person, known, desk.treatment_of(visit)), game
     return found
 
 

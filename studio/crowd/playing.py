@@ -4,12 +4,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from rlds_kit.base.extras import needs
-from rlds_kit.crowd.incentives import Reward, Work, completion
+from rlds_kit.crowd.incentives import Reward, Treatment, Work, completion
 from rlds_kit.crowd.tasks import Person, RefusedError, Stage, flow
 from rlds_kit.studio.accounts.anonymous import agent_id
 from rlds_kit.studio.accounts.play_token import play_token
@@ -125,12 +125,13 @@ class Playing:
         session = await self.database.run(sessions.get, visit.session_id or "")
         return self.recordings / session.directory
 
-    async def finish(self, visit: Visit, *, is_early: bool) -> Visit:
+    async def finish(self, visit: Visit, *, is_early: bool, reason: str = "") -> Visit:
         """Somebody's game is over: the recording says what it was worth.
 
         Args:
           visit: of the person.
           is_early: whether they know that not all is done.
+          reason: why the study ended it; "": they ended it themselves.
 
         Raises:
           ApiError: they do not play, or not all is done.
@@ -140,7 +141,8 @@ class Playing:
         if is_checked:
             _require_all(await self._completion(visit))
         await self._leave(visit, game)
-        earned = await self.earned(visit, game)
+        cut = replace(visit, person=replace(visit.person, reason=reason))
+        earned = await self.earned(cut, game)
         if is_checked:
             _require_all(earned.completion)  # nobody loses a code because the page was ahead of the recording
         quality = await self.quality(visit, game)
@@ -148,7 +150,7 @@ class Playing:
         now = self.desk.now()
 
         def step(person: Person) -> Person:
-            return flow.finish(self.desk.crowd, flow.progress(person, earned.completion, quality), now)
+            return flow.finish(self.desk.crowd, flow.progress(person, earned.completion, quality), now, reason)
 
         done = await self.desk.change(visit.person.id, step, earned=earned)
         self.live.dismiss(visit.session_id or "", visit.user_id)  # who came in again meanwhile
@@ -176,7 +178,7 @@ class Playing:
         """What the recordings of an assignment are worth."""
         if visit.session_id is None:
             return Reward(0.0, 0, 0, 0)
-        work = Work(visit.person.id, "", self.desk.treatment_of(visit), is_test=visit.person.is_test)
+        work = work_of(visit.person, "", self.desk.treatment_of(visit))
         directory = await self._directory(visit)
         (entry,) = await asyncio.to_thread(worth.entries, directory, [work], game.fps)
         return entry.reward
@@ -241,3 +243,8 @@ def _add(
         people[seat] = Seated(each.user_id, agent)
     first, *_ = people.values()
     return sessions.add(connection, study, environment, first.user_id, first.agent_id, server, people)
+
+
+def work_of(person: Person, participant: str, treatment: Treatment) -> Work:
+    """What a person did in a game, for the ledger; `participant`: as a platform knows them."""
+    return Work(person.id, participant, treatment, is_test=person.is_test, is_cut_short=person.is_cut_short)

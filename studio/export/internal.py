@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-INTERNAL_FIELDS: Final = ("play", "picture", "info", "time_ns", "keys", "image", "shown_frame")
+INTERNAL_FIELDS: Final = ("play", "trial_clock", "picture", "info", "time_ns", "keys", "image", "shown_frame")
 """Fields of steps that are left out where an export is stripped.
 
 "play" has keys, shown frames, who acted and the messages between seats; "picture" is what was shown; "info" is what
-an environment returns beside the observation; "time_ns" shows how fast a person was. RLDS Creator's own recordings call
-them "keys", "image" and "info".
+an environment returns beside the observation; "time_ns" and "trial_clock" show how fast a person was. RLDS Creator's
+own recordings call them "keys", "image" and "info".
 """
 PERSONAL: Final = frozenset(
     """user user_id user_name username account account_id person participant participant_id worker worker_id holder

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlds_kit.studio.play import to_browser, window
+from rlds_kit.studio.play.ahead_out import Possible
 from rlds_kit.studio.play.frame_header import Flags
 from rlds_kit.studio.play.frames_out import Shown
 from rlds_kit.studio.play.to_browser import State, ToBrowser
 from rlds_kit.studio.play.window import Window
-from rlds_kit.trials import Phase, events, messages
+from rlds_kit.trials import Driver, Phase, events, messages
 from rlds_kit.trials.frames.picture import Encoded
 
 
@@ -26,6 +27,7 @@ class Audience:
         self._question: messages.RequestConfirmation | None = None
         self._picture: tuple[Encoded, int, int, Flags] | None = None
         self._own: Mapping[str, Encoded] = {}
+        self._ahead: list[Possible] = []
 
     def players(self) -> list[tuple[str, Window]]:
         """The windows of players, each with its seat."""
@@ -40,6 +42,8 @@ class Audience:
         is_of_now = self._picture is not None and (self.state is None or self._picture[1] == self.state.episode)
         if self._picture is not None and is_of_now:  # not the last one of the episode before
             entering.show(self._shown(entering, *self._picture))
+        for possible in self._ahead if entering.seat is not None else ():
+            entering.show_ahead(possible)
 
     def broadcast(self, message: ToBrowser) -> None:
         """Sends a message to all windows."""
@@ -90,10 +94,36 @@ class Audience:
         for each in self.windows.values():
             each.show(self._shown(each, *self._picture))
 
+    def show_ahead(self, possible: Possible) -> None:
+        """Sends a picture of a possible next step to the players."""
+        self._ahead.append(possible)
+        for _, each in self.players():
+            each.show_ahead(possible)
+
+    def forget_ahead(self) -> None:
+        """The step is done, or its pictures are drawn anew."""
+        self._ahead = []
+        for _, each in self.players():
+            each.ahead.forget()
+
     def _shown(self, to: Window, picture: Encoded, episode: int, step: int, flags: Flags) -> Shown:
         totals = {} if self.state is None else self.state.totals
         total = totals.get(to.seat or "", next(iter(totals.values()), 0.0))
         return Shown(self._own.get(to.seat or "", picture), episode, step, total, flags)
+
+    def clocks(self, step: messages.StepEnvironment, episode: int) -> dict[str, Any]:
+        """By seat, what was measured of the key press that a step follows from."""
+        found = {
+            seat: each.clock(step.facts[seat], episode)
+            for seat, each in self.players()
+            if seat in step.facts and step.facts[seat].driver is Driver.HUMAN
+        }
+        return {seat: clock for seat, clock in found.items() if clock}
+
+    def done(self, episode: int, step: int, action: int, *, is_equal: bool) -> None:
+        """A step was done that there was a picture ahead of, which is equal to the true one or not."""
+        for _, each in self.players():
+            each.seen.done(episode, step, action, is_equal=is_equal)
 
     def saved(self, message: to_browser.Saved) -> None:
         """Sends that an episode is stored."""
@@ -101,13 +131,18 @@ class Audience:
         self.broadcast(message)
 
     def frame_statistics(self) -> dict[str, Any]:
-        """How fast pictures reached the players: counts, and milliseconds from sending to painting."""
+        """How fast pictures reached the players: counts, milliseconds from sending to painting, and round trips."""
         return {
             seat: {
                 "sent": each.frames.sent,
                 "dropped": each.frames.dropped,
                 "latency_p50_ms": each.frames.latencies.percentile(50),
                 "latency_p95_ms": each.frames.latencies.percentile(95),
+                "round_trip_ms": each.round_trip_ms,
+                "ahead_sent": each.ahead.sent,
+                "ahead_dropped": each.ahead.dropped,
+                "ahead_shown": each.seen.ahead,
+                "ahead_wrong": each.seen.wrong,
             }
             for seat, each in self.players()
         }

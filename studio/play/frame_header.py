@@ -4,9 +4,9 @@
 |---|---|
 | 4 | "RKF1" |
 | 1 | codec: 0 PNG, 1 WebP without loss, 2 JPEG, 3 text in UTF-8, 4 nothing to see |
-| 1 | flags: 1 terminated, 2 truncated, 4 first of an episode |
-| 2 | zero |
-| 4 | number of the frame in its connection, unsigned |
+| 1 | flags: 1 terminated, 2 truncated, 4 first of an episode, 8 ahead: what a possible next step would show |
+| 2 | of a picture ahead its action, unsigned; else zero |
+| 4 | number of the frame in its connection, unsigned; pictures ahead have numbers of their own |
 | 4 | step of the episode, unsigned |
 | 8 | the server's clock, in nanoseconds, signed |
 | 8 | sum of rewards of the seat, IEEE double |
@@ -31,6 +31,7 @@ class Flags(IntFlag):
     TERMINATED = 1
     TRUNCATED = 2
     FIRST = 4
+    AHEAD = 8
 
 
 NO_FLAGS: Final = Flags(0)
@@ -48,6 +49,7 @@ class Header:
       time_ns: of the server, when the frame was sent.
       total: sum of rewards.
       size: of the payload, in bytes.
+      action: of a picture ahead.
     """
 
     codec: Codec
@@ -57,6 +59,7 @@ class Header:
     time_ns: int
     total: float
     size: int
+    action: int = 0
 
 
 def pack(header: Header) -> bytes:
@@ -69,7 +72,7 @@ def pack(header: Header) -> bytes:
         MAGIC,
         header.codec,
         header.flags,
-        0,
+        header.action,
         header.sequence,
         header.step,
         header.time_ns,
@@ -86,9 +89,9 @@ def unpack(data: bytes) -> Header:
     """
     if len(data) < SIZE:
         raise ValueError(f"expected a frame of at least {SIZE} bytes, got {len(data)}")
-    magic, codec, flags, zero, sequence, step, time_ns, total, size = _LAYOUT.unpack_from(data)
-    if magic != MAGIC or zero:
+    magic, codec, flags, action, sequence, step, time_ns, total, size = _LAYOUT.unpack_from(data)
+    if magic != MAGIC or (action and not flags & Flags.AHEAD):
         raise ValueError(f"expected a frame that begins with {MAGIC!r}, got {data[:8]!r}")
     if len(data) != SIZE + size:
         raise ValueError(f"expected {size} bytes after the header, got {len(data) - SIZE}")
-    return Header(Codec(codec), Flags(flags), sequence, step, time_ns, total, size)
+    return Header(Codec(codec), Flags(flags), sequence, step, time_ns, total, size, action)

@@ -133,4 +133,9 @@ class FramesOut:
 
     def step_of(self, sequence: int | None, episode: int) -> int | None:
         """The step of an episode that a frame showed; None if it is not known, or was of another episode."""
-        return next((step for number, of, step in self._past if number == sequence and of == episode), None)
+        place = self.place_of(sequence)
+        return None if place is None or place[0] != episode else place[1]
+
+    def place_of(self, sequence: int | None) -> tuple[int, int] | None:
+        """The episode and the step that a frame showed; None if it is not known any more."""
+        return next(((episode, step) for number, episode, step in self._past if number == sequence), None)

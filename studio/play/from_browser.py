@@ -43,17 +43,35 @@ class Received(BaseModel):
 
 
 class Hello(Received):
-    """The first message: it identifies the person."""
+    """The first message: it identifies the person. `ahead`: whether pictures of possible next steps are wanted."""
 
     type: Literal["hello"]
     token: Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+    ahead: bool = False
 
 
 class Ack(Received):
-    """A frame was painted, and all before it."""
+    """A frame was painted, and all before it; `time` is the browser's clock in ns."""
 
     type: Literal["ack"]
     seq: Sequence
+    time: Count | None = None
+
+
+class Ahead(Received):
+    """Pictures ahead have come, up to this number; `shown` is the number of one that was painted at `time`."""
+
+    type: Literal["ahead"]
+    seq: Sequence
+    shown: Sequence | None = None
+    time: Count | None = None
+
+
+class Pong(Received):
+    """The answer to a `ping`, with its number."""
+
+    type: Literal["pong"]
+    number: Count
 
 
 class Leave(Received):
@@ -102,6 +120,12 @@ class RewardMessage(EventMessage):
     device: Literal["keyboard", "pointer", "gamepad"] | None = None
 
 
+class KeysMessage(EventMessage):
+    """What is held now. `shown` is the latest frame that was painted, and `ahead` a picture ahead that hides it."""
+
+    ahead: Sequence | None = None
+
+
 def _event_message(
     tag: str, event: type[events.Event], base: type[EventMessage] = EventMessage, **limits: Any
 ) -> type[EventMessage]:
@@ -122,6 +146,7 @@ _EVENTS: Final = (
     _event_message(
         "keys",
         events.KeysChanged,
+        KeysMessage,
         held=Annotated[dict[Name, Analog], Field(max_length=MOST_KEYS)],
         shown_frame=Annotated[Sequence | None, Field(alias="shown")],
         pressed_ns=Annotated[Count | None, Field(alias="time")],
@@ -154,7 +179,7 @@ _EVENTS: Final = (
     ),
 )
 _annotated: Any = Annotated  # of a type that is computed
-_UNION: Any = functools.reduce(operator.or_, (Hello, Ack, Leave, SetQuality, Camera, *_EVENTS))
+_UNION: Any = functools.reduce(operator.or_, (Hello, Ack, Ahead, Pong, Leave, SetQuality, Camera, *_EVENTS))
 READER: Final[TypeAdapter[Any]] = TypeAdapter(_annotated[_UNION, Field(discriminator="type")])
 _CODES: Final = {"json_invalid": "json", "union_tag_invalid": "type", "union_tag_not_found": "type"}
 

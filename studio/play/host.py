@@ -90,6 +90,7 @@ class Scene:
       shows_errors: whether people see what an environment raised; else they see `UNPLAYABLE`, and the log has the
         error.
       is_rate_fixed: whether people cannot change the steps a second.
+      is_ahead: whether pictures of possible next steps are sent ahead, where each step waits for a key.
       watch: sees what is played; None: nobody does.
     """
 
@@ -115,6 +116,7 @@ class Scene:
     limits: Mapping[str, Any] = field(default_factory=dict)
     shows_errors: bool = True
     is_rate_fixed: bool = False
+    is_ahead: bool = True
     watch: Watch | None = None
 
     def public(self, error: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from rlds_kit.studio.play import to_browser, window
+from rlds_kit.studio.play.ahead import Ahead
 from rlds_kit.studio.play.attendees import Attendees
 from rlds_kit.studio.play.audience import Audience
 from rlds_kit.studio.play.council import Council
@@ -75,6 +76,7 @@ class LiveSession:
         self.view = requests.View(quality=scene.quality)
         self.fps: float | None = None
         self._environment = LiveEnvironment(make, self._lost)
+        self._ahead = Ahead(scene, self._environment, self.audience)
         self._records = Records(session, scene, host, self.audience)
         self._work: asyncio.Queue[requests.Request | messages.Finish | None] = asyncio.Queue()
         self.council = Council(scene.rules, self.audience.broadcast)
@@ -102,7 +104,7 @@ class LiveSession:
     async def run(self) -> str:
         """Plays until the session is over; returns the reason."""
         try:
-            while (task := await self._work.get()) is not None:
+            while (task := await self._next_task()) is not None:
                 if not isinstance(task, messages.Finish):
                     await self._request(task)
                     continue
@@ -120,12 +122,18 @@ class LiveSession:
             finally:
                 await self._environment.close()
 
+    async def _next_task(self) -> requests.Request | messages.Finish | None:
+        """What to do next; while there is nothing, pictures of possible next steps are drawn."""
+        while self._work.empty() and self._ahead.is_due:
+            await self._ahead.draw(self.view)
+        return await self._work.get()
+
     async def end(self, reason: str) -> Ledger:
         """Notifies the host and all windows; returns the ledger, which may still have notes for the host."""
         self._end_reason = reason
         await self._records.ended(reason)
         for each in self.audience.windows.values():
-            _dismiss(each, reason)
+            each.dismiss(reason)
         return self._records.ledger
 
     def stop(self, reason: str) -> None:
@@ -164,7 +172,7 @@ class LiveSession:
     def enter(self, entering: Window) -> None:
         """Adds a window: a new one, or one whose connection was lost."""
         if self._end_reason:
-            _dismiss(entering, self._end_reason)
+            entering.dismiss(self._end_reason)
             return
         fps = None if self.audience.state is None else self.audience.state.fps
         entering.send(welcome(self._id, self.scene, self.opened, self.view, entering.seat, fps))
@@ -211,6 +219,7 @@ class LiveSession:
         self.view = view
         self.audience.broadcast(to_browser.View(view.quality or self.scene.quality, view.camera))
         self._draw()
+        self._ahead.again(view)
 
     def handle(self, event: events.Event) -> str | None:
         """Handles an event and executes the messages of the engine; returns why it was refused, or None."""
@@ -253,8 +262,9 @@ class LiveSession:
 
     def _step(self, step: messages.StepEnvironment) -> requests.Step:
         self._doing = step
+        self._ahead.end()
         facts = play_facts(step, self._programs.facts_of(step))
-        clocks = self._programs.clocks()
+        clocks = {**self._programs.clocks(), **self.audience.clocks(step, self.episode.number)}
         return requests.Step(self.view, step.actions, facts, is_last=step.is_last, clocks=clocks)
 
     def _show_state(self, message: messages.ShowState) -> None:
@@ -299,21 +309,24 @@ class LiveSession:
             return
         match answer:
             case requests.Stepped(step, rewards, terminated, truncated, picture, own=own):
-                self._programs.stepped(answer, self._doing)
-                if self.scene.watch is not None and self._doing is not None:
-                    self.scene.watch.stepped(self._doing, answer)
+                doing = self._doing  # what follows may begin another step
+                self._programs.stepped(answer, doing)
+                if self.scene.watch is not None and doing is not None:
+                    self.scene.watch.stepped(doing, answer)
                 for seat in answer.gone:
                     if self.episode.trial.driver(seat) is Driver.ACTOR:
                         self.handle(events.DriverChanged(self.now(), seat, Driver.NOBODY))
                 flags = (Flags.TERMINATED if terminated else NO_FLAGS) | (Flags.TRUNCATED if truncated else NO_FLAGS)
                 self.handle(events.EnvironmentStepped(self.now(), step, rewards, terminated, truncated))
                 self._show(picture, step, flags, own)
+                self._ahead.stepped(self.episode, doing, answer, self.view)
                 self._hand_over_idle()
             case requests.Begun():
                 self.episode.begun, self.episode.started_ns = answer, time.time_ns()
                 self._programs.begun(answer)
                 await self._records.begun(self.episode.number, answer, self.opened, self.sync)
                 self._show(answer.picture, 0, Flags.FIRST, answer.own)
+                self._ahead.begin(self.episode, 0, self.view)
                 self.handle(events.EnvironmentReady(self.now()))
             case Encoded():
                 self._is_drawing = False
@@ -392,8 +405,3 @@ class LiveSession:
         if self._attendees.are_gone():
             self.stop(_DESERTED)
         return None
-
-
-def _dismiss(leaving: Window, reason: str) -> None:
-    leaving.send(to_browser.Notice("ended", reason))
-    leaving.close(window.ENDED, "the session is over")

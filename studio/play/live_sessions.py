@@ -12,6 +12,7 @@ from rlds_kit.studio.play import window
 from rlds_kit.studio.play.host import UNPLAYABLE, Host, NotAdmittedError, Scene
 from rlds_kit.studio.play.ledger import Ledger
 from rlds_kit.studio.play.live_session import LiveSession
+from rlds_kit.studio.play.window import Window
 from rlds_kit.trials.actors.actor_pool import ActorPool
 from rlds_kit.trials.workers import requests
 from rlds_kit.trials.workers.pool import (
@@ -117,11 +118,25 @@ class LiveSessions:
 
     def dismiss(self, session: str, account: str) -> None:
         """Has somebody leave a session for good, if they play there; the others go on."""
+        for each in self._windows(session, account):
+            self._live[session].leave(each, is_lost=False)
+            each.close(window.LEFT, "left")
+
+    def _windows(self, session: str, account: str) -> list[Window]:
+        """Of somebody, in a session."""
         live = self._live.get(session)
-        for each in [] if live is None else list(live.audience.windows.values()):
-            if live is not None and each.admission.account == account:
-                live.leave(each, is_lost=False)
-                each.close(window.LEFT, "left")
+        windows = [] if live is None else live.audience.windows.values()
+        return [each for each in windows if each.admission.account == account]
+
+    def round_trip_ms(self, session: str, account: str) -> float | None:
+        """The median round trip of somebody who plays, in milliseconds; None: they do not, or it is not known yet."""
+        found = [each.round_trip_ms for each in self._windows(session, account)]
+        return next((each for each in found if each is not None), None)
+
+    def warn(self, session: str, account: str, warning: str) -> None:
+        """Shows somebody who plays that their link is too slow, or not any more: ""."""
+        for each in self._windows(session, account):
+            each.warn(warning)
 
     def _begin(self, session: str, holder: str, *, is_guest: bool) -> None:
         """Begins to open a session, unless one person, or all guests, would have too many places."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from rlds_kit.studio.play import from_browser, window
 from rlds_kit.studio.play.council import Decided
-from rlds_kit.studio.play.from_browser import EventMessage, RewardMessage
+from rlds_kit.studio.play.from_browser import EventMessage, KeysMessage, RewardMessage
 from rlds_kit.studio.play.live_session import LiveSession
 from rlds_kit.studio.play.rules import Consent
 from rlds_kit.studio.play.to_browser import Error
@@ -29,8 +29,13 @@ def receive(session: LiveSession, source: Window, message: from_browser.Received
 def _execute(session: LiveSession, source: Window, message: from_browser.Received) -> Error | None:
     match message:
         case from_browser.Ack():
-            is_known = source.acknowledge(message.seq)
+            is_known = source.acknowledge(message.seq, message.time)
             return None if is_known else Error("frame", "no such frame was sent", "ack.seq")
+        case from_browser.Ahead(seq=number, shown=shown, time=shown_ns):
+            is_known = source.received_ahead(number, shown, shown_ns)
+            return None if is_known else Error("frame", "no such picture was sent ahead", "ahead.seq")
+        case from_browser.Pong():
+            return None if source.pong(message.number) else Error("pong", "no such ping was sent", "pong.number")
         case _ if source.name not in session.audience.windows:
             return None  # it was displaced and is being closed
         case from_browser.Leave():
@@ -94,7 +99,8 @@ def _event(session: LiveSession, source: Window, seat: str, message: EventMessag
                 session.take_back(seat)
             if session.phase is Phase.ENDED or session.episode.trial.driver(seat) is not Driver.HUMAN:
                 return None  # keys have no effect now
-            event = replace(event, shown_frame=source.frames.step_of(shown, session.episode.number))
+            ahead = message.ahead if isinstance(message, KeysMessage) else None
+            event = replace(event, shown_frame=source.step_on_screen(shown, ahead, session.episode.number))
         case events.RateChanged() if session.scene.is_rate_fixed:
             return Error("refused", "nobody can change the speed in this study", message.type)
         case events.Pause() | events.Cancel() | events.Confirm():

@@ -85,7 +85,7 @@ async def _enter(socket: WebSocket, sessions: LiveSessions, host: Host) -> tuple
     except NotAdmittedError as error:
         await _refuse(socket, Error(error.code, str(error)))
         return None
-    return session, Window(secrets.token_hex(8), admission)
+    return session, Window(secrets.token_hex(8), admission, wants_ahead=hello.ahead)
 
 
 def _require_own(socket: WebSocket, admission: Admission) -> None:

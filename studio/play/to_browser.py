@@ -30,7 +30,7 @@ class Welcome:
       seat_number: of the seat among all; None for observers.
       actors: seats that have a program of their own.
       rules: whose word pauses, cancels and confirms: "one", "all", "vote" or "nobody"; of `rate`, where nobody's is.
-      controls: of the person's seat, or of the first: `chords` of keys with names, and `axes`.
+      controls: of the person's seat, or of the first: `chords` of keys with name and action, and `axes`.
       camera: number of the view.
       window: frames that may be sent without an `ack`.
     """
@@ -164,6 +164,30 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Ping:
+    """The browser has to answer at once: the server measures the round trip.
+
+    Attributes:
+      number: that the answer has to have.
+      round_trip_ms: median of the latest, in milliseconds; None: too few were measured.
+    """
+
+    number: int
+    round_trip_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The link of the person is too slow for what is played, or fast enough again.
+
+    Attributes:
+      warning: for the person to read; "": it is fast enough.
+    """
+
+    warning: str
+
+
+@dataclass(frozen=True, slots=True)
 class Error:
     """A message of the browser was refused and changed nothing."""
 
@@ -184,6 +208,8 @@ ToBrowser: TypeAlias = (
     | Amended
     | messages.DeliverText
     | Notice
+    | Ping
+    | Link
     | Error
 )
 TAGS: Final[dict[type, str]] = {
@@ -198,6 +224,8 @@ TAGS: Final[dict[type, str]] = {
     Amended: "amended",
     messages.DeliverText: "said",
     Notice: "notice",
+    Ping: "ping",
+    Link: "link",
     Error: "error",
 }
 """The "type" of each message to the browser."""

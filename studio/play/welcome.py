@@ -24,7 +24,7 @@ def welcome(session: str, scene: Scene, opened: Opened, view: View, seat: str | 
         actors=tuple(scene.actors),
         rules={**asdict(scene.rules), **({"rate": "nobody"} if scene.is_rate_fixed else {})},
         controls={
-            "chords": [{"keys": keys, "name": name} for keys, _, name in controls.actions],
+            "chords": [{"keys": keys, "name": name, "action": action} for keys, action, name in controls.actions],
             "axes": [keys for _, _, keys in controls.axes],
         },
         instructions="\n\n".join(filter(None, notes)),

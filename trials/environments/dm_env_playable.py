@@ -20,6 +20,7 @@ from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.spec.from_gymnasium import to_gymnasium
 from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls, controls_of
+from rlds_kit.trials.environments.look_ahead import LookAhead
 from rlds_kit.trials.environments.playable import SEAT, EnvironmentSpec, Outcome
 from rlds_kit.trials.environments.policies import Policy, policy
 from rlds_kit.trials.environments.views import View, views_of
@@ -68,6 +69,7 @@ class DmEnvPlayable:
             self.cameras: tuple[str, ...] = tuple(self._views)
             self.rate = _rate(self._env)
             self.own_pictures: Mapping[str, View] = {}
+            self.look_ahead: LookAhead | None = None
             stack.pop_all()
         self._policies: dict[str, Policy] = {}
 

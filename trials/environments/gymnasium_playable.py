@@ -13,6 +13,7 @@ from rlds_kit.logger.gymnasium_logger import declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls, controls_of
+from rlds_kit.trials.environments.look_ahead import LookAhead, look_ahead_of
 from rlds_kit.trials.environments.playable import SEAT, EnvironmentSpec, Outcome
 from rlds_kit.trials.environments.policies import policy
 from rlds_kit.trials.environments.views import View, views_of
@@ -49,6 +50,7 @@ class GymnasiumPlayable:
             self._views = self._find_views()
             self.cameras: tuple[str, ...] = tuple(self._views)
             self.own_pictures: Mapping[str, View] = {}
+            self.look_ahead: LookAhead | None = look_ahead_of(self._env, lambda: _make(spec))
             rate = self._env.metadata.get("render_fps")
             self.rate = None if not rate else float(rate)
             stack.pop_all()
@@ -57,6 +59,8 @@ class GymnasiumPlayable:
     def reset(self, seed: int, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Begins an episode."""
         observation, info = self._env.reset(seed=seed, options=None if options is None else dict(options))
+        if self.look_ahead is not None:
+            self.look_ahead.moved(None)
         self._observation = observation
         self._policies = {}
         self._seed = seed
@@ -81,6 +85,8 @@ class GymnasiumPlayable:
         """Does a step."""
         taken = copy_value(actions[SEAT])  # the environment may change it
         observation, reward, terminated, truncated, info = self._env.step(actions[SEAT])
+        if self.look_ahead is not None:
+            self.look_ahead.moved(int(taken))
         self._observation = observation
         flags = bool(terminated), bool(truncated)
         acted = {ACTION: taken, REWARD: reward, DISCOUNT: 0.0 if terminated else 1.0}
@@ -97,6 +103,8 @@ class GymnasiumPlayable:
 
     def close(self) -> None:
         """Closes the environment."""
+        if self.look_ahead is not None:
+            self.look_ahead.close()
         self._env.close()
 
 

@@ -12,6 +12,7 @@ from rlds_kit.logger.agents_recording import AgentNames, declare, ending_of
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.trials.environments.actor_class import ActorClass, class_name
 from rlds_kit.trials.environments.controls import Controls, controls_of
+from rlds_kit.trials.environments.look_ahead import LookAhead
 from rlds_kit.trials.environments.parallel_making import make_parallel
 from rlds_kit.trials.environments.playable import EnvironmentSpec, Outcome
 from rlds_kit.trials.environments.policies import Policy, policy
@@ -58,6 +59,7 @@ class ParallelPlayable:
             }
             self.cameras: tuple[str, ...] = ("default",)
             self.own_pictures: Mapping[str, Callable[[], Picture]] = self._find_own()
+            self.look_ahead: LookAhead | None = None
             rate = self._env.metadata.get("render_fps")
             self.rate = None if not rate else float(rate)
             stack.pop_all()

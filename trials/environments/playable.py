@@ -8,6 +8,7 @@ from rlds_kit import spec as specs
 from rlds_kit.base.step import EpisodeEnd
 from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls
+from rlds_kit.trials.environments.look_ahead import LookAhead
 from rlds_kit.trials.frames.picture import Picture
 
 SEAT: Final = "player"
@@ -74,6 +75,7 @@ class Playable(Protocol):
       cameras: names of the views that `picture` can give.
       rate: steps a second that it was made for; None: it does not say.
       own_pictures: by seat, what gives its own picture; seats that are not in it see the common one.
+      look_ahead: draws what the first view would show after each action; None: the state cannot be copied.
     """
 
     seats: tuple[str, ...]
@@ -85,6 +87,7 @@ class Playable(Protocol):
     cameras: tuple[str, ...]
     rate: float | None
     own_pictures: Mapping[str, Callable[[], Picture]]
+    look_ahead: LookAhead | None
 
     def reset(self, seed: int, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Begins an episode; returns the fields of the first row."""

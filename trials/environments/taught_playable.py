@@ -11,6 +11,7 @@ from rlds_kit.base.step import ACTION
 from rlds_kit.logger.value_copy import copy_value
 from rlds_kit.trials.environments.actor_class import ActorClass
 from rlds_kit.trials.environments.controls import Controls
+from rlds_kit.trials.environments.look_ahead import LookAhead
 from rlds_kit.trials.environments.playable import SEAT, Outcome, Playable
 from rlds_kit.trials.frames.picture import Picture
 
@@ -55,6 +56,7 @@ class TaughtPlayable:
         self.controls: Mapping[str, Controls] = inner.controls
         self.cameras, self.rate = inner.cameras, inner.rate
         self.own_pictures = inner.own_pictures
+        self.look_ahead: LookAhead | None = None
 
     def reset(self, seed: int, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Begins an episode."""

@@ -35,7 +35,8 @@ class HostedEnvironments:
             return self._do(environment, request)
         except Exception as error:  # noqa: BLE001  an environment may raise anything
             is_lost = not isinstance(
-                request, requests.Open | requests.Show | requests.Sync | requests.Catalogue | requests.Describe
+                request,
+                requests.Open | requests.Show | requests.Ahead | requests.Sync | requests.Catalogue | requests.Describe,
             )
             reason = f"{type(error).__name__}: {error}"
             if is_lost and environment in self._stages:

@@ -59,6 +59,7 @@ class Opened:
       rate: steps a second that it was made for; None: it does not say.
       declared: the fields that every step has.
       classes: by seat, what its actor observes and does.
+      ahead: actions that keys stand for, and whose pictures can be drawn ahead of the step; empty: none can.
     """
 
     seats: tuple[str, ...]
@@ -67,6 +68,7 @@ class Opened:
     rate: float | None
     declared: specs.Dict
     classes: Mapping[str, ActorClass] = field(default_factory=dict)
+    ahead: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ class Stepped(NamedTuple):
       gone: seats whose agents are not in the episode any more.
       own: by seat, its own picture, where it has one.
       counted: by seat, what a counter has counted so far, by name.
+      came_true: whether the picture ahead of this action is the one of this step, pixel by pixel; None: there was none.
     """
 
     step: int
@@ -147,6 +150,7 @@ class Stepped(NamedTuple):
     gone: tuple[str, ...] = ()
     own: Mapping[str, Encoded] = {}
     counted: Mapping[str, Mapping[str, float]] = {}
+    came_true: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,19 @@ class Show:
     """
 
     view: View
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Give the picture that there would be in the first view after an action; nothing changes.
+
+    Attributes:
+      action: one of `Opened.ahead`.
+      quality: of the picture.
+    """
+
+    action: int
+    quality: Quality
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +237,6 @@ class Failed:
     is_lost: bool
 
 
-Request = Open | Reset | Step | Show | Sync | Finish | Close | Catalogue | Describe
+Request = Open | Reset | Step | Show | Ahead | Sync | Finish | Close | Catalogue | Describe
 Answer = Opened | Begun | Stepped | Encoded | Mapping[str, Any] | Failed | None
 """None: it is done. A mapping: by id of an environment, its module; or a JSON schema."""

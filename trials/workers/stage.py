@@ -12,10 +12,11 @@ from rlds_kit.storage.episode_recorder import EpisodeRecorder
 from rlds_kit.storage.policy import FlushPolicy
 from rlds_kit.trials.environments.controls import Controls
 from rlds_kit.trials.environments.gymnasium_playable import GymnasiumPlayable
-from rlds_kit.trials.environments.playable import EnvironmentSpec, Outcome, Playable
+from rlds_kit.trials.environments.playable import SEAT, EnvironmentSpec, Outcome, Playable
 from rlds_kit.trials.environments.taught_playable import TaughtPlayable
 from rlds_kit.trials.frames.picture import Encoded, Encoder, Picture, Quality
 from rlds_kit.trials.workers import requests
+from rlds_kit.trials.workers.pictures_ahead import PicturesAhead
 
 PLAY: Final = "play"
 """The field of a step that names who acted, and how."""
@@ -68,6 +69,8 @@ class Stage:
         self._table, self._tables = request.environment.controls, request.environment.seat_controls
         self._encoder = Encoder()
         self._own_encoders: dict[str, Encoder] = defaultdict(Encoder)
+        look_ahead = self._playable.look_ahead
+        self._ahead = None if look_ahead is None else PicturesAhead(look_ahead)
         self._recording: Recording | None = None
         self._episode: EpisodeRecorder | None = None
         self._outcome: Outcome | None = None
@@ -104,8 +107,19 @@ class Stage:
         """What there is to know of the environment."""
         playable = self._playable
         return requests.Opened(
-            playable.seats, self._controls, playable.cameras, playable.rate, playable.declared, playable.classes
+            playable.seats,
+            self._controls,
+            playable.cameras,
+            playable.rate,
+            playable.declared,
+            playable.classes,
+            self._actions_ahead(),
         )
+
+    def _actions_ahead(self) -> tuple[int, ...]:
+        """Those that keys stand for, if their pictures can be drawn ahead."""
+        keyed = () if self._ahead is None or SEAT not in self._controls else self._controls[SEAT].actions
+        return tuple(sorted({action for _, action, _ in keyed}))
 
     def answer(self, request: requests.Request) -> requests.Answer:
         """Does a request that is for an environment.
@@ -120,6 +134,8 @@ class Stage:
                 return self.step(request)
             case requests.Show(view):
                 return self.show(view)
+            case requests.Ahead(action, quality):
+                return self.ahead(action, quality)
             case requests.Sync():
                 self.sync()
             case requests.Finish():
@@ -134,7 +150,9 @@ class Stage:
         drawn = secrets.randbits(_SEED_BITS) if request.seed is None else request.seed
         observed = self._playable.reset(drawn, request.options)
         seed = drawn if self._playable.is_seeded else None
-        self._steps, self._outcome, self._is_limited = 0, None, False
+        self._steps, self._outcome, self._is_limited, self._drawn = 0, None, False, {}
+        if self._ahead is not None:
+            self._ahead.forget()
         if self._recording is not None:
             self._episode = self._recording.recorder.start_episode(
                 metadata={**request.metadata, **self._controls_as_json()},
@@ -163,17 +181,35 @@ class Stage:
         self._outcome = outcome = self._playable.step(self._complete(request.actions))
         self._is_limited = request.is_last
         self._steps += 1
-        acted = {**outcome.acted, PLAY: request.play}
+        self._drawn = {}
+        clocks = {TRIAL_CLOCK: request.clocks} if request.clocks else {}
+        acted = {**outcome.acted, PLAY: request.play, **clocks}
         if self._episode is not None:
             observed = self._with_picture(outcome.observed, request.view)
-            clocks = {TRIAL_CLOCK: request.clocks} if request.clocks else {}
-            self._episode.append(observed, {**acted, **clocks})
+            self._episode.append(observed, acted)
         counted = {} if self._counter is None else self._counter.count(acted, outcome.observed)
         terminated, truncated = outcome.flags
+        came_true = None if self._ahead is None else self._ahead.came_true(request.actions.get(SEAT), self._first_view)
         picture = self.show(request.view)
         flags = terminated, truncated or request.is_last
         seen, gone, own = self._observations(), self._playable.gone(), self._own(request.view)
-        return requests.Stepped(self._steps, outcome.rewards, *flags, picture, seen, gone, own, counted)
+        return requests.Stepped(self._steps, outcome.rewards, *flags, picture, seen, gone, own, counted, came_true)
+
+    def ahead(self, action: int, quality: Quality) -> Encoded:
+        """What there would be to see after an action.
+
+        Raises:
+          ValueError: it cannot be drawn: the state cannot be copied, or the episode is over.
+        """
+        if self._ahead is None or (self._outcome is not None and self._outcome.ending is not None):
+            raise ValueError(f"expected an environment that goes on, and can be copied, to draw action {action} ahead")
+        return self._ahead.encoded(action, quality)
+
+    def _first_view(self) -> Picture:
+        """What there is to see, in the view that pictures ahead are of; drawn once a step."""
+        if 0 not in self._drawn:
+            self._drawn[0] = self._playable.picture(0)
+        return self._drawn[0]
 
     def _complete(self, actions: Mapping[str, Any]) -> Mapping[str, Any]:
         """With those that policies choose."""
@@ -184,7 +220,6 @@ class Stage:
 
     def _with_picture(self, observed: Mapping[str, Any], view: requests.View) -> Mapping[str, Any]:
         """The fields of a row, and what there is to see where that is recorded."""
-        self._drawn = {}
         if not self._are_pictures_recorded:
             return observed
         try:

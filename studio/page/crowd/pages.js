@@ -55,7 +55,7 @@ export function LastPage({ me, again }) {
               <${CopyButton} text=${code} label="Copy the code" />
               ${address && html`<a class="button primary large" href=${address} rel="noreferrer">Finish</a>`}
             </div>`
-        : html`<p class="note warning">You ended before all was done, so there is no completion code. Return the task to the platform that sent you.</p>`}
+        : html`<p class="note warning">${me.reason ? "Not all was done" : "You ended before all was done"}, so there is no completion code. Return the task to the platform that sent you.</p>`}
       ${me.can_play_again && html`<div class="actions"><button onClick=${again}>Play again</button></div>`}
     </section>
     <${Standings} />

@@ -11,6 +11,7 @@ import { Screening } from "./screening.js";
 import { Report } from "./report.js";
 
 const POLL_MS = 4000; // shows that the page is open, and brings messages
+const CUT_SHORT = new Set(["after", "done"]); // at which a reason says that the study ended the game
 const OVER = new Set(["done", "sent away", "dropped"]);
 
 export function ParticipantView() {
@@ -65,6 +66,7 @@ export function ParticipantView() {
       <progress class="crowd-progress" max="1" value=${me.progress} aria-label="How far you are"></progress>
       ${me.messages.map((each) => html`<p key=${each.id} class="note" role="status">${each.text}</p>`)}
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+      ${CUT_SHORT.has(me.stage) && me.reason && html`<p class="note warning" role="status">${me.reason}</p>`}
       ${me.is_paused && !OVER.has(me.stage)
         ? html`<div class="card empty" role="status"><h2>The study pauses</h2><p>Nothing is lost. This page goes on by itself.</p></div>`
         : html`<${Step} me=${me} go=${go} refresh=${refresh} arrive=${arrive} />`}

@@ -56,7 +56,7 @@ export class Connection {
     const socket = new WebSocket(`${scheme}://${location.host}/ws/play?session=${encodeURIComponent(this._session)}`);
     socket.binaryType = "arraybuffer";
     this._socket = socket;
-    socket.onopen = () => this.send("hello", { token: this._token });
+    socket.onopen = () => this.send("hello", { token: this._token, ahead: true });
     socket.onmessage = ({ data }) => {
       if (this._isOver) return;
       if (typeof data === "string") this._take(JSON.parse(data));
@@ -66,6 +66,7 @@ export class Connection {
   }
 
   _take(message) {
+    if (message.type === "ping") this.send("pong", { number: message.number }); // at once: the server measures it
     if (message.type === "welcome") {
       this._wait = FIRST_WAIT_MS;
       this._listener.link("open", "");

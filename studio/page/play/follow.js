@@ -3,11 +3,12 @@
 /**
  * @typedef {{link: string, reason: string, welcome: any, state: any, ask: any, saved: any[], drivers: Record<string, string>,
  *   judged: any, company: {seat: string, state: string, program: string}[] | null,
- *   texts: {sender: string, content: string}[], votes: Record<string, any>}} Known `judged`: the latest reward that somebody gave
+ *   texts: {sender: string, content: string}[], votes: Record<string, any>, warning: string}} Known `judged`: the latest reward
+ *   that somebody gave; `warning`: that the link is too slow
  */
 
 /** @type {Known} */
-export const NOTHING_KNOWN = { link: "connecting", reason: "", welcome: null, state: null, ask: null, saved: [], drivers: {}, judged: null, company: null, texts: [], votes: {} };
+export const NOTHING_KNOWN = { link: "connecting", reason: "", welcome: null, state: null, ask: null, saved: [], drivers: {}, judged: null, company: null, texts: [], votes: {}, warning: "" };
 const MOST_SAVED = 50;
 const MOST_TEXTS = 200;
 
@@ -15,7 +16,9 @@ const MOST_TEXTS = 200;
 export function follow(known, message) {
   switch (message.type) {
     case "welcome":
-      return { ...known, welcome: message, reason: "" };
+      return { ...known, welcome: message, reason: "", warning: "" };
+    case "link":
+      return { ...known, warning: message.warning };
     case "look":
       return { ...known, welcome: { ...known.welcome, quality: message.quality, camera: message.camera } };
     case "state":

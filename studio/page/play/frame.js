@@ -9,10 +9,11 @@ export const NOTHING = 4;
 export const TERMINATED = 1;
 export const TRUNCATED = 2;
 export const FIRST = 4;
+export const AHEAD = 8;
 
 /**
- * @typedef {{codec: number, flags: number, sequence: number, step: number, serverMs: number, total: number,
- *   payload: Uint8Array, type: string}} Frame `total`: sum of rewards; `type`: of a picture
+ * @typedef {{codec: number, flags: number, action: number, sequence: number, step: number, serverMs: number, total: number,
+ *   payload: Uint8Array, type: string}} Frame `action`: of a picture ahead; `total`: sum of rewards; `type`: of a picture
  */
 
 /** @param {ArrayBuffer} data @returns {Frame} */
@@ -25,6 +26,7 @@ export function parse(data) {
   return {
     codec,
     flags: view.getUint8(5),
+    action: view.getUint16(6, true),
     sequence: view.getUint32(8, true),
     step: view.getUint32(12, true),
     serverMs: Number(view.getBigInt64(16, true)) / 1e6,

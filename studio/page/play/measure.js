@@ -1,4 +1,4 @@
-// How fast pictures come, and how long one waits for the picture that answers a key.
+// How fast pictures come, how long one waits for the picture that answers a key, and how far the server is.
 
 const REMEMBERED = 30;
 
@@ -8,6 +8,7 @@ export class Measure {
     this._answers = /** @type {number[]} */ ([]);
     this._pressed = /** @type {{ms: number, step: number} | null} */ (null);
     this._step = 0;
+    this.roundTripMs = /** @type {number | null} */ (null); // the server measures it
   }
 
   /** A key went down. */
@@ -21,6 +22,12 @@ export class Measure {
     if (step < this._step) this._pressed = null; // another episode
     this._step = step;
     this._painted = [...this._painted, now].slice(-REMEMBERED);
+    this.answer(step);
+  }
+
+  /** A step is seen, be it ahead. @param {number} step */
+  answer(step) {
+    const now = performance.now();
     if (this._pressed && step > this._pressed.step) {
       this._answers = [...this._answers, now - this._pressed.ms].slice(-REMEMBERED);
       this._pressed = null;

@@ -1,4 +1,5 @@
 // Paints frames: the newest only. A frame that a newer one overtakes is never decoded, and never acknowledged.
+// The last one stays, so that a picture ahead that does not come true can be taken back.
 import { NOTHING, TEXT } from "./frame.js";
 
 /** @typedef {import("./frame.js").Frame} Frame */
@@ -12,6 +13,7 @@ export class Painter {
     this._show = show;
     this._painted = painted;
     this._newest = /** @type {Frame | null} */ (null);
+    this._last = /** @type {{frame: Frame, picture: ImageBitmap | string | null} | null} */ (null);
     this._isBusy = false;
     this._isOver = false;
   }
@@ -22,8 +24,19 @@ export class Painter {
     if (!this._isBusy) this._work();
   }
 
+  /** Puts the last frame on the screen again, in place of what hides it. */
+  again() {
+    if (this._last) this._show(this._last.frame, this._last.picture);
+  }
+
   stop() {
     this._isOver = true;
+    this._keep(null);
+  }
+
+  _keep(last) {
+    if (this._last?.picture instanceof ImageBitmap) this._last.picture.close();
+    this._last = last;
   }
 
   async _work() {
@@ -35,15 +48,15 @@ export class Painter {
       await new Promise(requestAnimationFrame); // a hidden tab paints, and acknowledges, nothing
       if (this._isOver) break;
       this._show(frame, picture);
-      if (picture instanceof ImageBitmap) picture.close();
+      this._keep({ frame, picture });
       this._painted(frame);
     }
     this._isBusy = false;
   }
 }
 
-/** @param {Frame} frame */
-async function decode(frame) {
+/** What a frame shows. @param {Frame} frame @returns {Promise<ImageBitmap | string | null>} */
+export async function decode(frame) {
   if (frame.codec === TEXT) return new TextDecoder().decode(frame.payload);
   if (frame.codec === NOTHING) return null;
   try {

@@ -1,6 +1,7 @@
 // One session as it is played or watched: connection, pictures, and what is held. No markup.
+import { Ahead } from "./ahead.js";
 import { Connection } from "./connection.js";
-import { FIRST, parse } from "./frame.js";
+import { AHEAD, FIRST, parse } from "./frame.js";
 import { follow, linked, NOTHING_KNOWN } from "./follow.js";
 import { listen as listenToPads } from "./gamepad.js";
 import { Held } from "./held.js";
@@ -26,9 +27,15 @@ export class Player extends EventTarget {
     this._show = (_picture) => {};
     this.held = new Held((held, time) => this._heldChanged(held, time));
     this._painter = new Painter((_frame, picture) => this._show(picture), (frame) => this._painted(frame));
+    this._ahead = new Ahead({
+      show: (picture) => this._show(picture),
+      shown: (step) => this.measure.answer(step),
+      send: (fields) => this._connection.send("ahead", fields),
+      takeBack: () => this._painter.again(),
+    });
     this._connection = new Connection(session, token, {
       message: (message) => this._take(message),
-      frame: (data) => this._painter.take(parse(data)),
+      frame: (data) => this._takeFrame(parse(data)),
       link: (state, reason) => this._linked(state, reason),
     });
     this._stopPads = listenToPads({
@@ -52,6 +59,7 @@ export class Player extends EventTarget {
     document.removeEventListener("visibilitychange", this._hidden);
     this._stopPads();
     this._painter.stop();
+    this._ahead.forget();
     this._connection.close();
   }
 
@@ -131,17 +139,30 @@ export class Player extends EventTarget {
 
   _heldChanged(held, time) {
     if (this.isPlaying && Object.keys(held).length > 0) this.measure.press();
-    if (this.isSeated) this.send("keys", { held, shown: this.shown.sequence, time });
+    if (this.isSeated) this.send("keys", { held, shown: this.shown.sequence, ahead: this._ahead.onScreen, time });
+    const isStep = this.isPlaying && this.phase === "running" && this.driver === "human" && this.known.welcome.turn === "press";
+    this._ahead.press(held, this.known.welcome?.controls, isStep ? this.shown.step + 1 : null);
     this.dispatchEvent(new Event("held"));
   }
 
+  _takeFrame(frame) {
+    if (frame.flags & AHEAD) this._ahead.take(frame);
+    else this._painter.take(frame);
+  }
+
   _take(message) {
+    if (message.type === "ping") {
+      this.measure.roundTripMs = message.round_trip_ms;
+      return;
+    }
     this.known = follow(this.known, message);
     if (message.type === "welcome") {
       this.shown = { ...this.shown, sequence: null }; // frames are numbered anew
+      this._ahead.forget();
       if (this.isSeated) this.held.repeat();
     }
     if (message.type === "state" && message.phase !== "running") this.measure.forget();
+    if (message.type === "state" && message.phase === "paused") this._ahead.takeBack();
     if (this._isReady && this.isSeated && this.phase === "waiting") {
       this._isReady = false;
       this.start();
@@ -155,8 +176,10 @@ export class Player extends EventTarget {
     this.dispatchEvent(new Event("known"));
   }
 
-  _painted({ sequence, step, total, flags }) {
-    this._connection.send("ack", { seq: sequence });
+  _painted(frame) {
+    const { sequence, step, total, flags } = frame;
+    this._connection.send("ack", { seq: sequence, time: Math.round(performance.now() * 1e6) });
+    this._ahead.confirm(frame, (flags & FIRST) !== 0);
     const isSame = step === this.shown.step && (flags & FIRST) === 0;
     const before = (flags & FIRST) !== 0 || step < this.shown.step ? 0 : this.shown.total;
     this.shown = { step, total, reward: isSame ? this.shown.reward : total - before, sequence };

@@ -14,6 +14,8 @@ const LINKS = {
   refused: ["Not admitted", "danger"],
 };
 const SPEED_MS = 500;
+const COSTS =
+  "A key takes the round trip to the server, and at most one frame. Where every step is a key, the next pictures may be here already.";
 
 /** @param {{player: import("./player.js").Player}} props */
 export function StatusLine({ player }) {
@@ -33,6 +35,7 @@ export function StatusLine({ player }) {
         <span class=${`chip ${kind}`} role="status"><span class="dot" aria-hidden="true"></span>${text}</span>
       </span>
     </div>
+    ${known.warning && html`<p class="link-warning" role="alert">${known.warning}</p>`}
   `;
 }
 
@@ -41,12 +44,16 @@ function Speed({ player }) {
   const [text, setText] = useState("");
   useEffect(() => {
     const look = () => {
-      const { rate, answerMs } = player.measure;
-      const parts = [answerMs !== null && `key to picture ${answerMs.toFixed(0)} ms`, rate !== null && `${rate.toFixed(0)} fps`];
+      const { rate, answerMs, roundTripMs } = player.measure;
+      const parts = [
+        answerMs !== null && `key to picture ${answerMs.toFixed(0)} ms`,
+        roundTripMs !== null && `round trip ${roundTripMs.toFixed(0)} ms`,
+        rate !== null && `${rate.toFixed(0)} fps`,
+      ];
       setText(parts.filter(Boolean).join(" · "));
     };
     const timer = setInterval(look, SPEED_MS);
     return () => clearInterval(timer);
   }, [player]);
-  return html`<span class="speed small">${text}</span>`;
+  return html`<span class="speed small" title=${COSTS}>${text}</span>`;
 }

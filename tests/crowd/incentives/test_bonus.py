@@ -15,6 +15,7 @@ from rlds_kit.crowd.incentives import (
     draw_raffle,
     presets,
     reward,
+    reward_in_proportion,
 )
 from rlds_kit.crowd.incentives.ledger import amount
 
@@ -102,6 +103,20 @@ def test_c28_treatments_pay_for_what_they_say(treatment: str, played: int, activ
     """For time alone, for active time, and for 100 aliens that were all rightly shot: half of the bonus."""
     found = presets(200, 50)[treatment]
     assert [reward(found, values).total_cents for values in (PLAYED, ACTIVE, GOOD)] == [played, active, good]
+
+
+@given(st.floats(0, 400), st.integers(0, 500))
+def test_pay_in_proportion_is_between_nothing_and_what_all_gives(played: float, base: int) -> None:
+    """It is never less than the part that was done, and a bonus only with all of it."""
+    treatment = Treatment("t", base, (Requirement("time_played", 300),), Bonus(100, "score", "score"), tickets=1)
+    values = {"time_played": played, "score": 1000.0}
+    whole, part = reward(treatment, values), reward_in_proportion(treatment, values)
+    assert part.completion == whole.completion
+    if played >= 300:
+        assert part == whole
+    else:
+        assert base * played / 300 - 1e-6 <= part.base_cents <= base
+        assert (part.bonus_cents, part.tickets, whole.total_cents) == (0, 0, 0)
 
 
 def test_c28_base_and_full_bonus_are_the_lump_sum() -> None:

@@ -21,7 +21,19 @@ def test_c2_a_file_declares_tasks_groups_and_forms() -> None:
     assert (pair.seats, pair.instructions_for("second")) == (2, "You are on the right.")
     assert found.groups["main"].mode is Mode.EQUAL
     assert [each.name for each in found.before] == ["age", "often"]
-    assert found.screening.most_latency_ms == 150
+    assert (found.screening.most_latency_ms, found.screening.patience_seconds, pair.is_ahead) == (150, 60, True)
+
+
+def test_pictures_ahead_and_patience_with_slow_links_are_declared() -> None:
+    """A task without pictures ahead, a crowd that waits for nobody; mistakes are named."""
+    text = 'name = "N"\n[screening]\npatience_seconds = {patience}\n'
+    text += '[tasks.a]\ntitle = "A"\nenvironment = "E"\nahead = {ahead}'
+    found = parse_crowd(text.format(patience=5, ahead="false"))
+    assert (found.screening.patience_seconds, found.tasks["a"].is_ahead) == (5, False)
+    with pytest.raises(CrowdError) as refused:
+        parse_crowd(text.format(patience=-1, ahead=1))
+    places = {each.partition(":")[0] for each in refused.value.problems}
+    assert places == {"screening.patience_seconds", "tasks.a.ahead"}
 
 
 def test_c2_every_bad_field_is_named() -> None:

@@ -1,6 +1,7 @@
 """A window that plays, as a page does, but one message after the other."""
 
 import json
+import time
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
@@ -37,7 +38,13 @@ class Window:
 
     Args:
       socket: that is connected.
+
+    Attributes:
+      sequence: number of the latest frame.
+      lag: seconds that it takes to answer a ping; None: for ever.
     """
+
+    lag: float | None = 0.0
 
     def __init__(self, socket: WebSocketTestSession) -> None:
         self._socket, self.sequence = socket, 0
@@ -55,6 +62,9 @@ class Window:
             self.say("ack", seq=header.sequence)
             return header
         said: dict[str, Any] = json.loads(message["text"])
+        if said["type"] == "ping" and self.lag is not None:
+            time.sleep(self.lag)
+            self.say("pong", number=said["number"])
         return said
 
     async def _receive(self) -> MutableMapping[str, Any]:

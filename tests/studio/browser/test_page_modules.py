@@ -1,14 +1,19 @@
 """Modules of the page that compute something, run in the browser that they are for."""
 
 import base64
+import random
 from typing import Any, Final
 
+import ale_py
+import gymnasium
 import pytest
 from playwright.sync_api import Page, expect
 
 from rlds_kit.studio.play.frame_header import NO_FLAGS, Flags, Header, pack
+from rlds_kit.trials.environments.controls import controls_of
 from rlds_kit.trials.frames.picture import Codec
 
+gymnasium.register_envs(ale_py)
 PARSE: Final = """async (text) => {
     const { parse } = await import("/page/play/frame.js");
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -21,10 +26,13 @@ HEADERS: Final = (
     Header(Codec.WEBP, Flags.TERMINATED | Flags.TRUNCATED, 2**32 - 1, 2**32 - 1, 10**15, -0.1, 3),
     Header(Codec.JPEG, NO_FLAGS, 7, 8, -(10**6), 1e300, 3),
     Header(Codec.TEXT, NO_FLAGS, 9, 10, 123_456_789, 2.5, 3),
+    Header(Codec.PNG, Flags.AHEAD, 11, 12, 13, 0.0, 3, action=65_535),
 )
 WORDS: Final = {
     "UPRIGHTFIRE": "up right fire", "LEFT": "left", "TURN_LEFT": "turn left", "pick up": "pick up", "": ""
 }  # fmt: skip
+
+LETTERS: Final = ("KeyW", "KeyA", "KeyS", "KeyD", "KeyQ")
 
 
 def _parsed(page: Page, data: bytes) -> dict[str, Any]:
@@ -44,7 +52,7 @@ def test_the_page_reads_frames_as_the_server_writes_them(blank: Page) -> None:
         found = _parsed(blank, pack(header) + b"abc")
         assert found["payload"] == list(b"abc")
         assert (found["codec"], found["flags"], found["sequence"]) == (header.codec, header.flags, header.sequence)
-        assert (found["step"], found["total"]) == (header.step, header.total)
+        assert (found["step"], found["total"], found["action"]) == (header.step, header.total, header.action)
         assert found["serverMs"] == pytest.approx(header.time_ns / 1e6)
 
 
@@ -65,6 +73,40 @@ def test_names_of_actions_are_words(blank: Page) -> None:
         WORDS,
     )
     assert said == WORDS
+
+
+def test_the_page_foresees_the_action_that_the_server_takes(blank: Page) -> None:
+    """For any keys, sticks and buttons, in any order."""
+    with gymnasium.make("ALE/Boxing-v5") as env:
+        controls = controls_of(env)
+    chance = random.Random(5)
+    names = [
+        *LETTERS,
+        "Space",
+        "ArrowUp",
+        "ArrowDown",
+        "ArrowLeft",
+        "ArrowRight",
+        "Button0",
+        "Button12",
+        "Axis0",
+        "Axis1",
+    ]
+    held = [
+        {name: chance.choice([1.0, 0.4, -0.9, 0.7]) for name in chance.sample(names, chance.randrange(6))}
+        for _ in range(500)
+    ]
+    chords = [{"keys": keys, "action": action} for keys, action, _ in controls.actions]
+    found = blank.evaluate(
+        """async ([held, chords]) => {
+            const { actionOf } = await import("/page/play/chords.js");
+            return held.map((each) => actionOf(each, chords));
+        }""",
+        [held, chords],
+    )
+    controller = controls.controller()
+    assert found == [controller.act(each) for each in held]
+    assert len(set(found)) > 10
 
 
 def test_several_devices_are_held_together(blank: Page) -> None:

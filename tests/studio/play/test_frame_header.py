@@ -11,6 +11,16 @@ U32 = st.integers(0, 2**32 - 1)
 HEADERS = st.builds(
     Header,
     st.sampled_from(Codec),
+    st.just(Flags.AHEAD),
+    U32,
+    U32,
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.integers(0, 100),
+    st.integers(0, 2**16 - 1),
+) | st.builds(
+    Header,
+    st.sampled_from(Codec),
     st.sampled_from([Flags(0), Flags.FIRST, Flags.TERMINATED | Flags.TRUNCATED]),
     U32,
     U32,
@@ -38,3 +48,8 @@ def test_a_frame_of_the_wrong_size_is_refused() -> None:
     with pytest.raises(ValueError, match="expected 10 bytes"):
         unpack(data)
     assert len(data) == SIZE + 9
+
+
+def test_only_a_picture_ahead_has_an_action() -> None:
+    with pytest.raises(ValueError, match="expected a frame"):
+        unpack(pack(Header(Codec.PNG, Flags.FIRST, 1, 2, 3, 4.0, 0, action=5)))
