@@ -24,10 +24,10 @@ def part_of(episode_id: str | bytes | int | uuid.UUID, fractions: Mapping[str, f
     Args:
       episode_id: text is hashed as UTF-8, a whole number and a UUID as the text that `str` gives.
       fractions: of each part, by name, in their order; they sum to 1.
-      seed: a number below 2**63; another one gives another split.
+      seed: a number below 2**63, which selects the split.
 
     Raises:
-      ValueError: the fractions are not those of a whole, or the seed is out of range.
+      ValueError: the fractions are invalid, or the seed is out of range.
 
     >>> [part_of(episode_id, {"train": 0.8, "test": 0.2}) for episode_id in ("a", "b", "c", "d", "e")]
     ['train', 'train', 'train', 'train', 'test']

@@ -46,7 +46,7 @@ class Target:
 
     @property
     def wanted(self) -> Wanted:
-        """The columns of the leaf, as `located` looks for them."""
+        """The columns of the leaf, in the form that `located` searches for."""
         return Wanted(self.leaf.path, self.leaf.dtype, self.leaf.shape)
 
 

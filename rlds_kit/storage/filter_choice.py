@@ -89,7 +89,7 @@ class FilterChoice:
         return _readable(chosen.choice, rows, shape)
 
     def known(self, key: ColumnKey) -> Choice | None:
-        """The choice for light rows that are not all equal; None if it needs a trial, or looks at the rows."""
+        """The choice for light rows that are not all equal; None if it needs a trial, or depends on the rows."""
         chosen = self._chosen.get(key)
         if chosen is None or chosen.left == 0 or not (chosen.choice is STORED or chosen.choice.filter in BY_PLANES):
             return None

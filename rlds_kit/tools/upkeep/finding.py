@@ -21,10 +21,10 @@ class Finding:
       rule: its kind, a short permanent name.
       message: for people.
       shard: name of the file; empty when it concerns the dataset.
-      begin: first byte of the file it concerns; None when no bytes in particular.
+      begin: first affected byte of the file; None if it concerns no particular bytes.
       end: one past the last.
-      episode: None when it concerns no episode in particular.
-      step: the first one it concerns, counted from the episode's start.
+      episode: None if it concerns no particular episode.
+      step: the first affected one, counted from the episode's start.
 
     >>> print(Finding("column-damaged", "action does not match its checksum", "a.riegeli", 64, 512, step=3))
     a.riegeli, bytes 64 to 512, step 3: column-damaged: action does not match its checksum
@@ -40,7 +40,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """Where, as far as that is known."""
+        """The place, as far as it is known."""
         parts = (
             self.shard,
             f"bytes {self.begin} to {self.end}" if self.begin is not None else "",
@@ -67,5 +67,5 @@ def require_dataset(directory: str | os.PathLike[str]) -> Path:
 
 
 def uuid_of(episode_id: bytes) -> uuid.UUID | None:
-    """An episode's id as everybody writes it; None if it is no UUID."""
+    """An episode's id in the usual text form of a UUID; None if it is no UUID."""
     return uuid.UUID(bytes=episode_id) if len(episode_id) == _UUID_BYTES else None
