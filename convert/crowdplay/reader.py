@@ -45,10 +45,10 @@ _KNOWN: Final = {
 
 
 class CrowdPlayReader(PartReader):
-    """Reads all trajectories; each becomes one episode for every agent, people and programs.
+    """Reads all trajectories; each becomes one episode for every agent, whether a person or a program.
 
     Episodes are counted as trajectories. CrowdPlay did not store the last screen, so the final observation is missing.
-    A game that was left before it was over is INTERRUPTED.
+    A game that the players left before its end is INTERRUPTED.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,7 +101,7 @@ def step_spec(screen: tuple[int, ...] | None = None) -> specs.Dict:
     """The fields of a step.
 
     Args:
-      screen: shape of the observation; None where games differ in it.
+      screen: shape of the observation; None if games differ in it.
     """
     number = specs.Array((), np.int64)
     fields: dict[str, specs.Spec] = {} if screen is None else {OBSERVATION: specs.Array(screen, np.uint8)}
@@ -135,7 +135,7 @@ def _row(step: Step, *, is_last: bool) -> dict[str, Any]:
 
 
 def _metadata(played: Played, agent: str, steps: Sequence[Step]) -> dict[str, Any]:
-    """What is known of an episode, as one agent played it."""
+    """The metadata of an episode of one agent."""
     return {
         "game": played.game,
         "task": played.task,
@@ -153,7 +153,7 @@ def _metadata(played: Played, agent: str, steps: Sequence[Step]) -> dict[str, An
 
 
 def _left_out(stored: Sequence[Any], agent: str) -> dict[str, int]:
-    """What no field of ours stands for, and how often it is there."""
+    """Data that are not converted, with the number of values."""
     found: dict[str, int] = {}
     for step in stored:
         for place, known in _KNOWN.items():
