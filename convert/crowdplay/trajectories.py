@@ -206,8 +206,7 @@ def _restrict(base: sqlite3.Connection) -> None:
 
 
 def _require_tables(base: sqlite3.Connection, root: Path) -> None:
-    """Raises an error for views and virtual tables, which may have infinitely many rows; those of a table are in its
-    file.
+    """Raises an error for views and virtual tables, which may have infinitely many rows, unlike tables in the file.
 
     Raises:
       FormatError: there is no table of this name.

@@ -21,7 +21,7 @@ INTENT = "intent"
 
 
 class TamerActor:
-    """Learns from feedback that other seats send, while it plays. Learning has a thread and costs no time of the game.
+    """Learns from feedback of other seats while it plays. A thread learns, so the game does not wait.
 
     Feedback comes as texts (`rlds_kit.shaping.feedback.to_text`) with the marks of the clock and the events. A trial
     records them, so `learn_from_trial` gives the same weights, bit for bit.
@@ -29,8 +29,8 @@ class TamerActor:
     Its configuration:
 
     - `learner`: a function, or "module:name" of one, that returns a new `Tamer`.
-    - `state`: a file. What was learned before is read from it if it exists, and what was learned is written when the
-      episode is over. None: every episode begins anew, and nothing is written.
+    - `state`: a file with the weights, which is read if it exists, and written at the end of the episode. None: each
+        episode begins with new weights, and none are written.
     - `announce_to`: a seat that gets each action as text, before it is done: who sees what an agent intends judges it
       better. None: none.
     - `waits`: True: before each action all feedback that came is learned, so that a trial repeats exactly. The game
