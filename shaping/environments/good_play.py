@@ -1,4 +1,4 @@
-"""What a good trainer would say: for simulated trainers, tests and the figures of the documentation."""
+"""The feedback of an ideal trainer: for simulated trainers, tests and the figures in the documentation."""
 
 from typing import Any, Final
 

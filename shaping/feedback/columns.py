@@ -1,4 +1,4 @@
-"""Events and marks as columns, and back: what is stored."""
+"""Converts events and marks to columns, which are stored, and back."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar

@@ -1,4 +1,4 @@
-"""The questions that a manual is read with, verbatim from the paper "Read and Reap the Rewards" (section 3)."""
+"""The questions about a manual, verbatim from the paper "Read and Reap the Rewards" (section 3)."""
 
 from collections.abc import Iterable
 from typing import Final
