@@ -35,7 +35,7 @@ class SimulatedTrainer:
     step_seconds: float = 1.0
 
     def presses(self, observation: Any, action: Any, begin_ns: int, random: np.random.Generator) -> Iterator[Any]:
-        """Yields time and value of its press for a step that begins at `begin_ns`; nothing if it does not judge the step."""
+        """Yields time and value of its press for a step that begins at `begin_ns`, if it judges the step."""
         if random.random() >= self.share:
             return
         value = self.judge(observation, action) * (-1 if random.random() < self.flipped else 1)
