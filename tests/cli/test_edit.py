@@ -19,7 +19,7 @@ def run(*arguments: object) -> Result:
 
 
 def test_merge_takes_any_number_of_datasets(tmp_path: Path) -> None:
-    """The last path is the new one; what was done is said in a line."""
+    """The last path is the destination; one line summarises the result."""
     sources = [record_one(tmp_path / str(number), seed=number) for number in range(3)]
     result = run("merge", *sources, sources[0].parent / "all")
     assert (result.exit_code, "all: 3 episodes, 18 steps" in result.output.replace("\n", "")) == (0, True)

@@ -61,7 +61,7 @@ def noise(path: Path) -> None:
 def test_every_episode_is_there_without_its_index(
     case: str, names: tuple[str, ...], harm: Callable[[Path], None], tmp_path: Path
 ) -> None:
-    """Empty, missing, begun, broken off or overwritten: the steps alone say where episodes begin."""
+    """With an empty, missing, incomplete or overwritten index, the steps alone determine where episodes begin."""
     root = copy_of(case, tmp_path)
     for shard in shards(root):
         for name in names:
@@ -115,7 +115,7 @@ def test_data_that_break_off_are_read_up_to_there(case: str, share: float, tmp_p
 
 
 def test_shard_without_steps_is_told(tmp_path: Path) -> None:
-    """Its index says how many are gone; the other shards are read."""
+    """The number of lost steps is known from the index; the other shards are read."""
     root = copy_of("shards_of_two", tmp_path)
     (shards(root)[1] / f"{STEPS}.riegeli").unlink()
     with pytest.raises(ConversionError, match="has not"):
@@ -159,7 +159,7 @@ def test_every_shard_in_another_state(tmp_path: Path) -> None:
     ],
 )
 def test_parts_are_those_of_the_whole(case: str, harm: Callable[[Path], None] | None, tmp_path: Path) -> None:
-    """Each episode can be read alone, by a copy of the reader, and nothing that is lost is told twice or never."""
+    """Each episode can be read alone, by a copy of the reader, and each loss is reported exactly once."""
     root = copy_of(case, tmp_path)
     if harm is not None:
         harm(shards(root)[0] / f"{STEPS}.riegeli")

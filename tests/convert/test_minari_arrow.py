@@ -34,7 +34,7 @@ IMAGE = spaces.Box(0, 255, (40, 32, 3), np.uint8)
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Where Minari keeps its datasets."""
+    """The directory of Minari's datasets."""
     return tmp_path / "minari"
 
 
@@ -143,7 +143,7 @@ def recorded(path: Path, observation: Any = 0.5, **fields: Any) -> Path:
 def test_what_it_cannot_hold_is_refused_or_counted(
     stored: str, fields: dict[str, Any], lost: dict[str, int], tmp_path: Path
 ) -> None:
-    """Without permission nothing is made; with it the report has each value that is gone."""
+    """Without `allow_loss` nothing is written; with it, the report has each lost value."""
     recorded(tmp_path / "ours", **fields)
     target = f"minari-{stored}"
     if lost:

@@ -1,4 +1,4 @@
-"""Every verb takes layers along."""
+"""Every verb copies layers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_only_what_is_said_of_the_copied_episodes_is_taken_along(tmp_path: Path)
 
 
 def test_a_merge_has_what_either_knows(tmp_path: Path) -> None:
-    """What one copy retracted is retracted, what another added is there."""
+    """A retraction in one copy, and an annotation added in another, are both in the result."""
     source = annotated(tmp_path / "d")
     edit.merge([source.path], tmp_path / "copy")
     copy = rlds_kit.open(tmp_path / "copy")
@@ -203,7 +203,7 @@ def test_differences_of_layers_are_reported(tmp_path: Path) -> None:
 
 
 def test_conversions_say_that_layers_are_lost(tmp_path: Path) -> None:
-    """Foreign formats do not hold them."""
+    """Foreign formats cannot store them."""
     source = annotated(tmp_path / "d")
     with pytest.raises(ConversionError, match="would be lost"):
         convert(source.path, tmp_path / "other", "minari")

@@ -72,6 +72,6 @@ def test_final_observation_is_taken_from_any_kind_of_batch(batch: Any) -> None:
 
 
 def test_no_final_observation_is_none() -> None:
-    """Neither where the key is missing nor where the mask says no."""
+    """Neither if the key is missing nor if the mask is False."""
     assert vector_info.final_observation({}, 0) is None
     assert vector_info.final_observation({"final_obs": np.zeros(2), "_final_obs": np.zeros(2, bool)}, 0) is None

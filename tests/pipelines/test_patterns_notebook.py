@@ -75,7 +75,7 @@ def test_a_condition_on_data(episodes: tf.data.Dataset, cartpole: Recorded) -> N
 
 
 def test_several_patterns(episodes: tf.data.Dataset, cartpole: Recorded) -> None:
-    """Each config that holds gives an element: here the first transition of an episode, and the last one."""
+    """Each config whose conditions are true gives an element: here the first and the last transition of an episode."""
     step_spec = rlt.step_spec(episodes)
     first = rlt.create_config(transition(step_spec), conditions=[rlt.Condition.step_index() == 1])
     last = rlt.create_config(transition(step_spec), conditions=[rlt.Condition.is_end_episode()])

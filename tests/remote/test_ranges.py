@@ -38,7 +38,7 @@ def test_what_lies_close_together_is_asked_for_together(wanted: list[tuple[int, 
 
 @given(st.lists(ranges), ranges)
 def test_what_was_added_is_found(added: list[tuple[int, int]], wanted: tuple[int, int]) -> None:
-    """A map gives exactly the bytes that are in some range that was added, and says which are in none."""
+    """A map returns exactly the bytes of the added ranges, and the ranges of missing bytes."""
     here = RangeMap[bytes]()
     for begin, end in added:
         here.add(begin, end, CONTENT[begin:end])

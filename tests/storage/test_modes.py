@@ -1,4 +1,4 @@
-"""Modes of a recorder: writers that start together are kept apart, on every file system."""
+"""Modes of a recorder: writers that start together do not interfere, on every file system."""
 
 import errno
 import os
@@ -40,7 +40,7 @@ def _start_together(directory: Path, mode: str, *lacking: str) -> list[str]:
 )
 @pytest.mark.parametrize("mode", ["error", "new"])
 def test_writers_that_start_together_are_kept_apart(tmp_path: Path, mode: str, lacking: tuple[str, ...]) -> None:
-    """With mode="error" exactly one records, with mode="new" each where no other does; nobody waits or fails else."""
+    """With mode="error" exactly one records, with mode="new" each in its own directory; no other writer waits or fails."""
     for number in range(ROUNDS):
         wanted = tmp_path / str(number) / "data"
         places = _start_together(wanted, mode, *lacking)
@@ -63,7 +63,7 @@ def test_writers_that_start_together_are_kept_apart(tmp_path: Path, mode: str, l
 def test_a_writer_that_was_killed_before_it_had_the_directory_blocks_nobody(
     tmp_path: Path, lacking: tuple[str, ...]
 ) -> None:
-    """Killed at the moment before it takes the directory; the next one records there, and finds whole JSON."""
+    """Killed directly before it claims the directory; the next one records there, and finds complete JSON."""
     command = [sys.executable, "-m", "tests.storage.starting", str(tmp_path), "error", "killed", *lacking]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL
@@ -90,7 +90,7 @@ def test_without_links_and_locks_the_first_one_has_the_directory(tmp_path: Path,
 
 
 def test_a_dataset_without_its_description_is_one_too(tmp_path: Path) -> None:
-    """Its shards say so."""
+    """Its shards show it."""
     with Recorder(tmp_path / "data", DECLARED) as recorder:
         recorder.start_episode().append(*row_of(0, 0, 0))
     (tmp_path / "data" / "dataset.json").unlink()

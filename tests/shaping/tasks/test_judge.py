@@ -93,7 +93,7 @@ def _stored(data: Path, kind: str) -> list[preferences.Response]:
 def test_an_answer_is_in_the_layer_when_the_next_query_comes(
     designer: Person, studio: Studio, data: Path, kind: str
 ) -> None:
-    """With the query, the strategy that drew it, and a pseudonym of who gave it."""
+    """With the query, the strategy that drew it, and a pseudonym of its author."""
     anna, (plain, answer) = studio.person(Role.PARTICIPANT, "Anna Smith"), ANSWERS[kind]
     queue = _queue(designer, kind, count=2, seed=3)
     first = _next(anna, queue)
@@ -210,7 +210,7 @@ def _scores(count: int) -> Any:
 
 
 def test_episodes_are_shown_without_what_others_said(designer: Person, studio: Studio, data: Path) -> None:
-    """To everybody who is logged in; nobody annotates them there."""
+    """To every logged-in user; they cannot be annotated there."""
     anna = studio.person(Role.PARTICIPANT, "anna")
     _answer(anna, _queue(designer, "text"), {"text": "secret"})
     episode = rlds_kit.open(data).episodes[0].id
@@ -267,7 +267,7 @@ _PLACE = '{"step": 1, "top": 0, "left": 0, "height": 1, "width": 1}'
     ],
 )
 def test_answers_are_checked_before_they_are_stored(designer: Person, kind: str, answer: str, message: str) -> None:
-    """Types, scale, steps of the segment, and who played; numbers that no file takes are refused, too."""
+    """Types, scale, steps of the segment, the author of played steps, and numbers that cannot be stored."""
     queue = _queue(designer, kind, count=1)
     query = _next(designer, queue)["query"]["id"]
     body = f'{{"query": "{query}", "answer": {answer}}}'
@@ -290,7 +290,7 @@ def test_answers_are_checked_before_they_are_stored(designer: Person, kind: str,
     ],
 )
 def test_a_queue_that_would_break_pages_is_not_made(designer: Person, given: dict[str, Any], message: str) -> None:
-    """The list and all queues are there as before."""
+    """The list and all queues are available as before."""
     before = designer.get(HOME)
     body = {"name": "Q", "dataset": "reach", "kind": "rating", "count": 1, **given}
     found = designer.ask("POST", f"{HOME}/queues", content=json.dumps(body))
