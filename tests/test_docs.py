@@ -49,7 +49,7 @@ def _blocks(page: Path) -> Iterator[tuple[int, str, str]]:
     ],
 )
 def test_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python blocks and `rlds-kit` commands of a page run from top to bottom; `# raises X` marks a line that raises X."""
+    """Python blocks and `rlds-kit` commands of a page run from top to bottom; `# raises X` marks an expected error."""
     monkeypatch.chdir(tmp_path)
     run_page(page)
 

@@ -189,7 +189,7 @@ def test_the_plan_of_a_conversion(tmp_path: Path) -> None:
 
 
 def test_a_published_folder(tmp_path: Path) -> None:
-    """Each file is complete, the file that marks completeness is last, and a second publication replaces different files."""
+    """Each file is complete, `checksums.txt` is written last, and a second publication replaces different files."""
     source = record_to_publish(tmp_path / "source")
     for again in (False, True):
         if again:

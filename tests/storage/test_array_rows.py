@@ -188,7 +188,7 @@ def test_arrays_are_copied(tmp_path: Path) -> None:
 def test_wrong_arrays_leave_nothing(
     tmp_path: Path, observed: dict[str, Any], acted: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    """The error has the field, the expected and the given value; the episode continues as if nothing had been passed."""
+    """The error has the field, the expected and the given value; the episode continues without the rows."""
     good = np.ones((2, 2), np.float32)
     with Recorder(tmp_path, DECLARED) as recorder:
         episode = recorder.start_episode()

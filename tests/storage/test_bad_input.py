@@ -66,7 +66,7 @@ def test_a_directory_that_cannot_be_written_is_found_out_at_once(read_only: Path
 
 
 def test_a_directory_that_disappears_is_told_and_what_was_durable_was(tmp_path: Path) -> None:
-    """When no new shard can be created, the next call raises an error; the data of the removed directory are lost."""
+    """When no new shard can be created, the next call raises an error; rows in the moved directory count as lost."""
     directory = tmp_path / "data"
     recorder = Recorder(directory, DECLARED, max_shard_episodes=1)
     first = recorder.start_episode()

@@ -132,7 +132,7 @@ FAULTS: dict[str, tuple[pb.Column, bytes]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_column_that_contradicts_itself_is_refused(fault: str) -> None:
-    """For invalid content with a valid checksum the reader raises an error, without allocating more than the given bytes."""
+    """Invalid content with a valid checksum is an error; no more memory is allocated than for the given bytes."""
     header, payload = FAULTS[fault]
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""A crash or an error at each write, fsync, rotation and footer: nothing durable is lost; errors have the number of lost steps."""
+"""A crash or an error at each write, fsync, rotation and footer: nothing durable is lost; errors count lost steps."""
 
 import errno
 import os

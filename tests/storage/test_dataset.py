@@ -306,7 +306,7 @@ def test_an_episode_is_incomplete_when_its_writer_is_dead(tmp_path: Path) -> Non
 
 
 def test_a_dataset_that_is_being_recorded_can_be_read_all_the_time(tmp_path: Path) -> None:
-    """A reader that refreshes while a writer is active sees only complete rows, and episodes never change their index."""
+    """A reader that refreshes while a writer is active sees only complete rows; episodes never change their index."""
     stop = threading.Event()
     given: list[GivingRecorder] = []
 

@@ -44,7 +44,7 @@ def test_kills_of_a_process_that_records_columns(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_kills_of_a_process_with_a_vector_of_environments(tmp_path: Path) -> None:
-    """Rows that a recorder of eight interleaved episodes reported as durable can be read after its process was killed."""
+    """Rows that a recorder of eight interleaved episodes reported as durable can be read after a kill."""
     total = _all(partial(kill_one, tmp_path / str(seed), seed, 8) for seed in range(100, 100 + KILLS))
     assert total.kills == KILLS
     assert total.durable_rows > 0 < total.cut

@@ -40,7 +40,7 @@ def _start_together(directory: Path, mode: str, *lacking: str) -> list[str]:
 )
 @pytest.mark.parametrize("mode", ["error", "new"])
 def test_writers_that_start_together_are_kept_apart(tmp_path: Path, mode: str, lacking: tuple[str, ...]) -> None:
-    """With mode="error" exactly one records, with mode="new" each in its own directory; no other writer waits or fails."""
+    """With mode="error" exactly one records, with mode="new" each in its own directory; there are no other errors."""
     for number in range(ROUNDS):
         wanted = tmp_path / str(number) / "data"
         places = _start_together(wanted, mode, *lacking)

@@ -73,7 +73,7 @@ def test_both_implementations_write_the_same(frames: np.ndarray) -> None:
 
 @given(images(), st.data())
 def test_any_modes_are_undone_alike(frames: np.ndarray, data: st.DataObject) -> None:
-    """C, Python and the reader that was written from the page alone agree on all modes, chosen by either."""
+    """C, Python and the reader that was written from the page alone agree on arbitrary modes."""
     shape, lines = frames.shape[1:], lines_of(frames.shape[1:])
     count = len(frames) * lines.height
     modes = np.array(data.draw(st.lists(st.integers(0, ABOVE), min_size=count, max_size=count)), np.uint8)

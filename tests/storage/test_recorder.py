@@ -353,7 +353,7 @@ def test_both_of_gymnasiums_flags_are_kept(tmp_path: Path, *, terminated: bool, 
 
 @pytest.mark.parametrize("rows", [1, 4, 5])
 def test_a_missing_final_observation_is_undefined(tmp_path: Path, rows: int) -> None:
-    """Data of n observations and n actions are recorded completely; the step after the last action has no observation."""
+    """Data of n observations and n actions are recorded completely; the step after the last action lacks one."""
     with Recorder(tmp_path, DECLARED, policy=MANUAL) as recorder:
         episode = GivingRecorder(recorder)
         _give(episode, rows)
@@ -426,7 +426,7 @@ def test_kinds_of_values_that_have_one_spec_are_no_damage(
 
 
 def test_a_row_that_does_not_fit_is_refused_whole(tmp_path: Path) -> None:
-    """A declared field that changes shape is refused by name; nothing of the row is recorded, and the episode continues."""
+    """A declared field that changes shape is refused by name; the row is not recorded, and the episode continues."""
     with Recorder(tmp_path, DECLARED, policy=MANUAL) as recorder:
         episode = GivingRecorder(recorder)
         _give(episode, 5)

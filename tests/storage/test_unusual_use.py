@@ -173,7 +173,7 @@ def test_thousands_of_new_keys_are_quickly_described(tmp_path: Path) -> None:
 
 
 class _OlderThanItsFile(type(Path())):  # type: ignore[misc]  # the class of this system's paths
-    """The object that opens it belongs to an older generation than the opened one, which a full collection visits first."""
+    """The path belongs to an older generation than the file that it opens, so a full collection visits it first."""
 
     def open(self, *arguments: Any, **options: Any) -> Any:
         gc.collect(0)

@@ -70,7 +70,7 @@ def test_a_discount_that_was_not_given_is_one(tmp_path: Path) -> None:
 
 
 def test_a_missing_last_observation_must_be_asked_for(tmp_path: Path) -> None:
-    """A zero that nobody observed is not given without a word."""
+    """A missing observation is an error, not zeros."""
     with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode() as episode:
         episode.start(0.5)
         episode.step(action=1, reward=1.0, terminated=True)

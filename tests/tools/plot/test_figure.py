@@ -167,7 +167,7 @@ def test_extreme_numbers_can_be_drawn(tmp_path: Path, rewards: list[list[float]]
 
 
 def test_png_has_the_size_of_the_figure(tmp_path: Path) -> None:
-    """A real picture, with as many pixels as inches and resolution say, and not all of one colour."""
+    """A real picture, with the number of pixels from inches and resolution, and more than one colour."""
     from matplotlib.image import imread
 
     figure = drawn(record_rewards(tmp_path / "d", [1], [2]))

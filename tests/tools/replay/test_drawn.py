@@ -40,7 +40,7 @@ def test_what_a_person_saw_is_seen_again(environment: str, tmp_path: Path) -> No
 
 
 def test_an_environment_that_does_something_else_is_not_shown(tmp_path: Path) -> None:
-    """The pictures up to there are, and the error says what differs where."""
+    """The pictures up to that step are yielded, and the error has the difference and its place."""
     dataset, _ = record(tmp_path / "recorded")
     episode = dataset.episodes[0]
     steps = list(episode.steps)
