@@ -1,4 +1,4 @@
-"""Numbers as JSON: as they are where a browser holds them exactly, as text elsewhere."""
+"""Numbers as JSON: as numbers where a browser represents them exactly, else as text."""
 
 import math
 from typing import Any, Final
