@@ -1,10 +1,10 @@
-"""What people are to the studio, and to a row of it."""
+"""Roles of accounts, and their relations to rows."""
 
 from enum import Enum, StrEnum
 
 
 class Role(StrEnum):
-    """Of an account."""
+    """The role of an account."""
 
     DESIGNER = "designer"
     """Makes studies, and sees all that is recorded in them."""
@@ -15,7 +15,7 @@ class Role(StrEnum):
 
 
 class Relation(Enum):
-    """Of an account to a row."""
+    """The relation of an account to a row."""
 
     OWN = "own"
     """Made the study; recorded the episode."""

@@ -20,7 +20,7 @@ _LOCK: Final = 0x726C6473
 
 
 def upgrade(connection: Connection, to: str = "head") -> None:
-    """Makes missing tables and changes old ones, all or nothing, inside the connection's transaction.
+    """Makes missing tables and changes old ones, atomically, inside the connection's transaction.
 
     Args:
       connection: to the database.

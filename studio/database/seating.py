@@ -1,4 +1,4 @@
-"""What a designer decides about the seats of an environment, and about people who play in it together."""
+"""A designer's settings for the seats of an environment, and for people who play in it together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ class SeatPlan:
 
     Attributes:
       name: of the agent.
-      is_human: whether a person is to sit there; else a program.
-      actor: the implementation that acts: from the seat of a program, always; from that of a person, while nobody is
-        there. "": none does.
+      is_human: whether the seat is for a person; else for a program.
+      actor: the implementation of the program: in a program's seat it always acts, in a person's seat while no person
+        is there. "": there is none.
       config: of the actor.
-      is_required: whether the episode waits for the person, or ends if its program fails; if not, the default action is
-        done meanwhile.
+      is_required: whether the episode waits for the person, or ends if its program fails; else the default action is
+        applied meanwhile.
       default_action: None: that of the keys.
       idle_seconds: without a key, after which the actor of a person's seat acts, until a key is pressed; None: never.
       controls: keys and names of discrete actions, as of the environment; None: those of the environment.
@@ -38,18 +38,18 @@ class SeatPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """How people come together, and what they decide together.
+    """How people are matched, and what they decide together.
 
     Attributes:
-      fill_seconds: that somebody waits at most until programs take the seats that are empty; None: people only.
-      wait_seconds: that somebody waits at most; then the lobby sends them away.
-      most_waiting: people in the lobby of the environment; further ones are refused.
-      countdown_seconds: from when people have found each other until they play.
-      matchmaker: that puts people together, by name; "": who came first plays first.
-      pause: whose word pauses the episode: "one", "all", "vote" or "nobody", see `play.rules.Consent`.
-      cancel: whose word ends it, likewise.
-      confirm: whose word saves or rejects it, likewise.
-      onlookers: whether others than the designer may watch.
+      fill_seconds: how long a person waits at most until programs take the empty seats; None: people only.
+      wait_seconds: how long a person waits at most; then the lobby sends them away.
+      most_waiting: maximum of people in the lobby of the environment; others are refused.
+      countdown_seconds: from the match until the game begins.
+      matchmaker: name of the function that matches people; "": in the order of arrival.
+      pause: whose consent pauses the episode: "one", "all", "vote" or "nobody", see `play.rules.Consent`.
+      cancel: whose consent ends it, likewise.
+      confirm: whose consent saves or rejects it, likewise.
+      onlookers: whether people other than the designer may watch.
     """
 
     fill_seconds: float | None = None
