@@ -182,7 +182,7 @@ class Viewer:
         self.url = f"http://{HOST}:{port}/?token={token}"
         config = uvicorn.Config(
             application(collection, source, token, port),
-            log_config=None,  # uvicorn's own would close all handlers of the program, and their streams
+            log_config=None,  # uvicorn's own would close all handlers of the program, some with their streams
             log_level="warning",
             lifespan="on",
             ws="websockets-sansio",
