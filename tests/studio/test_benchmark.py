@@ -1,4 +1,4 @@
-"""The benchmark of the studio measures what it says; how long things take is for it to say, not for tests."""
+"""The benchmark of the studio measures what it claims to; its times are not tested here."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ print(len(measured.milliseconds), measured.picture)
 
 @pytest.mark.thorough
 def test_r44_every_step_is_measured_and_a_picture_of_atari_is_small() -> None:
-    """Two kilobytes at most, and exact."""
+    """Each picture has at most two kilobytes, and is exact."""
     folder = Path(__file__).parents[2] / "benchmarks"
     done = subprocess.run(
         [sys.executable, "-c", MEASURED], cwd=folder, capture_output=True, text=True, check=False, timeout=300

@@ -133,7 +133,7 @@ def test_r4_the_link_of_a_disabled_study_makes_nobody(studio: Studio) -> None:
 
 
 def test_r16_a_participant_of_another_service_is_one_person_in_published_data(studio: Studio) -> None:
-    """Two browsers have the same anonymous id in each study; but neither sees the other's episodes."""
+    """Its id is the same from two browsers, and differs between studies; a login cannot read the other's session."""
     owner = studio.person()
     first, second = studio.study(owner), studio.study(owner)
     ours, theirs = (log_in(studio, study=first.id, participant="P-17") for _ in range(2))
