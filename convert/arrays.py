@@ -49,7 +49,7 @@ _NPZ: Final = ".npz"
 _STRETCH_BYTES: Final = 16 << 20
 """Bytes that are read at once; a longer episode is read whole."""
 _KEPT_BYTES: Final = 256 << 20
-"""Observations up to this size are kept: they are read to find where episodes end, and again as what they are."""
+"""Observations up to this size are cached: they are read once to find where episodes end, and again as observations."""
 _NAMES: Final = "names.json"
 _SLOW_TO_DECOMPRESS: Final = 8
 """How many times larger arrays may be decompressed; others, such as frames of games, are decompressed faster than

@@ -9,7 +9,7 @@ from rlds_kit.convert.protocol import ForeignEpisode, PartReader, Reader
 PART_BYTES: Final = 4 << 20
 """The least size of a part when it is decoded, because each is at least one file of the result."""
 LARGE_PART_BYTES: Final = 64 << 20
-"""The size of parts of large sources: a killed conversion loses so much for each worker."""
+"""The size of parts of large sources: a killed conversion loses this much for each worker."""
 PARTS: Final = 32
 """The number of parts of sources between these sizes."""
 MOST_PARTS: Final = 1024

@@ -32,7 +32,7 @@ MOST_BYTES: Final = 1 << 28
 ENOUGH: Final = 8
 """Observations that a shift has to explain."""
 VARIED: Final = 3
-"""How many of them have to differ from each other."""
+"""How many of them must differ from each other."""
 OBSERVATION_SHIFTS: Final = (*range(1, 17), -1)
 LOUD: Final = ("RecordVideo", "HumanRendering")
 """Wrappers that write files or open windows."""

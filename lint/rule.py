@@ -20,7 +20,7 @@ class Severity(enum.Enum):
     ERROR = "error"
     """The data are wrong, or contradict their metadata."""
     WARNING = "warning"
-    """Something that is wrong more often than it is meant."""
+    """More often an error than intended."""
     INFO = "info"
     """Worth knowing."""
 

@@ -69,7 +69,7 @@ with needs("studio"):
 
 log = logging.getLogger(__name__)
 CROWD_PAGE: Final = "/crowd/{group}"
-"""Where people of a crowd come to."""
+"""The page for people of a crowd."""
 ROUTES: Final[tuple[BaseRoute, ...]] = (
     *about_routes.ROUTES,
     *account_routes.ROUTES,

@@ -7,7 +7,7 @@ import numpy as np
 
 EXACT_IN_BROWSERS: Final = 2**53
 _DECIMAL_BITS: Final = 10_000
-"""Longer ones take Python too long to write in decimal digits."""
+"""Maximum bits of a decimal number: Python takes too long to convert longer ones."""
 
 
 def number(value: Any) -> Any:  # JSON

@@ -22,7 +22,7 @@ with needs("studio"):
     from starlette.requests import HTTPConnection
 
 MOST_OPEN: Final = 64
-"""Datasets that are open at most; then the least recently used one is closed."""
+"""Maximum number of open datasets; then the least recently used one is closed."""
 _ACTIONS: Final = {Deed.SEE: Action.EPISODE_SEE, Deed.ANNOTATE: Action.EPISODE_TAG}
 
 

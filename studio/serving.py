@@ -20,7 +20,7 @@ with needs("studio"):
     from starlette.applications import Starlette
 
 MOST_BYTES: Final = 1 << 16
-"""Of a message of a WebSocket."""
+"""Maximum bytes of a message of a WebSocket."""
 _END_SECONDS: Final = 3
 
 Ready = Callable[[Starlette], Awaitable[None]]

@@ -11,7 +11,7 @@ from rlds_kit.studio.export_limits import ExportLimits
 from rlds_kit.studio.play.live_sessions import Guests
 
 _LOGINS: Final = Limit(per_second=2, burst=100)
-"""A class that opens a study at once comes from one address; tokens are too long to be guessed at any rate."""
+"""A class that opens a study together has one address; tokens are too long to guess at any rate of logins."""
 _REQUESTS: Final = Limit(per_second=100, burst=500)
 _CHANGES: Final = Limit(per_second=10, burst=100)
 

@@ -146,7 +146,7 @@ def _not_code(node: ast.AST) -> Iterator[ast.AST]:
 
 
 Edit = tuple[int, int, int, str]
-"""A line, the first byte in it and one past the last, and what stands there instead."""
+"""A line, the first byte in it and one past the last, and the replacement."""
 
 
 def _edits(node: ast.AST, lines: list[str]) -> Iterator[Edit]:

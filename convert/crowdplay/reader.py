@@ -24,7 +24,7 @@ ACTIONS: Final = 18
 NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER = "next_ram", "user_type", "step_iter", "action_step_iter"
 COLLECTORS: Final = "collectors"
 FIELDS: Final = (OBSERVATION, ACTION, REWARD, DISCOUNT, NEXT_RAM, USER_TYPE, STEP_ITER, ACTION_STEP_ITER)
-"""The fields of every step, all arrays. `collectors`, what the task's measures stood at, is beside them."""
+"""The fields of every step, all arrays. `collectors`, the values of the task's measures, is an additional field."""
 METADATA: Final = (
     *("game", "task", "channel", "task_id", "agent_id", "player", "score", "created_on"),
     *("crowdplay_episode", "crowdplay_session"),
@@ -41,7 +41,7 @@ _KNOWN: Final = {
     "action": {"game"},
     "info": {"RAM"},
 }
-"""What is read of a stored step, and for each agent of what is in it."""
+"""The keys that are read of a stored step, and of each agent's part of it."""
 
 
 class CrowdPlayReader(PartReader):

@@ -355,4 +355,4 @@ _BUILDING: Final[dict[str, tuple[Callable[[_Machine, list[Any]], None], int | No
     "ADDITEMS": (_Machine.add, None),
     "STACK_GLOBAL": (_Machine.global_, 2),
 }
-"""Opcodes that take so many items from the stack; None: all above the mark."""
+"""Opcodes that take this number of items from the stack; None: all above the mark."""

@@ -29,7 +29,7 @@ from rlds_kit.convert.crowdplay.restricted_unpickler import Limits, RefusedPickl
 
 DATABASE: Final = "dataset.sqlite"
 ALL_AGENTS: Final = "all"
-"""The key of metadata of no single agent, in metadata by agent."""
+"""In metadata by agent, the key of metadata that belongs to no single agent."""
 FRAMES_PER_SECOND: Final = 60
 
 Keywords = Mapping[str, Mapping[str, Any]]
@@ -46,7 +46,7 @@ _MOST_COMPRESSED: Final = 20_000
 """Times the size of a compressed trajectory: bzip2 makes 1/500 to 1/2000 of Atari, and less of a still screen."""
 _SQLITE_STEPS: Final = 1_000_000
 _MOST_SQLITE_CALLS: Final = 10_000
-"""So many times so many operations of SQLite, far more than millions of episodes take."""
+"""Maximum number of `_SQLITE_STEPS` that reading a database may take, far more than millions of episodes need."""
 _TABLES: Final = ("users", "episodes", "environments", "episodekeyworddata", "environmentkeyworddata")
 _EPISODES: Final = """
     SELECT episodes.episode_id, episodes.environment_id, environments.task_id

@@ -12,7 +12,7 @@ from rlds_kit.storage.array_rows import Nest
 _FEWEST: Final = 8
 """Steps of one layout that are worth decoding together."""
 _MOST: Final = 8
-"""Layouts of one length that are kept: first, middle and last steps have one each."""
+"""Layouts of one length that are cached: first, middle and last steps have one each."""
 _PROBE: Final = 4 * _FEWEST
 """Steps at the begin of an episode that show whether it has few layouts, before large steps are copied."""
 

@@ -47,7 +47,7 @@ CUSTOM_DATA: Final = "custom_data"
 EPISODE_METADATA: Final = "episode_metadata"
 """The name of what `episode_fn` returned where that is no dict of names."""
 EXTRA: Final = "rlds_kit"
-"""The key of what EnvLogger has no place for."""
+"""The key of data that EnvLogger has no place for."""
 ENVIRONMENT_SPECS: Final = "environment_specs"
 """The key of a directory's metadata where EnvLogger itself puts the specs of the environment."""
 TAKEN: Final = frozenset((*DECLARED_FIELDS, *FLAGS, STEP_INDEX, TIME_NS, CUSTOM_DATA, EXTRA))

@@ -15,7 +15,7 @@ QUANTILES: Final = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99
 _MOST_FRAMES: Final = 100
 _PIXELS: Final = 150
 _MOST_SKETCHES: Final = 64
-"""Elements of a value up to which quantiles are worth their memory."""
+"""Maximum elements of a value for which quantiles are computed; more would take too much memory."""
 
 
 def statistics_of(values: Any, feature: Feature) -> FieldStatistics | None:

@@ -10,9 +10,9 @@ from rlds_kit.base.errors import FormatError, RldsKitError
 from rlds_kit.base.extras import needs
 
 LOSSLESS: Final = frozenset(("apng", "ffv1", "ffvhuff", "huffyuv", "magicyuv", "png", "qtrle", "rawvideo", "utvideo"))
-"""Codecs that keep every value, of those that LeRobot's tools can be made to write."""
+"""The lossless codecs among those that LeRobot's tools can write."""
 LOSSLESS_COLOURS: Final = frozenset(("rgb24", "bgr24", "rgb0", "bgr0", "0rgb", "0bgr", "gbrp", "gray"))
-"""Layouts of pixels that 8 bits of each colour survive."""
+"""Layouts of pixels that represent 8 bits of each colour without loss."""
 _MOST_PIXELS: Final = 1 << 26
 
 

@@ -35,7 +35,7 @@ from rlds_kit.spec.from_gymnasium import from_gymnasium
 from rlds_kit.storage.array_rows import length_of
 
 EXTRA: Final = "rlds_kit"
-"""The key of metadata.json where this library keeps what Minari has no place for."""
+"""The key of metadata.json where this library stores data that Minari has no place for."""
 STEP_INFO: Final = "step_info"
 FLAG_FIELDS: Final = {"terminations": f"{RECORDED}terminations", "truncations": f"{RECORDED}truncations"}
 """Fields that hold Minari's flags where they are true before the last step."""

@@ -24,7 +24,7 @@ from rlds_kit.convert.rows import Rows
 from rlds_kit.spec.from_gymnasium import to_gymnasium
 
 MINARI_VERSION: Final = "0.5.4"
-"""Whose files these are alike."""
+"""The version of Minari that writes files of this form."""
 _NUMBER: Final = spaces.Box(-np.inf, np.inf, (), np.float64)
 
 

@@ -27,7 +27,7 @@ _TEMPLATE: Final = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
 _MOST: Final = 1 << 40
 """Episodes of a file."""
 _OTHER_STRUCTURE: Final = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError)
-"""What looking at JSON of another structure ends in."""
+"""The errors that reading JSON of another structure raises."""
 _NAME: Final = re.compile(r"(?P<name>[\w]+)(/(?P<config>[\w+.-]+))?(:(?P<version>[\d*.]+))?")
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 

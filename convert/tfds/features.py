@@ -29,7 +29,7 @@ _DTYPE_OF_IMAGES: Final = frozenset(("uint8", "uint16", "float32"))
 _RANK_OF_IMAGES: Final = 3
 
 _OTHER_STRUCTURE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
-"""What looking at JSON of another structure ends in."""
+"""The errors that reading JSON of another structure raises."""
 _MOST_JSON_BYTES: Final = 1 << 26
 _MOST_DIMENSIONS: Final = 32
 _LONGEST: Final = 1 << 31

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 BUCKETS: Final = 2**53
 """Hashes are taken modulo this: every fraction that a float can hold is a whole number of buckets."""
 _SINGLE_PRECISION: Final = 1e-6
-"""Sums that miss 1 by less do so because their parts were rounded to float32."""
+"""Sums that differ from 1 by less do so because their parts were rounded to float32."""
 _ID: Final = 0x726C6473  # "rlds": the second half of the key, beside the seed
 
 

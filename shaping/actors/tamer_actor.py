@@ -17,7 +17,7 @@ from rlds_kit.trials.actors.contract import ActorInfo, Experience, Reply, Text
 from rlds_kit.trials.actors.registry import load
 
 INTENT = "intent"
-"""Of the text that announces an action: `{"intent": action}`."""
+"""The key of the text that announces an action: `{"intent": action}`."""
 
 
 class TamerActor:

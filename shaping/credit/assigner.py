@@ -36,9 +36,9 @@ class Assigner(Protocol):
     """
 
     name: ClassVar[str]
-    """Of the rule."""
+    """Name of the rule."""
     version: ClassVar[int]
-    """Of the rule; another number when it gives another result."""
+    """Version of the rule; it changes when the results change."""
 
     def credit(self, event: FeedbackEvent, clock: StepClock) -> Credit:
         """The steps that an event is about.

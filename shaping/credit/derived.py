@@ -15,7 +15,7 @@ from rlds_kit.shaping.feedback.layer import LAYER, read_feedback
 from rlds_kit.shaping.feedback.stream import FeedbackStream
 
 FIELDS: Final = ("credit/h", "credit/weight", "credit/events")
-"""Of a step: its feedback, weighted by credit; the sum of weights; the number of events with a part of their credit."""
+"""Fields of a step: its feedback, weighted by credit; the sum of weights; the number of events that give it credit."""
 
 
 @dataclass(frozen=True, slots=True)

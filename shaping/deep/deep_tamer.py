@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import torch
 
 RECENT: Final = 10_000
-"""Steps that are remembered to be credited; more than any window needs."""
+"""Number of stored steps that can get credit; more than any window needs."""
 
 
 class Sample(NamedTuple):

@@ -8,7 +8,7 @@ from rlds_kit.shaping.environments.placement_tetris import HEIGHT, SHAPES, WIDTH
 
 _CELL: Final = 20
 _TETRIS: Final = np.array([[24, 26, 31], [96, 165, 250], [250, 204, 21]], np.uint8)
-"""Nothing, cells at rest, the piece that falls."""
+"""Colours of empty cells, cells at rest, and the falling piece."""
 
 CAR_HEIGHT: Final = 240
 CAR_WIDTH: Final = 400

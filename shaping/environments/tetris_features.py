@@ -11,7 +11,7 @@ from rlds_kit.shaping.environments.placement_tetris import HEIGHT, WIDTH, Placem
 N_FEATURES: Final = 2 * (2 * WIDTH + 3)
 """10 heights, 9 differences of neighbours, the greatest height, holes, sum and greatest of wells; and their squares."""
 _SAMPLES: Final = 500
-"""Placements at random, whose features have deviation 1."""
+"""Random placements; features are scaled to deviation 1 on these."""
 
 
 def board_features(boards: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from rlds_kit.shaping.feedback.event import Device, FeedbackEvent
 from rlds_kit.shaping.feedback.step_clock import Mark, MarkKind
 
 VERSION: Final = 1
-"""Of the columns. A reader refuses later ones."""
+"""Version of the columns. A reader refuses later ones."""
 _NUMBERS: Final = {
     "number": np.int64,
     "time_ns": np.int64,

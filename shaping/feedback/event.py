@@ -8,7 +8,7 @@ from typing import Final
 from rlds_kit.base.arguments import integer
 
 NOT_KNOWN: Final = -1
-"""In place of a number that is not known."""
+"""The value of an unknown number."""
 
 _WHOLE: Final = ("number", "time_ns", "sent_ns", "step", "frame", "marks")
 

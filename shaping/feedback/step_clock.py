@@ -20,9 +20,9 @@ class MarkKind(enum.IntEnum):
     PAUSE = 1
     """The game stops."""
     RESUME = 2
-    """The game goes on."""
+    """The game continues."""
     END = 3
-    """The last step ends: the episode is over."""
+    """The last step ends, and with it the episode."""
 
 
 class Mark(NamedTuple):

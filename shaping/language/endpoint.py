@@ -19,7 +19,7 @@ from rlds_kit.shaping.language.model import ModelError
 from rlds_kit.shaping.manuals.model_reply import ModelReply
 
 CANDIDATES: Final = 20
-"""For the first token, as many as the protocol allows."""
+"""Requested candidates for the first token: as many as the protocol allows."""
 _PATH: Final = "/chat/completions"
 _MOST_BYTES: Final = 1 << 24
 _MOST_SHOWN: Final = 200

@@ -15,7 +15,7 @@ from rlds_kit.shaping.learners.tamer import Tamer
 _BUMPS: Final = {1: 12, 2: 12, 3: 6, 4: 4}
 """Radial bases along each dimension, by the number of dimensions."""
 _LARGE: Final = 1e6
-"""A bound as large as this bounds nothing."""
+"""A bound as large as this counts as none."""
 _BLOCKS: Final = 8
 """Rows and columns of blocks whose mean brightness stands for a picture."""
 

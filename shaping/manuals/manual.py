@@ -11,10 +11,10 @@ from typing import Final, Self
 from rlds_kit.base.errors import RldsKitError
 
 MOST_BYTES: Final = 1 << 20
-"""A manual has a few pages; a file that is larger is something else."""
+"""A manual has a few pages; a larger file is not a manual."""
 GAMES_FOLDER: Final = "games"
 _SPACES: Final = "\t\n\f"
-"""Beside spaces of any width; converters of PDF put a form feed between pages."""
+"""In addition to spaces of any width; converters of PDF insert a form feed between pages."""
 
 
 class ManualError(RldsKitError, ValueError):

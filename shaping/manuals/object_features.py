@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlds_kit.shaping.manuals.contact_rewards import ContactRewards
 
 N_FEATURES: Final = 7
-"""Of each object."""
+"""Number of features of each object."""
 _MIDDLE: Final = (80.0, 105.0)
 _NEAR: Final = 40.0
 _FAST: Final = 10.0

@@ -45,7 +45,7 @@ GOOD: Final = _stems(
     "gain gains gather knock pick points rescue rescues return returned returning refuel refuels reward rewarded "
     "save saved score scores scoring shoot shot win wins worth pass between replenish reach"
 )
-"""Stems of words for what one wants."""
+"""Stems of words for wishes."""
 BAD: Final = _stems(
     "avoid avoids avoiding bite bites blow collide colliding collision costs crash crashes crashing danger dangerous "
     "dead "
@@ -53,13 +53,13 @@ BAD: Final = _stems(
     "kills killer lethal lose loses losing loss lost obstacle obstacles penalty punch risk slow slows steer stop stops "
     "struck trap wreck"
 )
-"""Stems of words for what one fears."""
+"""Stems of words for fears."""
 NEGATIONS: Final = frozenset({"not", "never", "no", "without", "don't", "cannot", "can't", "doesn't"})
 _QUESTION, _ANSWER = "Question:", "Answer:"
 REACH: Final = 3
-"""Words after a negation that it turns round."""
+"""Number of words after a negation that it inverts."""
 FEAR: Final = 2.0
-"""A fear weighs as much as two wishes: what kills ends the points, too."""
+"""A fear weighs as much as two wishes: death also ends the collection of points."""
 
 
 @dataclass(frozen=True)

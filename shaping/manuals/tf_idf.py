@@ -18,7 +18,7 @@ STOP_WORDS: Final = frozenset(
         "why will with without would you your yours left right top bottom side screen happens hit happen "
     )
 )
-"""Words that say nothing about an object of a game, as stems."""
+"""Words without information about an object of a game, as stems."""
 
 
 def telling(text: str) -> Counter[str]:

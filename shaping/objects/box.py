@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RAM_BYTES = 128
-"""Of an Atari 2600."""
+"""Bytes of memory of an Atari 2600."""
 
 
 class Box(NamedTuple):

@@ -17,7 +17,7 @@ class Choice(enum.Enum):
     TIE = "tie"
     """Both are equally good."""
     CANNOT_SAY = "cannot say"
-    """The annotator does not know; this is no tie."""
+    """The annotator does not know; this is not a tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class Marks:
 
 
 Answer: TypeAlias = Comparison | Ranking | Rating | Correction | Demonstration | Remark | Marks
-"""What an annotator gives for a query."""
+"""An annotator's answer to a query."""
 
 _CLASSES: Final = (Comparison, Ranking, Rating, Correction, Demonstration, Remark, Marks)
 KINDS: Final = {each.KIND: each for each in _CLASSES}

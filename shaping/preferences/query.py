@@ -10,7 +10,7 @@ from rlds_kit.shaping.preferences.answers import KINDS, Answer
 from rlds_kit.shaping.preferences.segment import Segment
 
 NAMESPACE: Final = uuid.UUID("5a1f34f8-9f6e-5d0e-8f5b-0d1c1a6f2f11")
-"""Of the ids of queries, which follow from what they are about."""
+"""Namespace of the ids of queries, which are computed from their content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

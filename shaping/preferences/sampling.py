@@ -15,7 +15,7 @@ Scores: TypeAlias = Callable[[Sequence[Segment]], np.ndarray[Any, Any]]
 """Returns `[members, segments]`: the score of each segment by each member of an ensemble."""
 
 TRIES: Final = 100
-"""How many groups are drawn for each one that is wanted, before it is an error that there are too few."""
+"""Maximum number of drawn groups for each requested one; then too few groups are an error."""
 
 
 class Strategy(Protocol):

@@ -11,7 +11,7 @@ with needs("studio"):
     from starlette.requests import HTTPConnection, Request
 
 MOST_BYTES = 1 << 20
-"""Of the body of a request."""
+"""Maximum bytes of the body of a request."""
 
 
 class Person(Protocol):

@@ -41,11 +41,11 @@ with needs("studio"):
     from starlette.websockets import WebSocket
 
 SIZES: Final = {Comparison.KIND: 2}
-"""Segments of a query by kind; of a ranking the designer says how many, of others it is one."""
+"""Number of segments of a query by kind; the designer sets it for rankings, for other kinds it is one."""
 MOST: Final = 16
-"""Corrections that are played at the same time: each has a process."""
+"""Maximum number of corrections that are played at the same time: each has a process."""
 PLAYED: Final = "played"
-"""Folder of what people played, one dataset for each that is judged; see `_named`."""
+"""Folder of recorded corrections, with one dataset for each judged dataset; see `_named`."""
 REFUSED: Final = 4403
 MEASURED: Final = (Comparison.KIND, Ranking.KIND, Rating.KIND)
 

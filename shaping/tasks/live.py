@@ -17,7 +17,7 @@ with needs("studio"):
     from starlette.websockets import WebSocket, WebSocketDisconnect
 
 END_SECONDS: Final = 30.0
-"""For a process to write what it has and end; then it is killed."""
+"""Time for a process to write its data and end; then it is killed."""
 
 
 class Lives:

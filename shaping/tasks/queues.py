@@ -19,7 +19,7 @@ from rlds_kit.shaping.preferences.segment import Segment
 from rlds_kit.shaping.preferences.stored import responses
 
 LAYER: Final = "preferences"
-"""Of the answers."""
+"""Layer of the answers."""
 QUEUES: Final = "queues"
 SOURCE: Final = "rlds_kit.shaping.tasks.judge"
 

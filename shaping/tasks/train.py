@@ -31,7 +31,7 @@ with needs("studio"):
     from starlette.websockets import WebSocket
 
 MOST: Final = 16
-"""Trainings at the same time: each has a process."""
+"""Maximum number of trainings at the same time: each has a process."""
 REFUSED: Final = 4403
 _GROUP: Final = re.compile(r"[\w .-]{0,40}")
 

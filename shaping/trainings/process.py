@@ -29,11 +29,11 @@ from rlds_kit.shaping.trainings.training import training_of
 from rlds_kit.trials.frames.png import encode_flat
 
 PICTURE_SECONDS: Final = 0.05
-"""From one picture to the next at least: at full speed most steps are not shown."""
+"""Minimum time between pictures: at full speed most steps are not shown."""
 MOST_WAITING: Final = 4
-"""Pictures that the page has not confirmed, after which no more are sent: a slow link shows fewer."""
+"""Maximum number of unconfirmed pictures: over a slow link, fewer pictures are shown."""
 WEIGHTS: Final = "weights"
-"""Folder of the digests of weights, beside the recording: a file a training, a line of JSON a game."""
+"""Folder of the digests of weights, beside the recording: one file per training, one line of JSON per game."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

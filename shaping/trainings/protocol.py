@@ -14,13 +14,13 @@ class StageKind(enum.StrEnum):
     """
 
     CONTROL = "control"
-    """Plays, to see what good play is."""
+    """The person plays, to learn the game."""
     PRACTICE = "practice"
-    """Trains an agent that does not count."""
+    """The person trains an agent that does not count."""
     TRAINING = "training"
-    """Trains an agent that counts."""
+    """The person trains an agent that counts."""
     CHECK = "check"
-    """Watches the trained agent at full speed, and corrects it where it gets stuck."""
+    """The person watches the trained agent at full speed, and corrects it where it gets stuck."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ _TETRIS_RUN: Final = (
     "games. You may pause. When the agent plays well, make it faster and stop judging."
 )
 _PIECE_MS: Final = 20 * 150
-"""That a piece falls: 150 ms for each of 20 rows, the speed at which the paper's trainers began."""
+"""Time of a piece's fall: 150 ms for each of 20 rows, the initial speed in the paper."""
 TETRIS: Final = Protocol(
     name="tetris",
     stages=(

@@ -20,7 +20,7 @@ from rlds_kit.shaping.trainings.recorder import TrainingRecorder
 
 MILLISECOND: Final = 1_000_000
 Draw: TypeAlias = Callable[[gymnasium.Env[Any, Any], Any, Any], np.ndarray]
-"""Draws what a person sees: the environment, its observation, and the action that is done in it (None: it is over)."""
+"""Draws what a person sees: the environment, its observation, and the applied action (None: the episode has ended)."""
 
 
 class Counters(NamedTuple):

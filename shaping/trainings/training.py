@@ -17,7 +17,7 @@ from rlds_kit.shaping.learners.tamer import Tamer
 from rlds_kit.shaping.trainings.protocol import FREE, MOUNTAIN_CAR, TETRIS, Protocol
 
 CAR_STEPS: Final = 1000
-"""After so many a game of Mountain Car ends."""
+"""Maximum steps of a game of Mountain Car."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

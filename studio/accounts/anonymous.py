@@ -9,7 +9,7 @@ import hmac
 from typing import Final
 
 PURPOSE: Final = "anonymous ids"
-"""What the key is derived from the studio's secret for."""
+"""The purpose for which the key is derived from the studio's secret."""
 _BYTES: Final = 16
 
 

@@ -19,7 +19,7 @@ with needs("studio"):
 
 LOGIN_SECONDS: Final = 30 * 86400.0
 LINK_SECONDS: Final = 86400.0
-"""A link may be in the history of a terminal, in a log, or in a mail: it need not outlive its day."""
+"""A link may be in the history of a terminal, in a log, or in a mail: it is valid for one day only."""
 INVITATION_SECONDS: Final = 14 * 86400.0
 
 

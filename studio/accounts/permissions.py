@@ -72,7 +72,7 @@ ALLOWED: Final[Mapping[Action, Mapping[Role, frozenset[Relation]]]] = {
         Action.MANUAL_OVERRIDE: (_OWN, _NONE, _OWN),
     }.items()
 }
-"""By action and role, the relations to a row that are enough. What has no row is one's own."""
+"""By action and role, the sufficient relations to a row. Actions without a row count as with an own row."""
 
 
 def is_allowed(role: Role, action: Action, relation: Relation = Relation.OWN) -> bool:

@@ -32,7 +32,7 @@ class Signer:
         key = derived(secret, "tokens")
         self._serializers = {kind: URLSafeSerializer(key, salt=kind.value) for kind in Kind}
         self.cookie: Final = f"rlds_kit_{derived(secret, 'cookie name').hex()[:8]}"
-        """Of the login. Browsers do not distinguish ports of a host, so each studio has a name of its own."""
+        """Name of the login's cookie: different for each studio, as browsers do not distinguish ports of a host."""
 
     def sign(self, kind: Kind, token: str) -> str:
         """The text of a token, for links and cookies."""

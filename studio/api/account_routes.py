@@ -27,7 +27,7 @@ _DAY: Final = 86400.0
 
 
 async def log_in(request: Request) -> Response:
-    """Logs somebody in; the answer sets the cookie."""
+    """Logs a user in; the response sets the cookie."""
     given = await read(request, models.Login)
     kind, token = (None, "") if given.token is None else _read_token(request, given.token)
     limiter: RateLimiter = request.app.state.logins

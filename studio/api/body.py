@@ -12,7 +12,7 @@ with needs("studio"):
 
 M = TypeVar("M", bound=BaseModel)
 _MOST_NAMED: Final = 20
-"""Parts of a request that are named in one error."""
+"""Maximum number of parts of a request that one error names."""
 
 
 async def read(request: Request, model: type[M]) -> M:

@@ -9,7 +9,7 @@ from rlds_kit.studio.database.episodes import Query
 from rlds_kit.studio.database.roles import Relation
 
 ME: Final = "me"
-"""As the user: what one has recorded oneself."""
+"""Value of `user` for the account's own episodes."""
 
 
 class Wanted(Protocol):

@@ -27,7 +27,7 @@ _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _WITH_ACCOUNTS: Final = ("/api/", "/ws/")
 _OPEN: Final = frozenset({"/api/about", "/api/login"})
 _OPEN_BELOW: Final = ("/api/open-studies/", "/api/crowd/arrivals")
-"""What needs no login."""
+"""Paths that need no login."""
 
 
 def account_of(connection: HTTPConnection) -> Account:

@@ -29,8 +29,10 @@ RowId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 EnvironmentId = Annotated[
     str, StringConstraints(max_length=200, pattern=r"^(?:(?:[\w.-]+/)?[\w.-]+|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$")
 ]
-"""An id of Gymnasium, or "module:function" of dm_env, which must be one that the configured modules offer: a request
-never has anything imported."""
+"""An id of Gymnasium, or "module:function" of dm_env, which must be one that the configured modules offer.
+
+A request never causes an import.
+"""
 Token = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 
@@ -47,7 +49,7 @@ class Body(Strict):
 
 
 LOGINS: Final = ((("token",), ()), (("invitation", "name"), ("email",)), (("study",), ("name", "participant")))
-"""What somebody logs in with: what is needed, and what may stand beside it."""
+"""Kinds of logins: the required fields, and the optional ones."""
 _LOGIN_FIELDS: Final = ("token", "invitation", "study", "name", "email", "participant")
 
 
@@ -82,7 +84,7 @@ _KEYS: Final = (
     r"Arrow(?:Up|Down|Left|Right)|Key[B-CE-RT-VX-Z]|Digit\d|Numpad\d|Space|Enter|Shift(?:Left|Right)|Comma|Period"
     r"|Semicolon|Quote|BracketLeft|BracketRight|Minus|Equal|Backquote|Backslash"
 )
-"""Of the browser (KeyboardEvent.code). W, A, S and D are arrows; Escape and Slash pause."""
+"""Names of keys in the browser (KeyboardEvent.code). W, A, S and D are arrows; Escape and Slash pause."""
 _CHORD: Final = re.compile(rf"(?:{_KEYS})(?:\+(?:{_KEYS})){{0,3}}")
 
 
@@ -170,7 +172,7 @@ class Environment(Strict):
     instructions: Text = ""
     environment: EnvironmentId
     interface: Literal["gymnasium", "pettingzoo", "dm_env"] | None = None
-    """What the id says; None: that."""
+    """Must agree with the id; None: as the id has it."""
     kwargs: dict[str, Any] = {}
     turn: Literal["clock", "press", "hold", "release"] = "clock"
     fps: Annotated[float, Field(ge=1, le=60)] = 15.0
@@ -238,7 +240,7 @@ class ChangedStudy(NewStudy):
     """The next version of a study."""
 
     version: Annotated[int, Field(ge=1, lt=2**31 - 1)]
-    """That was changed."""
+    """The version that was changed."""
 
 
 class State(Body):

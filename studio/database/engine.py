@@ -15,9 +15,9 @@ with needs("studio"):
     from sqlalchemy.exc import ArgumentError
 
 FILE: Final = "studio.db"
-"""In the directory of a studio that was given no other database."""
+"""The database in the directory of a studio, unless another one is configured."""
 _BUSY_SECONDS: Final = 10.0
-"""For another process to end its transaction."""
+"""Maximum wait for another process to end its transaction."""
 _RETRY_SECONDS: Final = 0.01
 
 

@@ -30,7 +30,7 @@ with needs("studio"):
     )
 
 _TOGETHER: Final = 500
-"""Ids in one statement: databases take so many."""
+"""Number of ids in one statement: databases have a limit."""
 STATUSES: Final = (RECORDING, *(status.value for status in Status))
 
 

@@ -16,7 +16,7 @@ with needs("studio"):
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK: Final = 0x726C6473
-"""Of PostgreSQL: only one server migrates at a time."""
+"""A lock of PostgreSQL: only one server migrates at a time."""
 
 
 def upgrade(connection: Connection, to: str = "head") -> None:

@@ -28,7 +28,7 @@ with needs("studio"):
     from sqlalchemy import Text as LongText
 
 VERSION_TABLE: Final = "rlds_kit_studio_version"
-"""Alembic's own: which migrations were run."""
+"""Alembic's table of the migrations that were run."""
 ID: Final = String(32)
 METADATA: Final = MetaData(
     naming_convention={
@@ -194,8 +194,8 @@ crowds: Final = Table(
     Column("id", ID, primary_key=True),
     Column("owner_id", ID, ForeignKey("users.id"), nullable=False),
     Column("name", String(200), nullable=False, unique=True),  # in its file
-    Column("is_paused", Boolean, nullable=False),  # nobody goes on
-    Column("is_closed", Boolean, nullable=False),  # nobody new comes in
+    Column("is_paused", Boolean, nullable=False),  # all wait
+    Column("is_closed", Boolean, nullable=False),  # new people are refused
     Column("created_ns", BigInteger, nullable=False),
 )
 crowd_people: Final = Table(
@@ -233,7 +233,7 @@ crowd_messages: Final = Table(
     METADATA,
     Column("id", ID, primary_key=True),
     Column("crowd_id", ID, ForeignKey("crowds.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("person_id", ID, ForeignKey("crowd_people.id", ondelete="CASCADE")),  # None: to everybody
+    Column("person_id", ID, ForeignKey("crowd_people.id", ondelete="CASCADE")),  # None: to all
     Column("text", LongText, nullable=False),
     Column("sent_ns", BigInteger, nullable=False),
 )

@@ -17,15 +17,15 @@ class Kind(StrEnum):
     """What a token is for."""
 
     ACCESS = "access"
-    """A login of one person: a browser keeps it."""
+    """A login of one person, stored by a browser."""
     LINK = "link"
     """Makes logins of one person."""
     INVITATION = "invitation"
     """Makes accounts."""
     PLAY = "play"
-    """Plays in one session: it is the id of the session that is signed, there is no row."""
+    """Plays in one session: the id of the session is signed, there is no row."""
     OBSERVE = "look"
-    """Looks on in one session, likewise."""
+    """Observes one session, likewise."""
 
 
 @dataclass(frozen=True, slots=True)

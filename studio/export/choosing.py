@@ -67,9 +67,9 @@ with needs("studio"):
     from sqlalchemy import Connection
 
 MOST: Final = 100_000
-"""Episodes of an export."""
+"""Maximum episodes of an export."""
 _TOGETHER: Final = 200
-"""Rows that are read at once; in between, others use the database."""
+"""Rows that are read at once; other requests use the database in between."""
 
 
 async def picked(database: Database, account: Account, recordings: Path, ids: Sequence[str]) -> list[Chosen]:

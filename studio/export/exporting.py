@@ -26,7 +26,7 @@ from rlds_kit.studio.export.rules import RLDS_KIT, TAG, Chosen, Rules
 from rlds_kit.tools.edit.output import Output
 
 VERSION: Final = 3
-"""Of the exports; an export that another version began is begun anew."""
+"""Version of the exports; an export that was begun by another version is restarted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from rlds_kit.studio.export_limits import ExportLimits
 
 log = logging.getLogger(__name__)
 _EXPIRE_SECONDS: Final = 3600.0
-"""Between two searches for exports that have expired."""
+"""Time between two searches for expired exports."""
 _DAY_NS: Final = 86400 * 10**9
 _LINE_BYTES: Final = 64 << 20
-"""A report names every episode that was left out."""
+"""Maximum length of a message: a report names every episode that was left out."""
 
 Deleted = Callable[[Sequence[str]], Awaitable[Collection[str]]]
 

@@ -4,19 +4,22 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 INTERNAL_FIELDS: Final = ("play", "picture", "info", "time_ns", "keys", "image", "shown_frame")
-"""Fields of steps that are left out where an export is stripped.
+"""Fields of steps that a stripped export leaves out.
 
-"play" has keys, shown frames, who acted and the messages between seats; "picture" is what was shown; "info" is what
-an environment returns beside the observation; "time_ns" shows how fast a person was. RLDS Creator's own recordings call
-them "keys", "image" and "info".
+"play" has keys, shown frames, who acted and the messages between seats; "picture" is the shown picture; "info" is the
+environment's info dict; "time_ns" shows how fast a person was. RLDS Creator's own recordings call them "keys", "image"
+and "info".
 """
 PERSONAL: Final = frozenset(
     """user user_id user_name username account account_id person participant participant_id worker worker_id holder
     email e_mail name_of_user ip ip_address address session session_id token judgements prolific_id assignment_id
     hostname""".split()  # noqa: SIM905  a table is clearer as text
 )
-"""Metadata, and entries of nests in metadata and steps, that are always left out. Episodes have public ids in their
-place: `public_id` and `agent_id`. "judgements" names who gave which reward; rewards themselves are in layers."""
+"""Metadata, and entries of nests in metadata and steps, that are always left out.
+
+Episodes have public ids instead: `public_id` and `agent_id`. "judgements" names who gave which reward; rewards
+themselves are in layers.
+"""
 
 
 def without_personal(value: Any) -> Any:

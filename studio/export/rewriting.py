@@ -37,7 +37,7 @@ from rlds_kit.tools.edit.trim import acted_fields_of
 from rlds_kit.tools.upkeep.source import SourceEpisode
 
 ORIGIN: Final = "episodes of a studio"
-"""The format, and the name, that an export names as its source."""
+"""The format and the name that an export states as its source."""
 _ENDINGS: Final = {
     EpisodeEnd.TERMINATED: pb.TERMINATED,
     EpisodeEnd.TRUNCATED: pb.TRUNCATED,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 RLDS_KIT: Final = "rlds_kit"
 TAG: Final = "tag:"
-"""Begins the names of fields and metadata that say who has a label."""
+"""Prefix of the names of fields and metadata that state which steps and episodes have a label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ PLAN: Final = "plan.json"
 REPORT: Final = "report.json"
 _NICE: Final = 10
 _MADE: Final = 0.9
-"""So far it is when the dataset is there, but not the archive."""
+"""The progress when the dataset is complete, but not the archive."""
 _PROGRESS_SECONDS: Final = 0.2
 _WAIT_SECONDS: Final = 30.0
 Progress = Callable[[float], None]

@@ -12,7 +12,7 @@ with needs("studio"):
     from starlette.requests import Request
 
 MOST_BYTES: Final = 262_144
-"""Of a body."""
+"""Maximum bytes of a body."""
 _MOST_DIGITS: Final = 19
 
 

@@ -16,12 +16,12 @@ from rlds_kit.remote.path import RemotePath
 from rlds_kit.studio.api.errors import ApiError
 
 LOOK_SECONDS: Final = 0.25
-"""After so long the names, sizes and times of the files are read again."""
+"""Time after which the names, sizes and times of the files are read again."""
 REFRESH_SECONDS: Final = 10.0
-"""After so long the files are, even if these are the same: the process that wrote one may have died."""
+"""Time after which the files themselves are read again, even if unchanged: a writer may have died."""
 SHARDS: Final = ".riegeli"
 WRITERS: Final = 32
-"""People who annotate at the same time; of others, every annotation is a file of its own."""
+"""Maximum number of open writers, one per person; a person whose writer was closed gets a new file."""
 
 
 class Collection:

@@ -22,13 +22,13 @@ from rlds_kit.trials.workers import process
 from rlds_kit.trials.workers.worker import watch_parent
 
 MOST_EPISODES: Final = 8
-"""Whose pictures are in memory; then those of the least recently used one are dropped."""
+"""Maximum number of episodes with pictures in memory; then those of the least recently used one are dropped."""
 MOST_BYTES: Final = 128 << 20
-"""Of the pictures of an episode; what comes after is not drawn."""
+"""Maximum bytes of the pictures of an episode; later steps are not drawn."""
 AT_ONCE: Final = 2
-"""Processes that draw."""
+"""Maximum number of drawing processes."""
 PICTURE_SECONDS: Final = 60.0
-"""For the next picture; then the process is killed."""
+"""Maximum wait for the next picture; then the process is killed."""
 
 
 class Drawings:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 COLOR_SIDE: Final = 8
-"""Pixels that a picture with channels is high and wide at least."""
+"""Minimum height and width, in pixels, of a picture with channels."""
 GRAY_SIDE: Final = 16
 MOST_FRAMES: Final = 16
 CHANNELS: Final = {1, 3}

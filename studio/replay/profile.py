@@ -11,9 +11,9 @@ from rlds_kit.episode.episode import Episode
 from rlds_kit.studio.json_numbers import number
 
 MOST_POINTS: Final = 4000
-"""More steps than these are not drawn one by one."""
+"""Maximum number of steps that are drawn one by one."""
 MOST_SERIES: Final = 16
-"""Of a reward of many parts, those that are shown."""
+"""Maximum number of shown series of a reward with many parts."""
 
 Series = dict[str, np.ndarray]
 """`[length]` float64 by name; the name of a reward that is one number is empty."""

@@ -23,9 +23,9 @@ with needs("studio"):
 
 log = logging.getLogger(__name__)
 UPDATE_SECONDS: Final = 1.0
-"""Changes by this server are sent at once; those by other processes after so long."""
+"""Changes by this server are sent at once; those by other processes after this time."""
 SEND_SECONDS: Final = 10.0
-"""A page that takes no message for so long is closed; it connects again and gets the latest."""
+"""A page that receives no message for this time is closed; it connects again and gets the latest."""
 
 Admit = Callable[[], Awaitable[object]]
 

@@ -92,9 +92,9 @@ with needs("studio"):
 _CACHED: Final = {"Cache-Control": "private, max-age=3600", "X-Content-Type-Options": "nosniff"}
 """A recorded step never changes."""
 REFUSED: Final = 4403
-"""Code with which a WebSocket is closed that may not be opened; no 4xxx code is registered (RFC 6455, 7.4.2)."""
+"""Code for closing a WebSocket that may not be opened; no 4xxx code is registered (RFC 6455, 7.4.2)."""
 MOST_AT_ONCE: Final = 1000
-"""Episodes that get a tag together."""
+"""Maximum number of episodes that get a tag in one request."""
 
 
 def replay_routes(library: Library, review: Review, drawings: Drawings) -> Sequence[BaseRoute]:

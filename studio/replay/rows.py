@@ -16,7 +16,7 @@ from rlds_kit.studio.json_numbers import number as json_number
 from rlds_kit.studio.replay.profile import episode_return
 
 KNOWN: Final = 200_000
-"""It is cached for so many episodes; then it is read anew."""
+"""Maximum number of cached episodes; then the cache is cleared."""
 T = TypeVar("T")
 
 

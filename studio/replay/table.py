@@ -12,7 +12,7 @@ from rlds_kit.studio.replay.collection import Collection
 from rlds_kit.studio.replay.rows import Rows, ending
 
 MOST_ROWS: Final = 200
-"""On a page."""
+"""Maximum rows of a page."""
 _FILTERS: Final = ("tag", "end", "text", "shortest", "longest")
 _QUERY: Final = {*_FILTERS, "page", "size", "sort", "order"}
 Numbered = tuple[int, Episode]

@@ -14,15 +14,15 @@ from rlds_kit.studio.json_numbers import number, numbers
 from rlds_kit.studio.replay.pictures import Frames, frames_of
 
 MOST_NUMBERS: Final = 4096
-"""Of a larger array the first ones are shown, with least, greatest and mean."""
+"""Maximum numbers of an array; of a larger one the first are shown, with least, greatest and mean."""
 FIRST_NUMBERS: Final = 256
 MOST_TEXT: Final = 20_000
 MOST_BYTES: Final = 1024
 _MOST_DIGITS: Final = 12
 MOST_ITEMS: Final = 2000
-"""Of a dict, list or tuple."""
+"""Maximum items of a dict, list or tuple."""
 MOST_VALUES: Final = 10_000
-"""Of a whole nest."""
+"""Maximum values of a whole nest."""
 
 
 def shown(value: Any, place: str | None = "") -> dict[str, Any]:

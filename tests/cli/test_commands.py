@@ -17,7 +17,7 @@ from rlds_kit.cli.commands import CORE, Source, in_rooms, summary
 from tests.tools.upkeep.mending import record
 
 EXAMPLES = {"download": "hf://me/pong", "list": "data"}
-"""What a command is shown with that works on something else than one dataset here."""
+"""By command, the argument in its example, if that is not `data/pong`."""
 ROOT = Path(rlds_kit.__file__).parent.parent
 
 

@@ -142,7 +142,7 @@ def test_all_that_is_said_comes_back(tmp_path: Path) -> None:
 
 
 def test_retractions_are_for_good_and_kept_in_the_history(tmp_path: Path) -> None:
-    """By anybody, at any time, also of what another process wrote; retractions cannot be retracted."""
+    """By any client, at any time, also annotations of another process; retractions cannot be retracted."""
     dataset = record(tmp_path / "d")
     episode = dataset.episodes[0]
     first, second = dataset.annotate("h", [layers.tag(episode, "a"), layers.tag(episode, "b")], source="anna")

@@ -20,7 +20,7 @@ from tests.loader.truth import flat, loader_threads, numbers_of, same_batches
 
 SHUFFLES: tuple[Any, ...] = (None, "global", "blocks")
 LARGE, SMALL, TINY = 1000, 2000, 3000
-"""The first step's number of each dataset, by which its samples are told."""
+"""The first step's number of each dataset, which identifies its samples."""
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def test_bfloat16_keeps_its_bits() -> None:
 
 
 def test_tensors_may_be_written_to(dataset: Dataset) -> None:
-    """They share memory with nothing that anybody reads."""
+    """They share no memory with data that is still read."""
     made = dataset.transitions().as_torch_dataset()
     made[3]["observation"].fill_(-1)
     assert int(made[3]["observation"]) == 3

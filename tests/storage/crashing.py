@@ -28,7 +28,7 @@ SURVIVED: Final = 7
 """Exit code of a process that came to its end."""
 
 Fault = Callable[[str], None]
-"""Is told of each call ("open", "write", "torn write", "fsync", "close") before it is made."""
+"""A callback before each call ("open", "write", "torn write", "fsync", "close") before it is made."""
 
 
 class _File:

@@ -42,7 +42,7 @@ def _give(episode: GivingRecorder | EpisodeRecorder, rows: int) -> None:
 
 
 def _on_disk(directory: Path) -> dict[uuid.UUID, int]:
-    """Rows of each episode that anybody else can read now."""
+    """Rows of each episode that other processes can read now."""
     return {one.id: one.length for one in rlds_kit.open(directory, include_open=True).episodes}
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 SEGMENT = 1460
-"""Bytes that a TCP segment holds on an Ethernet."""
+"""Bytes of a TCP segment on an Ethernet."""
 _DRAWN_FOR = 0.5
-"""Seconds for which it is drawn whether a connection is cut in them."""
+"""Length in seconds of the interval for which one draw decides whether a connection is cut."""
 
 
 @dataclass(frozen=True, kw_only=True)

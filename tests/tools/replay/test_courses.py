@@ -242,6 +242,6 @@ def test_dataset_merged_with_a_copy_is_played(tmp_path: Path) -> None:
 
 
 def test_entry_of_another_form_is_no_chain() -> None:
-    """A dataset may come from anybody."""
+    """A dataset may come from an untrusted source."""
     for entry in (5, {}, {"instance": "a", "seeded_reset": "b", "seed": 1, "resets": 1, "steps": 1}):
         assert chain_of({"reset_chain": entry}) is None

@@ -173,7 +173,7 @@ def test_a_damaged_manifest_costs_itself(copy: Path, broken: bytes) -> None:
 
 
 def test_names_that_no_file_can_have_are_missing(copy: Path) -> None:
-    """A manifest may come from anybody."""
+    """A manifest may come from an untrusted source."""
     manifest.write(copy / "closed-forged.json", [ClosedFile("a" * 5000, 1, ""), ClosedFile("dataset.json/a", 1, "")])
     (message,) = warnings_of_open(copy)
     assert message.count("is missing") == 2
