@@ -82,7 +82,7 @@ def test_a_new_dataset_is_whole_or_not_there(tmp_path: Path, verb: str) -> None:
         assert all("lineage" in each or verb == "repair" for each in about)
 
 
-def test_a_new_directory_is_whole_whoever_wrote_its_files(tmp_path: Path) -> None:
+def test_a_new_directory_is_whole_with_files_of_any_writer(tmp_path: Path) -> None:
     """Libraries that write files of other formats sync nothing."""
 
     def fill() -> None:

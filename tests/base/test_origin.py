@@ -22,7 +22,7 @@ def _record(path: Path, metadata: dict[str, Any]) -> rlds_kit.Dataset:
 
 @pytest.mark.parametrize("format", ["envlogger", "lerobot", "minari"])
 @pytest.mark.parametrize("value", ["our laboratory", {"format": "tape"}, {"lossy_at_the_source": 3}, None])
-def test_what_somebody_recorded_under_the_key_is_kept(format: str, value: Any, tmp_path: Path) -> None:  # noqa: A002
+def test_recorded_metadata_under_the_key_are_preserved(format: str, value: Any, tmp_path: Path) -> None:  # noqa: A002
     """Preserved by conversions there and back, whose own entries are distinguished from it."""
     ours = _record(tmp_path / "set", {"source": value, "a": 1})
     convert(tmp_path / "set", tmp_path / "there" / "set", format)

@@ -89,7 +89,7 @@ def test_damaged_dataset_is_refused(tmp_path: Path) -> None:
     assert (result.exit_code, "rlds-kit repair" in result.stderr) == (1, True)
 
 
-def test_what_is_not_carried_over_is_said(tmp_path: Path) -> None:
+def test_what_is_not_carried_over_is_reported(tmp_path: Path) -> None:
     """Annotations of steps that were cut off."""
     dataset = rlds_kit.open(record_one(tmp_path / "d"))
     dataset.annotate("review", [layers.tag(dataset.episodes[0], "late", 5)], source="anna")

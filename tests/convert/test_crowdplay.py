@@ -99,7 +99,7 @@ def test_measures_are_those_of_the_agent(sample: tuple[Path, object]) -> None:
     assert step.collectors == {name: {"Score": 0.0, "Time played": 0.0} for name in ("session", "episode")}
 
 
-def test_no_database_is_said(tmp_path: Path) -> None:
+def test_a_missing_database_is_reported(tmp_path: Path) -> None:
     """A folder without database, or with a file that is none, is refused with what to do."""
     with pytest.raises(NotADatasetError, match=r"data-v0\.zip"):
         read_episodes(tmp_path)

@@ -114,7 +114,7 @@ def test_data_that_break_off_are_read_up_to_there(case: str, share: float, tmp_p
     assert told == ([known - left] if left < known else [])
 
 
-def test_shard_without_steps_is_told(tmp_path: Path) -> None:
+def test_shard_without_steps_is_reported(tmp_path: Path) -> None:
     """The number of lost steps is known from the index; the other shards are read."""
     root = copy_of("shards_of_two", tmp_path)
     (shards(root)[1] / f"{STEPS}.riegeli").unlink()
@@ -127,7 +127,7 @@ def test_shard_without_steps_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [empty, half, noise])
-def test_metadata_of_the_directory_that_are_gone_are_told(harm: Callable[[Path], None], tmp_path: Path) -> None:
+def test_missing_metadata_of_the_directory_are_reported(harm: Callable[[Path], None], tmp_path: Path) -> None:
     """The episodes are all there."""
     root = copy_of("default", tmp_path)
     harm(root / "metadata.riegeli")

@@ -226,7 +226,7 @@ def test_the_format_stores_it(fields: dict[str, Any], tmp_path: Path) -> None:
     assert convert(record(tmp_path / "a", **fields), tmp_path / "b", "envlogger").losses == ()
 
 
-def test_discounts_that_nobody_gave_are_those_of_dm_env(tmp_path: Path) -> None:
+def test_missing_discounts_are_those_of_dm_env(tmp_path: Path) -> None:
     """EnvLogger's readers see from them which last step is a terminal one."""
     rows = np.arange(6, dtype=np.float32)
     arrays: dict[str, Any] = dict.fromkeys(("observations", "actions", "rewards"), rows)

@@ -123,7 +123,7 @@ def test_environment_is_recovered_from_the_copy(minari: Any, root: Path, tmp_pat
 
 
 @pytest.mark.parametrize("shape", [(40, 32, 3), (40, 32)])
-def test_jpeg_is_decoded_and_said_to_be_lossy(shape: tuple[int, ...], minari: Any, root: Path, tmp_path: Path) -> None:
+def test_jpeg_is_decoded_and_reported_as_lossy(shape: tuple[int, ...], minari: Any, root: Path, tmp_path: Path) -> None:
     """The pixels are those that Minari itself decodes; the copy is lossless."""
     samples.write(minari, "own-v0", spaces.Box(0, 255, shape, np.uint8), spaces.Discrete(2), jpeg=True)
     report = convert(root / "own-v0", tmp_path / "ours")

@@ -107,7 +107,7 @@ def test_one_storage_becomes_another(stored: str, target: str, minari: Any, root
 
 
 @pytest.mark.parametrize("stored", STORED)
-def test_jpeg_is_decoded_and_said_to_be_lossy(stored: str, minari: Any, root: Path, tmp_path: Path) -> None:
+def test_jpeg_is_decoded_and_reported_as_lossy(stored: str, minari: Any, root: Path, tmp_path: Path) -> None:
     """The pixels are those that Minari itself decodes."""
     samples.write(minari, "own-v0", IMAGE, spaces.Discrete(2), jpeg=True, data_format=stored)
     assert convert(root / "own-v0", tmp_path / "ours").lossy_at_the_source == {"observation": "jpeg"}

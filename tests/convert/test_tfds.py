@@ -265,7 +265,7 @@ def test_what_is_known_of_the_dataset_is_kept(everything: Path, tmp_path: Path) 
     assert (place["split"], place["record"]) == ("train", 1)
 
 
-def test_jpeg_is_said_to_be_lossy(tmp_path: Path) -> None:
+def test_jpeg_is_reported_as_lossy(tmp_path: Path) -> None:
     """JPEG is decoded as TFDS decodes it without TensorFlow, and the dataset says that it was JPEG, declared or not."""
     frame = np.full((16, 16, 3), 100, np.uint8)
     frame[4:8, 4:8] = 200

@@ -54,7 +54,7 @@ def annotated(directory: Path, lengths: tuple[int, ...] = (6, 9)) -> rlds_kit.Da
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_whole_episodes_keep_all_that_was_said(tmp_path: Path, name: str) -> None:
+def test_whole_episodes_keep_all_annotations(tmp_path: Path, name: str) -> None:
     """Ids, times, retractions; the copy is amended like the original."""
     source = annotated(tmp_path / "d")
     WHOLE[name](source.path, tmp_path / "copy")
@@ -69,7 +69,7 @@ def test_whole_episodes_keep_all_that_was_said(tmp_path: Path, name: str) -> Non
     assert verify(copy.path).ok
 
 
-def test_only_what_is_said_of_the_copied_episodes_is_taken_along(tmp_path: Path) -> None:
+def test_only_annotations_of_the_copied_episodes_are_copied(tmp_path: Path) -> None:
     """By `split`, `delete`, and `filter`, which can ask for tags."""
     source = annotated(tmp_path / "d", (4, 5, 6))
     edit.filter(source.path, tmp_path / "some", '"tag 1" in tags')

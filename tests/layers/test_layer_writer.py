@@ -123,7 +123,7 @@ def test_data_that_changed_are_refused(tmp_path: Path) -> None:
         dataset.layer("h").annotations(Changed())
 
 
-def test_all_that_is_said_comes_back(tmp_path: Path) -> None:
+def test_all_annotations_are_read_back(tmp_path: Path) -> None:
     """Values of every kind, with types; source, confidence, steps; in order of time."""
     dataset = record(tmp_path / "d")
     episode = dataset.episodes[1]

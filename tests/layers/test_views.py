@@ -142,7 +142,7 @@ def expected(said: list[Said], episode: int, field: str) -> dict[int, Any]:
 @pytest.mark.sweep
 @given(sayings())
 @settings(max_examples=repetitions(60, least=24))
-def test_views_are_what_was_said(said: list[Said]) -> None:
+def test_views_show_the_annotations(said: list[Said]) -> None:
     """Values are amended where an annotation is effective, else as recorded, for any sources and retractions."""
     check(said)
 

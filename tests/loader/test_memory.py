@@ -34,7 +34,7 @@ def test_memory_is_used_again_when_no_view_is_left() -> None:
     assert memory.free_bytes == 0
 
 
-def test_no_more_memory_stays_than_was_said() -> None:
+def test_unused_memory_stays_below_its_limit() -> None:
     """What comes back beyond it goes to the system."""
     memory = ReusableMemory(3 * SIZE)
     arrays = [memory.array(SIZE) for _ in range(8)]
@@ -42,7 +42,7 @@ def test_no_more_memory_stays_than_was_said() -> None:
     assert memory.free_bytes == 3 * SIZE
 
 
-def test_sizes_that_nobody_asks_for_any_more_make_room() -> None:
+def test_sizes_that_are_not_requested_any_more_are_freed() -> None:
     """Another dataset has other sizes; those of the one before do not stay for ever."""
     memory = ReusableMemory(8 * SIZE)
     arrays = [memory.array(SIZE) for _ in range(8)]

@@ -157,7 +157,7 @@ def test_an_open_episode_has_no_end_and_no_last_step() -> None:
         assert not any(step["is_last"] for step in episode["steps"])
 
 
-def test_ends_are_told_apart() -> None:
+def test_ends_are_distinguished() -> None:
     with recorded(Plan(ENDS)) as dataset:
         ends = [episode["end"].decode() for episode in tfds.as_numpy(dataset.as_dense_tf_dataset())]
         assert ends == [episode.end.value for episode in dataset.episodes if episode.end]

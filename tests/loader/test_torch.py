@@ -269,7 +269,7 @@ def test_an_epoch_is_set_by_a_number_of_any_integer_type(dataset: Dataset) -> No
     assert list(sampler) == first
 
 
-def test_an_episode_is_asked_for_by_one_number(dataset: Dataset) -> None:
+def test_an_episode_is_requested_by_one_number(dataset: Dataset) -> None:
     """Episodes differ in length, so several are no item."""
     episodes = dataset.as_torch_dataset()
     assert episodes[np.int64(0)]["episode_id"] == episodes[-len(episodes)]["episode_id"]

@@ -93,7 +93,7 @@ CASES: dict[str, tuple[spaces.Space[Any], list[Any], list[Any]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_recorded_exactly_and_said_once(tmp_path: Path, case: str) -> None:
+def test_recorded_exactly_and_reported_once(tmp_path: Path, case: str) -> None:
     """Types and bits come back; one warning for the field, over all episodes, with what to do."""
     space, observations, rewards = CASES[case]
     said = _record(tmp_path / "d", Given(space, observations, rewards), episodes=2)

@@ -377,7 +377,7 @@ def test_close_closes_the_environment_and_twice_is_once(tmp_path: Path) -> None:
     assert _only(tmp_path).length == 1
 
 
-def test_environment_is_closed_and_both_errors_are_told_when_both_fail(tmp_path: Path) -> None:
+def test_environment_is_closed_and_both_errors_are_reported_when_both_fail(tmp_path: Path) -> None:
     """The recorder's error is raised, with the environment's as its cause."""
 
     class Stuck(Counter):

@@ -160,7 +160,7 @@ def test_terminated_last_step_may_lack_its_observation(tmp_path: Path) -> None:
     assert _only(tmp_path).end is EpisodeEnd.TERMINATED
 
 
-def test_time_is_recorded_unless_told_otherwise(tmp_path: Path) -> None:
+def test_time_is_recorded_by_default(tmp_path: Path) -> None:
     """Nanoseconds since the first observation: no simulator gives the rhythm."""
     for name, options in (("timed", {}), ("plain", {"record_time": False})):
         with logger.EpisodeWriter(tmp_path / name, **options) as writer, writer.episode() as episode:  # type: ignore[arg-type]  # one bool

@@ -388,7 +388,7 @@ def test_warning_that_is_an_error_leaves_the_data_whole(tmp_path: Path) -> None:
     assert _only(tmp_path)["action"].tolist() == [1, 0]
 
 
-def test_steps_after_the_end_pass_through_and_are_said_not_to_be_recorded(tmp_path: Path) -> None:
+def test_steps_after_the_end_pass_through_and_a_warning_says_that_they_are_not_recorded(tmp_path: Path) -> None:
     """Gymnasium leaves them undefined; they are not in the data."""
     with logger.GymnasiumLogger(Script(_last()), tmp_path) as env:
         env.reset()

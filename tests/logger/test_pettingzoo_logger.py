@@ -246,7 +246,7 @@ def test_seeds_and_options_are_recorded_and_drawn_ones_passed_on(tmp_path: Path)
     assert script.got[-1] == (None, None)
 
 
-def test_state_is_recorded_on_request_and_infos_unless_told_not_to(tmp_path: Path) -> None:
+def test_state_is_recorded_on_request_and_infos_by_default(tmp_path: Path) -> None:
     """The state is the one that belongs to the row's observations."""
     with logger.PettingZooLogger(
         Visitors(("ann",), ("ann",), ()), tmp_path, record_state=True, record_info=False

@@ -455,7 +455,7 @@ def test_each_environment_has_its_own_scheduler(tmp_path: Path) -> None:
     assert first == [[0, 2, 4], [0, 3, 4]]
 
 
-def test_callbacks_are_told_which_environment_it_is(tmp_path: Path) -> None:
+def test_callbacks_receive_the_number_of_the_environment(tmp_path: Path) -> None:
     """Time steps carry the index, the info and the flags of one sub-environment."""
 
     def step_fn(step: logger.GymnasiumTimeStep, _action: Any, env: Any) -> dict[str, Any]:

@@ -219,7 +219,7 @@ def test_wrong_arrays_are_refused(tmp_path: Path, arrays: Any, message: str) -> 
         logger.write_arrays(tmp_path, arrays)
 
 
-def test_the_number_of_a_wrong_episode_is_told(tmp_path: Path) -> None:
+def test_the_number_of_a_wrong_episode_is_reported(tmp_path: Path) -> None:
     good = {"observations": np.zeros((3, 2)), "actions": np.zeros(2)}
     with pytest.raises(RldsKitError, match=r"observation: expected float64 \(2,\), got float32") as caught:
         logger.write_arrays(tmp_path, [good, good | {"observations": np.zeros((3, 2), np.float32)}])

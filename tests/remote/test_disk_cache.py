@@ -138,7 +138,7 @@ def test_what_a_killed_process_left_makes_room(tmp_path: Path) -> None:
     assert size_of(tmp_path) <= 10_000
 
 
-def test_a_place_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported_once(tmp_path: Path) -> None:
     """Reading continues without a cache."""
     (tmp_path / "file").touch()
     cache = DiskCache(tmp_path / "file" / "cache", 1 << 20)

@@ -225,7 +225,7 @@ def test_what_fails_once_is_tried_again(recorded: Path, server: Server, status: 
     assert server.failures == 0
 
 
-def test_answers_that_end_early_are_asked_for_again(recorded: Path, server: Server) -> None:
+def test_responses_that_end_early_are_requested_again(recorded: Path, server: Server) -> None:
     """Half an answer is none."""
     server.cut = 3
     there = rlds_kit.open(server.url)

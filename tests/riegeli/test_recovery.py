@@ -135,7 +135,7 @@ def test_without_recovery_damage_is_an_error_with_its_place() -> None:
     assert reader.read_record() == EXAMPLE.records[end]
 
 
-def test_recovery_is_told_and_decides() -> None:
+def test_recovery_is_called_and_decides() -> None:
     """True continues after the region, False ends there until the next seek."""
     raw, begin, end = damaged_data()
     told: list[SkippedRegion] = []

@@ -135,7 +135,7 @@ def test_many_blocks_are_the_rows(tmp_path: Path) -> None:
     assert read.mask("late").tolist() == [4500 <= row < 8500 for row in range(9000)]
 
 
-def test_values_that_are_made_when_they_are_asked_for(tmp_path: Path) -> None:
+def test_values_that_are_made_on_request(tmp_path: Path) -> None:
     """Only those of one block are in memory, and a wrong one is an error where it comes."""
 
     class Made(Sequence[np.ndarray]):

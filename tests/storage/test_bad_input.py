@@ -65,7 +65,7 @@ def test_a_directory_that_cannot_be_written_is_found_out_at_once(read_only: Path
             Recorder(target, DECLARED)
 
 
-def test_a_directory_that_disappears_is_told_and_what_was_durable_was(tmp_path: Path) -> None:
+def test_a_directory_that_disappears_is_an_error_that_counts_stored_steps(tmp_path: Path) -> None:
     """When no new shard can be created, the next call raises an error; rows in the moved directory count as lost."""
     directory = tmp_path / "data"
     recorder = Recorder(directory, DECLARED, max_shard_episodes=1)
@@ -146,7 +146,7 @@ def json_is_object(content: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def test_a_missing_description_stops_nobody(tmp_path: Path) -> None:
+def test_a_missing_description_does_not_stop_a_writer(tmp_path: Path) -> None:
     """A dataset without dataset.json is read, and gets one with the next writer."""
     first = _record(tmp_path)
     (tmp_path / "dataset.json").unlink()

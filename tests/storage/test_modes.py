@@ -60,7 +60,7 @@ def test_writers_that_start_together_are_kept_apart(tmp_path: Path, mode: str, l
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no SIGKILL")
 @pytest.mark.parametrize("lacking", [(), ("links",)])
-def test_a_writer_that_was_killed_before_it_had_the_directory_blocks_nobody(
+def test_a_writer_that_was_killed_before_it_had_the_directory_blocks_no_other(
     tmp_path: Path, lacking: tuple[str, ...]
 ) -> None:
     """Killed directly before it claims the directory; the next one records there, and finds complete JSON."""

@@ -184,7 +184,7 @@ class _OlderThanItsFile(type(Path())):  # type: ignore[misc]  # the class of thi
         return str(super().__fspath__())
 
 
-def test_a_shard_in_a_cycle_is_closed_and_nobody_complains(tmp_path: Path) -> None:
+def test_a_shard_in_a_cycle_is_closed_without_a_warning(tmp_path: Path) -> None:
     """Servers have such cycles; in any order of garbage collection, there is no ResourceWarning."""
     _record(tmp_path, [0.0])
     (path,) = tmp_path.glob("*.riegeli")

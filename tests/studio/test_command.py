@@ -49,7 +49,7 @@ def test_people_are_not_looked_for_in_a_database_that_the_studio_has_not(tmp_pat
 
 
 @pytest.mark.parametrize("url", ["studio.example.org", "ftp://a", "https://", "https://a/studio", "https://a b", "//a"])
-def test_an_address_that_nobody_could_open_is_refused(url: str, tmp_path: Path) -> None:
+def test_an_address_that_no_browser_could_open_is_refused(url: str, tmp_path: Path) -> None:
     for arguments in (
         ["studio", str(tmp_path / "s"), "--url", url],
         ["studio-users", "--url", url, str(tmp_path), "list"],
@@ -177,7 +177,7 @@ def test_a_directory_that_is_no_studio(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_it_listens_on_loopback_unless_told_otherwise(studio: StudioProcess) -> None:
+def test_it_listens_on_loopback_by_default(studio: StudioProcess) -> None:
     """No other machine can reach it; the database and the secret can be read by its user only."""
     assert studio.url.startswith("http://127.0.0.1:")
     assert (studio.directory / "secret").stat().st_mode & 0o077 == 0

@@ -194,7 +194,7 @@ main()
 """
 
 
-def test_a_clock_that_is_set_back_an_hour_disturbs_nobody(tmp_path: Path) -> None:
+def test_a_clock_that_is_set_back_an_hour_does_no_harm(tmp_path: Path) -> None:
     """Logins stay valid; the episode is saved, and its end is not before its beginning."""
     with running(tmp_path, command=("-c", JUMPING)) as studio:
         study = studio.designer.study("jump", PRESSED)

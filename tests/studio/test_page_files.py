@@ -49,7 +49,7 @@ def test_nothing_else_is_served(client: TestClient, name: str) -> None:
     assert client.get(f"/page/{name}").status_code == 404
 
 
-def test_files_that_the_page_names_are_asked_for_once(client: TestClient, html: str) -> None:
+def test_files_that_the_page_names_are_requested_once(client: TestClient, html: str) -> None:
     """Their URLs contain a hash of all files, so they never change; the page itself is requested every time."""
     assert client.get("/").headers["cache-control"] == "no-cache"
     named = re.findall(r'"(/page/[^"]+)"', html)

@@ -138,7 +138,7 @@ def test_without_a_step_there_is_no_row(database_url: str, tmp_path: Path) -> No
     with_session(database_url, test)
 
 
-def test_a_recording_that_cannot_be_read_keeps_nobody_from_starting(database_url: str, tmp_path: Path) -> None:
+def test_a_recording_that_cannot_be_read_does_not_prevent_a_start(database_url: str, tmp_path: Path) -> None:
     """The row has the server's end as the reason; `rlds-kit repair` can recover the data."""
 
     async def test(database: Database, session: Session) -> None:
@@ -199,7 +199,7 @@ def test_a_purge_that_was_interrupted_is_done_again(database_url: str, tmp_path:
     with_session(database_url, test)
 
 
-def test_what_somebody_still_writes_is_purged_later(database_url: str, tmp_path: Path) -> None:
+def test_what_is_still_being_written_is_purged_later(database_url: str, tmp_path: Path) -> None:
     """A worker of the server that was killed may need a moment to die."""
 
     async def test(database: Database, session: Session) -> None:

@@ -122,7 +122,7 @@ ROWS: Final = {
         (
             "browser/test_whole_story.py::r13_r14_what_was_rejected_is_kept_as_rejected",
             "test_recovery.py::r11_an_episode_that_was_being_played_is_abandoned_with_its_steps",
-            "export/test_routes.py::r14_filters_take_completed_episodes_only_if_nothing_else_is_said",
+            "export/test_routes.py::r14_filters_take_only_completed_episodes_by_default",
         ),
     ),
     "R15": Row(
@@ -289,7 +289,7 @@ ROWS: Final = {
         "exports as one file, or a folder",
         (
             "browser/test_export.py::r36_r37_chosen_episodes_become_an_archive",
-            "export/test_exporting.py::r37_other_formats_can_be_asked_for",
+            "export/test_exporting.py::r37_other_formats_can_be_requested",
         ),
     ),
     "R38": Row(
@@ -346,7 +346,7 @@ def test_there_are_all_rows() -> None:
     assert list(ROWS) == [f"R{number}" for number in range(1, 45)]
 
 
-def test_what_is_waived_is_said_in_the_documentation() -> None:
+def test_what_is_waived_is_in_the_documentation() -> None:
     """By name; it may only be hardware and simulators that cannot be installed."""
     page = TESTS.parent / "docs" / "studio.md"
     if not page.exists():

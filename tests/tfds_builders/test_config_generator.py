@@ -94,7 +94,7 @@ def test_lists_of_several_kinds_are_refused() -> None:
         extract_feature_from_data({"joints": [np.float32(1), np.int64(1)]}, False, None)
 
 
-def test_tuples_become_lists_where_asked() -> None:
+def test_tuples_become_lists_on_request() -> None:
     feature = extract_feature_from_data({"outer": {"pair": (1, 2)}}, False, None, convert_tuple_to_list=True)
     assert isinstance(feature["outer"]["pair"], tfds.features.Sequence)
     with pytest.raises(ValueError, match="pair: TFDS has no tuples"):

@@ -348,7 +348,7 @@ def test_views_choose_episodes_and_fields(directory: Path) -> None:
     assert builder.info.features["steps"]["observation"].keys() == {"joints"}
 
 
-def test_missing_last_observations_are_said(tmp_path: Path) -> None:
+def test_missing_last_observations_are_reported(tmp_path: Path) -> None:
     """If requested; otherwise they are an error, not zeros."""
     with EpisodeWriter(tmp_path, record_time=False) as writer, writer.episode() as episode:
         episode.start(0.5)

@@ -255,7 +255,7 @@ def test_data_without_final_observations(tmp_path: Path) -> None:
     assert [bool(step["observation_valid"]) for step in episode_read["steps"]] == [True, False]
 
 
-def test_an_episode_that_nobody_could_read_is_refused(tmp_path: Path) -> None:
+def test_an_episode_that_no_reader_could_read_is_refused(tmp_path: Path) -> None:
     """An episode larger than the limit of a tf.train.Example is an error that names it and explains what to do."""
     source = DatasetSource(rlds_kit.open(record(tmp_path / "data", 1)))
     (episode,) = source.episodes(range(1))

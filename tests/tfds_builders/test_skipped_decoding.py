@@ -164,7 +164,7 @@ def test_folders_that_need_different_encodings_are_built_together(tmp_path: Path
     assert builder.info.splits["train"].num_examples == 2
 
 
-def test_signalling_nans_are_told_from_quiet_ones() -> None:
+def test_signalling_nans_are_distinguished_from_quiet_ones() -> None:
     """Over all values of float16, and of other dtypes there are none."""
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     found = [has_signalling_nan(each) for each in every]

@@ -156,7 +156,7 @@ def test_a_person_plays_on_from_a_step(studio: Studio, designer: Person, cart_po
     assert np.array_equal(played["observation"][-1], observation)
 
 
-def test_where_nobody_can_play_on_the_page_says_why(studio: Studio, cart_pole: Path) -> None:
+def test_where_an_episode_cannot_be_continued_the_page_says_why(studio: Studio, cart_pole: Path) -> None:
     """An episode without an environment, one that is over, and one that is not there."""
     anna = studio.person(Role.PARTICIPANT, "anna")
     episode = rlds_kit.open(studio.state.tasks[0].datasets[0]).episodes[0].id
@@ -209,7 +209,7 @@ def _scores(count: int) -> Any:
     return np.random.default_rng(0).standard_normal((3, count))
 
 
-def test_episodes_are_shown_without_what_others_said(designer: Person, studio: Studio, data: Path) -> None:
+def test_episodes_are_shown_without_annotations_of_others(designer: Person, studio: Studio, data: Path) -> None:
     """To every logged-in user; they cannot be annotated there."""
     anna = studio.person(Role.PARTICIPANT, "anna")
     _answer(anna, _queue(designer, "text"), {"text": "secret"})
@@ -306,7 +306,7 @@ def test_scales_and_names_are_checked_in_python(tmp_path: Path, data: Path) -> N
     assert not list(tmp_path.iterdir())
 
 
-def test_nobody_waits_for_the_disk_to_see_what_is_next(
+def test_the_next_query_does_not_wait_for_the_disk(
     designer: Person, studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While an answer is written, others are counted; none of this runs in the event loop."""

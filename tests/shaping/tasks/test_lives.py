@@ -45,7 +45,7 @@ class Slow(Live):
         await self.may_end.wait()
 
 
-def test_nobody_waits_until_what_somebody_else_does_has_ended() -> None:
+def test_calls_do_not_wait_for_calls_of_others() -> None:
     """And there are never more than the most, also if several begin at once."""
 
     async def test() -> None:

@@ -69,7 +69,7 @@ def test_r4_only_studies_that_are_enabled_make_participants(database_url: str) -
     within(database_url, work)
 
 
-def test_who_is_forgotten_is_nobody_and_what_they_played_stays(database_url: str) -> None:
+def test_a_deleted_person_is_anonymous_and_their_episodes_stay(database_url: str) -> None:
     """Name, address and logins are deleted; the row of the account contains none of them."""
 
     def work(connection: Connection) -> None:

@@ -54,7 +54,7 @@ def test_r42_a_link_logs_in_and_the_cookie_keeps_it(studio: Studio) -> None:
     refused(studio.client.get("/api/me"), 401, "login")
 
 
-def test_a_link_of_somebody_else_does_not_replace_a_login(studio: Studio) -> None:
+def test_a_link_of_another_account_does_not_replace_a_login(studio: Studio) -> None:
     """Else a user who follows one would record in the account of its maker; the user's own links still work."""
     ann, eve = studio.person(Role.PARTICIPANT, "Ann"), studio.person(Role.PARTICIPANT, "Eve")
     cookie = {**HEADERS, "Cookie": f"{studio.state.signer.cookie}={ann.token}"}
@@ -122,7 +122,7 @@ def test_r5_r42_the_link_of_a_study_makes_a_participant(studio: Studio) -> None:
     assert anonymous.get(f"/api/studies/{study.id}")["study"]["can_play"]
 
 
-def test_r4_the_link_of_a_disabled_study_makes_nobody(studio: Studio) -> None:
+def test_r4_the_link_of_a_disabled_study_makes_no_account(studio: Studio) -> None:
     """The error says that the study is not open; no account is made."""
     study = studio.study(studio.person(), is_enabled=False)
     before = len(studio.do(users.everybody))
@@ -174,7 +174,7 @@ def test_malformed_logins_are_refused(studio: Studio, given: dict[str, object], 
 
 
 @pytest.mark.parametrize("token", ["x", "a.b", "é", "x" * 500])
-def test_tokens_that_nobody_signed_log_nobody_in(studio: Studio, token: str) -> None:
+def test_tokens_without_a_signature_are_refused(studio: Studio, token: str) -> None:
     """Neither tokens nor invitations without a signature are accepted."""
     refused(studio.client.post("/api/login", json={"token": token}, headers=HEADERS), 401, "bad_token")
     given = {"invitation": token, "name": "Pat"}
@@ -211,7 +211,7 @@ def test_malformed_invitations_are_refused(studio: Studio, given: dict[str, obje
     assert error["where"] == where
 
 
-def test_logins_of_two_studios_are_told_apart(studio: Studio, small_studio: Studio) -> None:
+def test_logins_of_two_studios_are_distinguished(studio: Studio, small_studio: Studio) -> None:
     """Each has a secret and a cookie of its own."""
     assert studio.state.signer.cookie != small_studio.state.signer.cookie
     answer = small_studio.client.get("/api/me", headers={"Authorization": f"Bearer {studio.person().token}"})

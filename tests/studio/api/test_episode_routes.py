@@ -64,7 +64,7 @@ def test_r28_a_row_says_what_was_played(studio: Studio) -> None:
     assert player.get(f"/api/episodes/{made}")["episode"]["is_own"]
 
 
-def test_r28_everybody_sees_what_they_may(studio: Studio) -> None:
+def test_r28_each_role_sees_what_it_may(studio: Studio) -> None:
     """Players see what they played; designers also what was played in their studies; reviewers see everything."""
     designer, other, player = studio.person(), studio.person(), studio.person(Role.PARTICIPANT)
     mine, theirs = studio.study(designer), studio.study(other)

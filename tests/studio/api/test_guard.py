@@ -66,7 +66,7 @@ def test_origins_of_the_configuration_may_change_something(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("given", ["Basic YTpi", "Bearer", "Bearer x", "Bearer é", "x"])
-def test_a_header_that_logs_nobody_in_is_an_error(studio: Studio, given: str) -> None:
+def test_a_header_without_a_valid_login_is_an_error(studio: Studio, given: str) -> None:
     """A program gets an error, instead of being treated as not logged in."""
     refused(studio.client.get("/api/about", headers={b"Authorization": given.encode()}), 401, "bad_token")
 
@@ -161,7 +161,7 @@ def test_answers_are_kept_nowhere(studio: Studio) -> None:
     assert studio.person().ask("GET", "/api/me").headers["cache-control"] == "no-store"
 
 
-def test_a_database_that_is_gone_is_said(small_studio: Studio) -> None:
+def test_a_database_that_is_gone_is_reported(small_studio: Studio) -> None:
     """The response is 503 with advice until it is back; nothing is changed meanwhile."""
     person = small_studio.person()
     file = small_studio.directory / "studio.db"

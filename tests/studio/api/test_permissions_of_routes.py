@@ -146,7 +146,7 @@ def test_r3_what_has_no_row_goes_by_the_role(studio: Studio, route: str, role: R
 
 
 @pytest.mark.parametrize("route", [*ROUTE, *ROLES, *OWN])
-def test_nobody_who_is_not_logged_in_gets_anything(studio: Studio, route: str) -> None:
+def test_requests_without_a_login_are_refused(studio: Studio, route: str) -> None:
     """Without a login all routes but a few return 401 for any request."""
     method, _, path = route.partition(" ")
     names = dict.fromkeys(("study", "environment", "session", "episode", "name", "token", "manual"), "0" * 32)

@@ -124,7 +124,7 @@ def test_a_token_is_worth_nothing_to_another_account(studio: Studio) -> None:
         assert window.end()["steps"] == 1
 
 
-def test_r14_what_nobody_began_to_play_has_no_row(studio: Studio) -> None:
+def test_r14_an_episode_without_a_step_has_no_row(studio: Studio) -> None:
     """An episode that is abandoned before its first step is dropped."""
     player = studio.person(Role.PARTICIPANT)
     session, token = open_session(player, studio.study(studio.person()))
@@ -145,7 +145,7 @@ def stop(studio: Studio, session: str) -> None:
     studio.client.portal.call(stopping)
 
 
-def test_tokens_of_others_let_nobody_in(studio: Studio) -> None:
+def test_tokens_of_other_kinds_are_refused(studio: Studio) -> None:
     """Tokens that were not signed for playing are refused: logins as well as other text."""
     player = studio.person(Role.PARTICIPANT)
     for token in (player.token, "nonsense", "é" * 5000):
@@ -218,7 +218,7 @@ def test_pages_of_others_cannot_connect(studio: Studio, headers: dict[str, str])
     assert (raised.value.code, raised.value.reason) == (4403, "origin")
 
 
-def test_what_is_played_is_told_to_who_may_watch(studio: Studio) -> None:
+def test_what_is_played_is_listed_for_those_who_may_watch(studio: Studio) -> None:
     """The study's designer, reviewers and the player get the list; others get an empty one, not an error."""
     designer, player = studio.person(), studio.person(Role.PARTICIPANT)
     study = studio.study(designer)

@@ -337,7 +337,7 @@ def test_a_plan_is_kept_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["minari", "lerobot"])
-def test_r37_other_formats_can_be_asked_for(format: str, tmp_path: Path) -> None:  # noqa: A002
+def test_r37_other_formats_can_be_requested(format: str, tmp_path: Path) -> None:  # noqa: A002
     """The report lists what they cannot represent."""
     import gymnasium
 

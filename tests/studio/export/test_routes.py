@@ -136,7 +136,7 @@ def test_a_download_that_broke_off_is_taken_up(studio: Studio) -> None:
     assert studio.client.get(path, headers={"x-who": "owner", "range": "bytes=99999999-"}).status_code == 416
 
 
-def test_r14_filters_take_completed_episodes_only_if_nothing_else_is_said(studio: Studio) -> None:
+def test_r14_filters_take_only_completed_episodes_by_default(studio: Studio) -> None:
     """Statuses, tags and people are those of the table of episodes."""
     studio.ask("bob", "POST", f"/api/replay/{studio.episodes['bob']}/annotations", json={"kind": "tag", "text": "good"})
 
@@ -153,7 +153,7 @@ def test_r14_filters_take_completed_episodes_only_if_nothing_else_is_said(studio
 
 
 @pytest.mark.parametrize(("who", "status"), [("ann", 202), ("bob", 403), ("designer", 403), ("nobody", 401)])
-def test_r35_nobody_exports_what_is_not_theirs(who: str, status: int, studio: Studio) -> None:
+def test_r35_episodes_of_others_cannot_be_exported(who: str, status: int, studio: Studio) -> None:
     begin(studio, who, status, episodes=[studio.episodes["ann"]])
     if who != "nobody":
         begin(studio, who, 403, episodes=[studio.episodes["ann"], studio.episodes["bob"]])
@@ -221,7 +221,7 @@ def test_unknown_and_open_episodes_are_refused(studio: Studio) -> None:
     assert "being played" in begin(studio, status=409, episodes=[studio.run(play)])["message"]
 
 
-def test_what_is_not_on_the_disk_is_left_out_and_told(studio: Studio) -> None:
+def test_what_is_not_on_the_disk_is_left_out_and_reported(studio: Studio) -> None:
     """The report has its public id; if no episode is on the disk, the export fails."""
     session = studio.run(episodes.get, studio.episodes["ann"])
 
@@ -356,7 +356,7 @@ def test_a_server_that_died_takes_its_exports_up(tmp_path: Path, monkeypatch: py
         assert fetched(again, done)[:2] == b"PK"
 
 
-def test_a_process_that_is_killed_is_said_and_can_be_taken_up(
+def test_a_process_that_is_killed_is_reported_and_can_be_resumed(
     studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -380,7 +380,7 @@ def test_a_process_that_is_killed_is_said_and_can_be_taken_up(
     assert studio.ask("owner", "POST", f"/api/exports/{export}/again").status_code == 409
 
 
-def test_nobody_fills_the_queue(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_person_cannot_fill_the_queue(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     """One person's exports do not prevent those of others."""
     exports_of(studio)._limits = ExportLimits(waiting=1)
     slow(monkeypatch)

@@ -94,7 +94,7 @@ def test_the_process_ends_with_the_server(tmp_path: Path) -> None:
         assert process.wait(30) == 1
 
 
-def test_how_far_it_is_is_told_line_by_line(tmp_path: Path) -> None:
+def test_progress_is_reported_line_by_line(tmp_path: Path) -> None:
     """The last line is the report."""
     directory = asked(tmp_path)
     with started(directory) as process:
@@ -106,7 +106,7 @@ def test_how_far_it_is_is_told_line_by_line(tmp_path: Path) -> None:
     assert lines[-1]["report"]["name"] == "episodes.zip"
 
 
-def test_an_error_is_told(tmp_path: Path) -> None:
+def test_an_error_is_reported(tmp_path: Path) -> None:
     directory = asked(tmp_path)
     (shard,) = (tmp_path / "data").glob("*.riegeli")
     data = bytearray(shard.read_bytes())

@@ -52,7 +52,7 @@ def test_an_override_is_stored_as_the_command_does(studio: Studio, tmp_path: Pat
     assert ann.put("/api/manuals/Skiing/overrides", again)["fingerprint"] == seen["fingerprint"]
 
 
-def test_what_somebody_else_changed_is_not_overwritten(studio: Studio) -> None:
+def test_changes_of_others_are_not_overwritten(studio: Studio) -> None:
     """The person must review the changed table first."""
     ann, bob = studio.person(Role.REVIEWER, "Ann"), studio.person(Role.DESIGNER, "Bob")
     seen = ann.get("/api/manuals/Pong")["fingerprint"]

@@ -49,7 +49,7 @@ def test_every_action_has_a_name(environment: str, count: int) -> None:
     assert len(names_of({"id": environment})) == count
 
 
-def test_what_nobody_knows_has_no_names() -> None:
+def test_unknown_environments_have_no_names() -> None:
     """An unknown environment, a missing game, or no provenance."""
     assert names_of({}) == ()
     assert names_of({"id": "Mine-v0"}) == ()

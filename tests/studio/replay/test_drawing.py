@@ -41,7 +41,7 @@ def _registered() -> Any:
     import tests.trials.environments.odd_environments  # noqa: F401  it registers environments
 
 
-def test_a_step_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_step_is_reported(tmp_path: Path) -> None:
     """There is one picture per step."""
     (episode,) = record(tmp_path)
     with drawings() as found:
@@ -50,7 +50,7 @@ def test_a_step_that_is_not_there_is_told(tmp_path: Path) -> None:
             found.picture(str(tmp_path), episode, 3)
 
 
-def test_an_environment_that_is_not_known_is_told(tmp_path: Path) -> None:
+def test_an_unknown_environment_is_reported(tmp_path: Path) -> None:
     """The error says that it is not registered."""
     (episode,) = record(tmp_path)
     found = Drawings()

@@ -88,7 +88,7 @@ def test_values_of_every_type(tmp_path: Path) -> None:
     assert (found["long"]["cut"][255], found["long"]["summary"]["max"]) == (255, 9999)
 
 
-def test_pictures_in_nests_are_asked_for_by_their_place(tmp_path: Path) -> None:
+def test_pictures_in_nests_are_requested_by_their_place(tmp_path: Path) -> None:
     """Also below names with a slash; floats are scaled, and marked as scaled."""
     episode = record_odd(tmp_path)
     with viewing_dataset(tmp_path) as client:

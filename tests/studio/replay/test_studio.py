@@ -107,7 +107,7 @@ def test_only_its_author_and_the_studys_owner_take_an_annotation_back(studio: St
     assert studio.ask("owner", "DELETE", f"{path}/{add('reviewer', 'theirs')}").status_code == 200
 
 
-def test_recordings_do_not_say_who_somebody_is(studio: Studio) -> None:
+def test_recordings_do_not_identify_people(studio: Studio) -> None:
     """The source of a participant's annotation is their id in published data."""
     path = f"/api/replay/{studio.episodes['ann']}/annotations"
     studio.ask("ann", "POST", path, json={"kind": "tag", "text": "mine"})
@@ -119,7 +119,7 @@ def test_recordings_do_not_say_who_somebody_is(studio: Studio) -> None:
 
 
 @pytest.mark.parametrize("who", ["ann", "owner", "reviewer"])
-def test_neighbours_in_the_recording_are_not_told(who: str, shared: Studio) -> None:
+def test_neighbours_in_the_recording_are_not_returned(who: str, shared: Studio) -> None:
     """They may belong to other people."""
     found = shared.ask(who, "GET", f"/api/replay/{shared.episodes['bob' if who != 'ann' else 'ann']}").json()
     assert [found[name] for name in ("number", "count", "before", "after")] == [None] * 4

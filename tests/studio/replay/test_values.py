@@ -59,7 +59,7 @@ def test_long_text_and_bytes_begin(value: Any) -> None:
 
 
 @pytest.mark.parametrize("place", ["observation/2", "observation/-1", "observation/²", "observation/0/0", "", "x/y"])
-def test_places_where_nothing_is_are_said(place: str) -> None:
+def test_places_without_a_value_are_errors(place: str) -> None:
     """Negative indices and other digits are refused."""
     with pytest.raises(LookupError):
         at({"observation": [1, 2]}, place)

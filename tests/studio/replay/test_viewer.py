@@ -99,7 +99,7 @@ def test_pages_of_others_change_nothing(origin: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nothing", 404), ("DELETE", "/api/episodes", 405)])
-def test_what_there_is_not_is_said_in_json(method: str, path: str, status: int, tmp_path: Path) -> None:
+def test_unknown_paths_have_an_error_in_json(method: str, path: str, status: int, tmp_path: Path) -> None:
     record(tmp_path)
     with viewing(tmp_path) as client:
         answered = client.request(method, path)
@@ -141,7 +141,7 @@ def test_the_handlers_of_the_program_stay_open(tmp_path: Path) -> None:
     handler.close()
 
 
-def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     record(tmp_path)
     with serving(tmp_path) as url:
         port = url.rpartition(":")[2].partition("/")[0]

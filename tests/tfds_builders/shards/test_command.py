@@ -63,7 +63,7 @@ def test_observation_valid_is_a_field(recorded: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("last_step", ["zeros", "repeat", "drop"])
-def test_the_last_step_is_what_was_asked_for(recorded: Path, tmp_path: Path, last_step: str) -> None:
+def test_the_last_step_is_as_requested(recorded: Path, tmp_path: Path, last_step: str) -> None:
     """Its action is zeros or the previous one, or the step is left out; the metadata of the build name the choice."""
     arguments = ["build", str(recorded), str(tmp_path / "out"), "--format", "array_record", "--executor", "serial"]
     assert CliRunner().invoke(main, [*arguments, "--last-step", last_step]).exit_code == 0

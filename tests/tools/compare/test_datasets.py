@@ -85,7 +85,7 @@ def test_sizes_of_differences_are_added_up(tmp_path: Path) -> None:
     assert found.max_difference == pytest.approx(5, abs=1e-6)
 
 
-def test_types_are_told_apart(tmp_path: Path) -> None:
+def test_types_are_distinguished(tmp_path: Path) -> None:
     """The same number in another type is a difference, with nothing between the numbers."""
     a = record(tmp_path / "a", episodes=1)
 

@@ -200,7 +200,7 @@ def test_field_of_the_action_takes_the_step_after(tmp_path: Path, block_rows: in
     assert after.mask("takeover").tolist() == after.mask("action").tolist() == [True, True, True, False]
 
 
-def test_field_that_nobody_has_or_that_is_no_bool_is_an_error(tmp_path: Path) -> None:
+def test_field_that_no_episode_has_or_that_is_no_bool_is_an_error(tmp_path: Path) -> None:
     source = record(tmp_path / "d")
     with pytest.raises(ValueError, match="no episode has the field 'info/succes'"):
         edit.trim(source, tmp_path / "copy", at="info/succes")

@@ -72,7 +72,7 @@ def test_second_time_nothing_is_sent(tmp_path: Path, hub: Hub) -> None:
     assert (len(uploads(hub)), len(hub.repositories["org/grid"].commits)) == (sent, commits)
 
 
-def test_another_dataset_is_replaced_only_if_asked(tmp_path: Path, hub: Hub) -> None:
+def test_another_dataset_is_replaced_only_on_request(tmp_path: Path, hub: Hub) -> None:
     """In one commit; files that are not ours stay."""
     publish(record(tmp_path / "a"), "hf://org/grid", ABOUT)
     other = record(tmp_path / "b")

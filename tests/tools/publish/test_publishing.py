@@ -140,7 +140,7 @@ def test_grown_dataset_is_published_over_the_old_one(tmp_path: Path) -> None:
     assert (tmp_path / "out/LICENSE").read_text() == "kept"
 
 
-def test_another_dataset_is_not_replaced_unasked(tmp_path: Path) -> None:
+def test_another_dataset_is_not_replaced_by_default(tmp_path: Path) -> None:
     """With `replace_other`, none of its files remain."""
     publish(record(tmp_path / "a"), tmp_path / "out", ABOUT)
     other = record(tmp_path / "b")
@@ -153,7 +153,7 @@ def test_another_dataset_is_not_replaced_unasked(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").glob("*.riegeli"))) == 1
 
 
-def test_somebodys_page_is_not_replaced_unasked(tmp_path: Path) -> None:
+def test_a_page_of_the_user_is_not_replaced_by_default(tmp_path: Path) -> None:
     """An existing README does not count as an old card."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out/README.md").write_text("mine")

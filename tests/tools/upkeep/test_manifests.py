@@ -308,7 +308,7 @@ def test_a_writer_of_many_shards_begins_another_manifest(tmp_path: Path, monkeyp
     assert sorted(len(json.loads(path.read_text())["closed"]) for path in manifests_of(directory)) == [1, 1, 2, 5, 5]
 
 
-def test_a_manifest_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
+def test_a_manifest_that_cannot_be_written_stops_no_writer(tmp_path: Path) -> None:
     """The episodes are durable; a warning says that their loss would not be detected."""
     recorder = Recorder(tmp_path / "d", max_shard_episodes=1)
 
@@ -394,7 +394,7 @@ def _die_at(directory: Path, number: int) -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="SIGKILL is POSIX's")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_killed_writer_alarms_nobody(tmp_path: Path) -> None:
+def test_a_killed_writer_causes_no_warning(tmp_path: Path) -> None:
     """Whenever it dies, closed files without an entry exist, and files with an entry were closed."""
     number, status = 0, 0
     noted = set()

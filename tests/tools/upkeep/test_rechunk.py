@@ -54,7 +54,7 @@ def test_content_is_the_same(tmp_path: Path, policy: FlushPolicy, rows: int) -> 
         assert ours.content_digest == theirs.content_digest
 
 
-def test_blocks_have_the_rows_that_were_asked_for(tmp_path: Path) -> None:
+def test_blocks_have_the_requested_rows(tmp_path: Path) -> None:
     """All but the last block of an episode are full."""
     source = record(tmp_path / "d", lengths=(9, 4))
     rechunk(source, tmp_path / "copy", block_rows=6)

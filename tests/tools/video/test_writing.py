@@ -39,7 +39,7 @@ def test_lossless_keeps_every_pixel(dataset: rlds_kit.Dataset, tmp_path: Path) -
     assert rate_of(video.path) == 12.5
 
 
-def test_mp4_looks_like_what_was_recorded(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
+def test_mp4_is_similar_to_the_recording(dataset: rlds_kit.Dataset, tmp_path: Path) -> None:
     """Within what H.264 loses: 4:2:0 mixes the colours of neighbours, so pixels are made four to a side first."""
     (video,) = write_video(dataset, tmp_path / "one.mp4", episodes=[1], scale=4)
     shown = frames_of(video.path)
