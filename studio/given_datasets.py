@@ -48,7 +48,7 @@ class WithDatasets:
             if found is None:
                 raise
         if deed is Deed.ANNOTATE:
-            raise ForbiddenError("you may not annotate this episode here; answer what is asked about it")
+            raise ForbiddenError("you may not annotate this episode here; answer the question about it")
         return Admitted(found, source="", can_annotate=False)
 
     async def annotated(self, episode: uuid.UUID, labels: Sequence[str]) -> None:

@@ -178,7 +178,7 @@ def _warn_of_missing_locks(directory: Path) -> None:
     warnings.warn(
         f"{directory}: this file system has no locks (flock), by which readers see that a shard is being written. "
         "Everything is recorded; until a shard is closed, its open episodes are listed as INCOMPLETE. Record on a "
-        "local disk if somebody reads meanwhile.",
+        "local disk if other processes read meanwhile.",
         RuntimeWarning,
         stacklevel=5,
     )

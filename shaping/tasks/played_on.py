@@ -76,7 +76,7 @@ def standing_at(episode: Episode, step: int) -> tuple[gymnasium.Env[Any, Any], A
       RldsKitError: it cannot be made again, or the recording is damaged.
     """
     if reason := why_not_drawn(episode):
-        raise ValueError(f"nobody can play on in this episode: {reason}")
+        raise ValueError(f"this episode cannot be continued: {reason}")
     if not 0 <= step < episode.length - 1:
         raise ValueError(f"expected a step from 0 to {episode.length - 2}, before the last one, to play on, got {step}")
     env = rebuilt(episode.provenance, render_mode=MODE)

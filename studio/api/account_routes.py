@@ -76,7 +76,7 @@ def _require_same(request: Request, wanted: Account) -> None:
     if present is not None and present.id != wanted.id:
         name = present.name or f"a {present.role.value}"
         raise ApiError(
-            409, "other_login", f"you are logged in as {name}, and this link is of somebody else; log out first"
+            409, "other_login", f"you are logged in as {name}, and this link is of another account; log out first"
         )
 
 

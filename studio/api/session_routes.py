@@ -139,7 +139,7 @@ def _observed(connection: Connection, account: Account, session: str, secret: by
     found = _allowed(connection, account, session, Action.SESSION_SEE)
     environment = studies.environment(connection, found.environment_id)
     if not environment.together.onlookers and found.study_owner_id != account.id:
-        raise ForbiddenError("nobody may watch in this study but its designer")
+        raise ForbiddenError("only the designer may watch in this study")
     return found, agent_id(secret, found.study_id, users.get(connection, account.id).person)
 
 

@@ -126,7 +126,7 @@ def redeem(connection: Connection, crowd: str, code_hash: str) -> str:
     is_used = connection.execute(unused).rowcount == 0
     person = connection.execute(select(rows.c.id).where(*known)).scalar()
     if person is None:
-        raise NotFoundError("nobody has this completion code; compare it letter by letter")
+        raise NotFoundError("no person has this completion code; compare it letter by letter")
     if is_used:
         raise TakenError("this completion code was used before")
     return str(person)

@@ -233,7 +233,7 @@ def _own(
                 return each, layer
             message = f"{each.source} wrote this; only they, or the maker of the study, can take it back"
             raise ApiError(403, "forbidden", message, "annotation")
-    message = f"there is no annotation {str(annotation)[:40]}; somebody may have taken it back"
+    message = f"there is no annotation {str(annotation)[:40]}; it may have been retracted"
     raise ApiError(404, "no_annotation", message, "annotation")
 
 
