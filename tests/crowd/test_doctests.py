@@ -13,5 +13,5 @@ MODULES = sorted(each.name for each in pkgutil.walk_packages(rlds_kit.crowd.__pa
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_docstrings(name: str) -> None:
-    """Runs the examples of all docstrings."""
+    """Every example gives what its docstring says."""
     assert doctest.testmod(importlib.import_module(name)).failed == 0
