@@ -33,8 +33,7 @@ def make_engine(url: str | URL) -> Engine:
 
     >>> make_engine("mysql://localhost/studio")
     Traceback (most recent call last):
-    rlds_kit.studio.database.errors.DatabaseError: expected sqlite:///PATH or postgresql://HOST/NAME, got
-    mysql://localhost/studio
+    rlds_kit.studio.database.errors.DatabaseError: expected sqlite:///PATH or postgresql://HOST/NAME, got mysql://localhost/studio
     """
     try:
         parsed = make_url(url)
