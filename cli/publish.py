@@ -51,7 +51,8 @@ def publish_command(  # noqa: PLR0913  click passes every option by its name
 ) -> None:
     """Check a dataset, describe it, and copy it to a public place.
 
-    The dataset must be complete and closed, and have a licence and a citation. It must not have a text that matches the
+    The dataset must be undamaged and not being recorded, and have a licence and a citation; episodes of a recorder that
+    was killed are published, and counted on the card. It must not have a text that matches the
     pattern of an e-mail address or the like, unless --allow-field names its field. All problems are listed together,
     and then nothing is written. The copy also has README.md, a dataset card with statistics and pictures;
     croissant.json for catalogues; and checksums.txt for `sha256sum -c`. DATASET is not changed.

@@ -22,6 +22,7 @@ from rlds_kit.base.step import (
     TIME_NS,
     EpisodeEnd,
 )
+from rlds_kit.logger.action_check import ActionCheck
 from rlds_kit.logger.recorder_options import RecorderOptions
 from rlds_kit.logger.recording import Recording, RecordingWriter
 from rlds_kit.logger.whole_episode import MISSING, all_observations, last_flag, sides
@@ -69,6 +70,9 @@ class EpisodeWriter(RecordingWriter):
         **options: Unpack[RecorderOptions],
     ) -> None:
         self.records_time = record_time
+        action = None if spec is None else spec.fields.get(ACTION)
+        self.check_action = None if action is None else ActionCheck(action)
+        """None: the action is not declared."""
         self._recording = Recording(self, directory, spec, metadata=metadata, environment=environment, **options)
 
     @property
@@ -274,6 +278,9 @@ class OpenEpisode:
           acted: other fields that belong to the action.
           fields: fields that belong to the observation.
 
+        Warns:
+          UserWarning: an action does not match its declaration; once.
+
         Raises:
           RecordingError: the episode has not started, has ended, or its last step had no observation; or nothing can
             be recorded any more.
@@ -292,6 +299,8 @@ class OpenEpisode:
             self._lacks_observation = True
         else:
             self._episode.append(self._observed(observation, fields, now), done)
+        if (check := self._writer.check_action) is not None and check.is_due:
+            check(action)
         if terminated or truncated:
             ending = EpisodeEnd.TERMINATED if terminated else EpisodeEnd.TRUNCATED
             self.end(ending, terminated=terminated, truncated=truncated)

@@ -250,3 +250,15 @@ def test_durable_counts_the_rows_on_disk(tmp_path: Path) -> None:
         episode.step(1, 0.0, 1)
         writer.flush()
         assert writer.durable == {episode.id: 2}
+
+
+def test_an_action_that_was_not_declared_so_is_recorded_with_one_warning(tmp_path: Path) -> None:
+    """As by the wrappers: batches of transitions would fail much later, and not name the step."""
+    declared = spec.Dict({"action": spec.Array((), "int64")})
+    with logger.EpisodeWriter(tmp_path, declared) as writer, writer.episode() as episode:
+        episode.start(0.0)
+        with pytest.warns(UserWarning, match=r"action: expected int64 \(\).*recorded as they are") as found:
+            episode.step(np.zeros(2), 0.0, 0.0)
+        episode.step(np.zeros(2), 0.0, 0.0, terminated=True)  # a second warning would be an error
+    assert [each.filename for each in found] == [__file__]
+    assert rlds_kit.open(tmp_path).episodes[0].steps[1]["action"].shape == (2,)

@@ -12,7 +12,8 @@ from typing import Final
 import pytest
 
 import rlds_kit
-from rlds_kit import DatasetExistsError
+from rlds_kit import DatasetExistsError, SpecError
+from rlds_kit import spec as specs
 from rlds_kit.storage import directory as directories
 from rlds_kit.storage.manifest import name_for
 from rlds_kit.storage.recorder import Recorder
@@ -123,3 +124,16 @@ def test_a_disk_without_links_that_is_full_is_no_dataset_that_exists(
     with without_links(), pytest.raises(OSError, match="No space left"):
         Recorder(tmp_path / "data", DECLARED, mode="error")
     assert list((tmp_path / "data").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "dtype", "error"), [("append", "float64", SpecError), ("error", "float32", DatasetExistsError)]
+)
+def test_a_dataset_without_an_episode_may_be_deleted(
+    tmp_path: Path, mode: str, dtype: str, error: type[Exception]
+) -> None:
+    """The first try failed at its first step, and left a description; the second one is correct, or is a repetition."""
+    Recorder(tmp_path, specs.Dict({"observation": specs.Array((), "float32")})).close()
+    again = specs.Dict({"observation": specs.Array((), dtype)})
+    with pytest.raises(error, match="but no episode: delete it if nothing records into it"):
+        Recorder(tmp_path, again, mode=mode)

@@ -162,7 +162,7 @@ def _provenance(facts: Facts) -> str:
         days = dict.fromkeys(moment.strftime("%Y-%m-%d") for moment in (found.first, found.last))
         rows.append(("recorded", f"{' to '.join(days)} (UTC)"))
     of_all = "every episode" if found.seeded == facts.statistics.episodes else f"{found.seeded:,} episodes"
-    rows.append(("seeds", f"known of {of_all}, {found.seeds:,} different ones" if found.seeded else "not known"))
+    rows.append(("seeds", f"known of {of_all}; different seeds: {found.seeds:,}" if found.seeded else "not known"))
     if found.metadata:
         rows.append(("episode metadata", ", ".join(f"`{key}`" for key in sorted(found.metadata))))
     return _table(("", ""), rows)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rlds_kit.base.errors import NotADatasetError
 from rlds_kit.remote.path import as_path
 from rlds_kit.storage import directory as directories
 
@@ -60,9 +59,7 @@ def require_dataset(directory: str | os.PathLike[str]) -> Path:
       NotADatasetError: there is none.
     """
     path = as_path(directory)
-    if not directories.is_dataset(path):
-        what = "is no directory" if not path.is_dir() else f"has no shard and no {directories.DESCRIPTION}"
-        raise NotADatasetError(f"{path}: expected a dataset, but it {what}; check the path")
+    directories.require_dataset(path)
     return path
 
 
